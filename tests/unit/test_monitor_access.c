@@ -310,7 +310,7 @@ TEST(aggregated, "once there are only totals, accesses are not told")
 /* ---- rings ------------------------------------------------------------------------------------ */
 
 struct scene {
-	struct session session;
+	struct berths berths;
 	struct producer producer;
 	struct berth berth;
 	struct story story;
@@ -321,19 +321,19 @@ struct scene {
 static struct scene *scene_new(u32 mode)
 {
 	struct scene *self = calloc(1, sizeof(*self));
-	struct session_options options = { .ring_records = 1024 };
+	struct berths_options options = { .ring_records = 1024 };
 	struct image_start start = { .program = "/bin/prog", .command = "prog" };
 	struct stream_sink sink = { .self = &self->story, .image = story_image,
 				    .events = story_events, .accesses = story_accesses,
 				    .note = story_note };
 	struct err err = { 0 };
 
-	if (session_open(&self->session, &options, &err) < 0)
+	if (berths_open(&self->berths, &options, &err) < 0)
 		FAIL("%s", err.text);
-	if (!producer_join(&self->producer, self->session.path, 4000000))
+	if (!producer_join(&self->producer, self->berths.path, 4000000))
 		FAIL("no berth");
 	self->producer.control->access = mode;
-	if (session_take_claimed(&self->session, &self->berth, &err) != 1)
+	if (berths_take_claimed(&self->berths, &self->berth, &err) != 1)
 		FAIL("claim not seen");
 	self->image = image_new(&self->berth, &start, &sink, &err);
 	if (!self->image)
@@ -351,8 +351,8 @@ static void scene_end(struct scene *self)
 	image_cycle(self->image, 0, true);
 	CHECK_EQ(image_end(self->image, &end, &totals, &err), 0);
 	image_free(self->image);
-	session_give_back(&self->session, &self->berth);
-	session_close(&self->session);
+	berths_give_back(&self->berths, &self->berth);
+	berths_close(&self->berths);
 }
 
 static void put(struct scene *self, u32 slot, u32 kind, u16 aux, u64 address, u64 size)

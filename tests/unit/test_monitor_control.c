@@ -49,7 +49,7 @@ TEST(full, "a table of verbs that is full says so")
 
 struct scene {
 	struct hw_lobby lobby;
-	struct session session;
+	struct berths berths;
 	struct drain drain;
 	struct control control;
 	struct process processes[2];
@@ -58,8 +58,8 @@ struct scene {
 static void scene_init(struct scene *self)
 {
 	memset(self, 0, sizeof *self);
-	self->session.lobby = &self->lobby;
-	self->drain.session = &self->session;
+	self->berths.lobby = &self->lobby;
+	self->drain.berths = &self->berths;
 	self->drain.processes = &self->processes[0];
 	self->control.drain = &self->drain;
 	self->processes[0].next = &self->processes[1];

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "lib/test.h"
-#include "live/record/drain.h"
+#include "live/record/drain_thread.h"
 #include "test_monitor_producer.h"
 #include "host/trace/reader.h"
 
@@ -100,7 +100,7 @@ static pid_t target_start(const char *session, u32 images, u64 rounds)
 /* ---- the monitor ----------------------------------------------------------------------------- */
 
 struct scene {
-	struct session session;
+	struct berths berths;
 	struct drain drain;
 	char *argv[2];
 	char trace[512];
@@ -109,14 +109,14 @@ struct scene {
 static struct scene *scene_new(bool children)
 {
 	struct scene *self = calloc(1, sizeof(*self));
-	struct session_options options = { .children = children, .ring_records = 64 };
+	struct berths_options options = { .children = children, .ring_records = 64 };
 	struct err err = { 0 };
 	static char name[] = "target";
 
-	if (session_open(&self->session, &options, &err) < 0)
+	if (berths_open(&self->berths, &options, &err) < 0)
 		FAIL("%s", err.text);
 	self->argv[0] = name;
-	self->drain.session = &self->session;
+	self->drain.berths = &self->berths;
 	self->drain.fallback = (struct process_fallback){ name, self->argv };
 	snprintf(self->trace, sizeof(self->trace), "%s/trace.hwt", test_folder());
 	return self;
@@ -162,10 +162,10 @@ static void scene_end(struct scene *self)
 		CHECK_EQ(process->error.code, 0);
 		if (process->writer)
 			CHECK_EQ(trace_writer_close(process->writer, &err), 0);
-		process_free(process, &self->session);
+		process_free(process, &self->berths);
 		process = next;
 	}
-	session_close(&self->session);
+	berths_close(&self->berths);
 	free(self);
 }
 
@@ -241,7 +241,7 @@ TEST(exact, "threads that fill tiny rings lose nothing, and every free finds its
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s", scene->trace);
-	scene_start(scene, target_start(scene->session.path, 1, 100000));
+	scene_start(scene, target_start(scene->berths.path, 1, 100000));
 	scene_wait_root(scene);
 	scene_end(scene);
 	recount = recount_of(path);
@@ -263,7 +263,7 @@ TEST(exec, "another berth of the same process is its next image")
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s", scene->trace);
-	scene_start(scene, target_start(scene->session.path, 2, 2000));
+	scene_start(scene, target_start(scene->berths.path, 2, 2000));
 	scene_wait_root(scene);
 	scene_end(scene);
 	recount = recount_of(path);
@@ -279,16 +279,16 @@ TEST(exec, "another berth of the same process is its next image")
 TEST(fast_exec, "images that came and went before we looked are told in their order")
 {
 	struct scene *scene = scene_new(false);
-	u32 spare = scene->session.spare[0];
+	u32 spare = scene->berths.spare[0];
 	struct recount recount;
 	siginfo_t info;
 	char path[512];
 	pid_t root;
 
-	scene->session.spare[0] = scene->session.spare[1];
-	scene->session.spare[1] = spare;
+	scene->berths.spare[0] = scene->berths.spare[1];
+	scene->berths.spare[1] = spare;
 	snprintf(path, sizeof(path), "%s", scene->trace);
-	root = target_start(scene->session.path, 2, 2);
+	root = target_start(scene->berths.path, 2, 2);
 	waitid(P_PID, (id_t)root, &info, WEXITED | WNOWAIT);
 	scene_start(scene, root);
 	scene_wait_root(scene);
@@ -308,7 +308,7 @@ TEST(killed, "what was published before SIGKILL is in the trace")
 	pid_t root;
 
 	snprintf(path, sizeof(path), "%s", scene->trace);
-	root = target_start(scene->session.path, 1, UINT64_MAX);
+	root = target_start(scene->berths.path, 1, UINT64_MAX);
 	scene_start(scene, root);
 	while (load_relaxed(&scene->drain.events) < 50000)
 		usleep(1000);
@@ -361,11 +361,11 @@ static u32 serve_children(struct scene *scene)
 TEST(children, "several processes are recorded at the same time, each on its own")
 {
 	struct scene *scene = scene_new(true);
-	pid_t root = target_start(scene->session.path, 1, 20000), children[3];
+	pid_t root = target_start(scene->berths.path, 1, 20000), children[3];
 	u64 births = 0;
 
 	for (u32 i = 0; i < 3; i++)
-		children[i] = target_start(scene->session.path, 1, 10000);
+		children[i] = target_start(scene->berths.path, 1, 10000);
 	scene_start(scene, root);
 	for (u32 ended = 0; ended < 3 || serve_children(scene) < 4; usleep(1000)) {
 		for (u32 i = 0; i < 3; i++)

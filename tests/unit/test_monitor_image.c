@@ -92,7 +92,7 @@ static int diary_module(void *self_, const struct stream_module *module, struct 
 }
 
 struct scene {
-	struct session session;
+	struct berths berths;
 	struct producer producer;
 	struct berth berth;
 	struct diary diary;
@@ -102,7 +102,7 @@ struct scene {
 static struct scene *scene_new(u64 ring_records)
 {
 	struct scene *self = calloc(1, sizeof(*self));
-	struct session_options options = { .ring_records = ring_records };
+	struct berths_options options = { .ring_records = ring_records };
 	struct image_start start = { .program = "/bin/prog", .command = "prog" };
 	struct stream_sink sink = {
 		.self = &self->diary, .events = diary_events, .contexts = diary_contexts,
@@ -110,11 +110,11 @@ static struct scene *scene_new(u64 ring_records)
 	};
 	struct err err = { 0 };
 
-	if (session_open(&self->session, &options, &err) < 0)
+	if (berths_open(&self->berths, &options, &err) < 0)
 		FAIL("%s", err.text);
-	if (!producer_join(&self->producer, self->session.path, 4000000))
+	if (!producer_join(&self->producer, self->berths.path, 4000000))
 		FAIL("no berth");
-	if (session_take_claimed(&self->session, &self->berth, &err) != 1)
+	if (berths_take_claimed(&self->berths, &self->berth, &err) != 1)
 		FAIL("claim not seen");
 	self->image = image_new(&self->berth, &start, &sink, &err);
 	if (!self->image)
@@ -131,8 +131,8 @@ static void scene_end(struct scene *self, struct stream_totals *totals)
 	image_cycle(self->image, 0, true);
 	CHECK_EQ(image_end(self->image, &end, totals, &err), 0);
 	image_free(self->image);
-	session_give_back(&self->session, &self->berth);
-	session_close(&self->session);
+	berths_give_back(&self->berths, &self->berth);
+	berths_close(&self->berths);
 }
 
 TEST(merge, "rings are merged by stamp, and threads are told before their events")

@@ -187,7 +187,7 @@ static int set_paused(struct control *self, struct process *process, bool paused
 {
 	int failure = control_ask(self, process, paused ? ASK_PAUSE : ASK_RESUME);
 
-	if (!failure && (!process || !self->drain->session->options.children))
+	if (!failure && (!process || !self->drain->berths->options.children))
 		drain_set_paused(self->drain, paused);
 	if (failure)
 		return failed(failure, err);

@@ -7,7 +7,7 @@
 #define LIVE_CONTROL_CONTROL_H
 
 #include "host/base/strbuf.h"
-#include "live/record/drain.h"
+#include "live/record/drain_thread.h"
 
 enum { CONTROL_WAIT_SECONDS = 10 };
 

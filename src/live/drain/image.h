@@ -10,7 +10,7 @@
 #include "host/base/strbuf.h"
 #include "host/base/vec.h"
 #include "live/drain/correlate.h"
-#include "live/drain/session.h"
+#include "live/drain/berths.h"
 #include "live/drain/tap.h"
 #include "host/symbols/prepare.h"
 

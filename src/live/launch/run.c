@@ -26,7 +26,7 @@
 #include "live/program/layout.h"
 #include "live/program/program.h"
 #include "live/program/valgrind.h"
-#include "live/launch/watch.h"
+#include "live/launch/waiting_thread.h"
 
 #define LISP_LIBRARY "libheapwise-lisp-ecl.so"
 
@@ -40,10 +40,10 @@ struct run {
 	char name[256];           /* of the program, without folders */
 	struct launch_signals signals;
 	struct launch launch;
-	struct session session;
+	struct berths berths;
 	struct drain drain;
 	struct process *root;
-	struct watch watch;
+	struct waiting_thread waiting;
 	struct control control;
 	struct control_server server;
 };
@@ -203,10 +203,10 @@ static u32 run_flags(const struct run_options *options)
 	       (options->leak_scan && !options->lisp && !is_below_valgrind(options) ? HW_RUN_LEAK_SCAN : 0);
 }
 
-static int session_make(struct run *self, struct err *err)
+static int berths_make(struct run *self, struct err *err)
 {
 	const struct run_options *options = self->options;
-	struct session_options session = {
+	struct berths_options berths = {
 		.children = options->children,
 		.below = is_below_valgrind(options),
 		.flags = run_flags(options) | access_flags(self),
@@ -228,10 +228,10 @@ static int session_make(struct run *self, struct err *err)
 	};
 
 	if (options->toggle_file)
-		session.paused = access(options->toggle_file, F_OK) != 0;
-	self->drain.pause_command = self->drain.pause_obeyed = session.paused;
-	self->watch.file_seen = !session.paused;
-	return session_open(&self->session, &session, err);
+		berths.paused = access(options->toggle_file, F_OK) != 0;
+	self->drain.pause_command = self->drain.pause_obeyed = berths.paused;
+	self->waiting.file_seen = !berths.paused;
+	return berths_open(&self->berths, &berths, err);
 }
 
 static void launch_prepare(struct run *self)
@@ -239,9 +239,9 @@ static void launch_prepare(struct run *self)
 	self->launch = (struct launch){
 		.path = self->program.path,
 		.argv = self->options->argv,
-		.recorder = self->session.lobby && !self->valgrind.argv ? self->preload : NULL,
-		.session = self->session.path,
-		.root_pid = self->session.lobby ? &self->session.lobby->root_pid : NULL,
+		.recorder = self->berths.lobby && !self->valgrind.argv ? self->preload : NULL,
+		.session = self->berths.path,
+		.root_pid = self->berths.lobby ? &self->berths.lobby->root_pid : NULL,
 		.signals = &self->signals,
 	};
 	if (self->valgrind.argv) {
@@ -280,7 +280,7 @@ static int output_name(struct run *self, struct err *err)
 				  (int)self->launch.pid, options->children ? "" : ".hwt");
 	if (length < 1 || (size_t)length >= room)
 		return err_set(err, ERR_INPUT, "the output file's name is empty or too long");
-	snprintf(self->watch.folder, sizeof(self->watch.folder), "%s", output);
+	snprintf(self->waiting.folder, sizeof(self->waiting.folder), "%s", output);
 	if (options->children) {
 		length = snprintf(self->root->trace_path, sizeof(self->root->trace_path),
 				  "%s/%s.%d.hwt", output, self->name, (int)self->launch.pid);
@@ -292,11 +292,11 @@ static int output_name(struct run *self, struct err *err)
 	/* A file without a name: its disk is found by the descriptor itself. */
 	if (strncmp(output, "/proc/self/fd/", 14) == 0)
 		return 0;
-	slash = strrchr(self->watch.folder, '/');
+	slash = strrchr(self->waiting.folder, '/');
 	if (slash)
-		slash[slash == self->watch.folder] = 0;
+		slash[slash == self->waiting.folder] = 0;
 	else
-		snprintf(self->watch.folder, sizeof(self->watch.folder), ".");
+		snprintf(self->waiting.folder, sizeof(self->waiting.folder), ".");
 	return 0;
 }
 
@@ -309,7 +309,7 @@ static int trace_make(struct run *self, struct err *err)
 	self->root->tap = self->options->tap;
 	if (self->options->no_trace) {
 		self->root->writer_state = WRITER_FAILED;
-		snprintf(self->watch.folder, sizeof(self->watch.folder), "/");
+		snprintf(self->waiting.folder, sizeof(self->waiting.folder), "/");
 		return 0;
 	}
 	if (output_name(self, err) < 0)
@@ -331,16 +331,16 @@ static int trace_make(struct run *self, struct err *err)
 
 static int threads_start(struct run *self, struct err *err)
 {
-	self->drain.session = &self->session;
+	self->drain.berths = &self->berths;
 	self->drain.fallback.program = self->program.path;
 	self->drain.fallback.argv = self->options->argv;
 	self->drain.processes = self->root;
 	self->drain.max_size = self->options->max_size;
-	self->watch.drain = &self->drain;
-	self->watch.name = self->name;
+	self->waiting.drain = &self->drain;
+	self->waiting.name = self->name;
 	self->control.drain = &self->drain;
-	self->watch.control = &self->control;
-	watch_measure_disk(&self->watch);
+	self->waiting.control = &self->control;
+	waiting_thread_measure_disk(&self->waiting);
 	return drain_start(&self->drain, err);
 }
 
@@ -520,7 +520,7 @@ static void add_up(struct run *self)
 
 static void result_fill(struct run *self)
 {
-	const struct hw_lobby *lobby = self->session.lobby;
+	const struct hw_lobby *lobby = self->berths.lobby;
 	struct run_result *result = self->result;
 
 	result->recorded = self->root->images > 0;
@@ -540,9 +540,9 @@ static void result_fill(struct run *self)
 	memcpy(result->unmapped_reason, self->drain.unmapped_error.text, sizeof(result->unmapped_reason));
 	result->unseen_ends = unseen_ends(self);
 	count_unopened(self);
-	memcpy(result->pool_states, self->session.pool_states, sizeof(result->pool_states));
-	memcpy(result->pool_refused, self->session.pool_refused, sizeof(result->pool_refused));
-	memcpy(result->entry_states, self->session.entry_states, sizeof(result->entry_states));
+	memcpy(result->pool_states, self->berths.pool_states, sizeof(result->pool_states));
+	memcpy(result->pool_refused, self->berths.pool_refused, sizeof(result->pool_refused));
+	memcpy(result->entry_states, self->berths.entry_states, sizeof(result->entry_states));
 	hint_find(self);
 }
 
@@ -574,11 +574,11 @@ static void processes_release(struct run *self)
 	while (process) {
 		struct process *next = process->next;
 
-		watch_close_trace(process);
+		process_close_trace(process);
 		outputs_add(self, process);
 		if (process->write_errno && process->writer_state != WRITER_FAILED && !self->result->write_errno)
 			self->result->write_errno = process->write_errno;
-		process_free(process, &self->session);
+		process_free(process, &self->berths);
 		process = next;
 	}
 	self->root = NULL;
@@ -629,13 +629,13 @@ static int run_watched(struct run *self, struct err *err)
 	status = program_start(self, &serving, err);
 	if (status < 0)
 		process_set_gone(self->root, IMAGE_DETACHED, 0);
-	self->watch.ended = status < 0;
+	self->waiting.ended = status < 0;
 	if (status < 0)
 		store_relaxed(&self->drain.hold, 0);
-	watch_run(&self->watch);
-	self->result->wait_status = self->watch.wait_status;
-	self->result->passed_signal = self->watch.passed_signal;
-	self->result->left_behind = self->watch.left_behind && !self->options->children;
+	waiting_thread_run(&self->waiting);
+	self->result->wait_status = self->waiting.wait_status;
+	self->result->passed_signal = self->waiting.passed_signal;
+	self->result->left_behind = self->waiting.left_behind && !self->options->children;
 	self->result->duration_ns = now_ns() - start;
 	if (serving)
 		self->options->service->stop(self->options->service->self);
@@ -656,18 +656,18 @@ static int run_recorded(struct run *self, struct err *err)
 
 	if (recorder_find(self, err) < 0 || preload_make(self, err) < 0)
 		return err->code;
-	status = short_of(self, session_make(self, err));
+	status = short_of(self, berths_make(self, err));
 	if (status < 0)
 		return status;
 	if (!self->options->embedded) {
-		watch_note_children(&self->watch);
+		waiting_thread_note_children(&self->waiting);
 		self->drain.hold = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && self->options->children;
 	}
 	launch_prepare(self);
 	status = short_of(self, launch_fork(&self->launch, err));
 	if (status < 0)
-		goto close_session;
-	self->watch.pid = self->launch.pid;
+		goto close_berths;
+	self->waiting.pid = self->launch.pid;
 	status = trace_make(self, err);
 	if (status == 0)
 		status = short_of(self, threads_start(self, err));
@@ -676,16 +676,16 @@ static int run_recorded(struct run *self, struct err *err)
 	else
 		launch_cancel(&self->launch);
 	if (status < 0 && self->root && self->root->writer_state == WRITER_OPEN) {
-		watch_close_trace(self->root);
+		process_close_trace(self->root);
 		output_remove(self);
 	}
 	if (status < 0 && self->options->children && self->result->output[0])
 		rmdir(self->result->output); /* if it is empty */
 	processes_release(self);
-close_session:
+close_berths:
 	if (status < 0 && !self->options->embedded)
 		prctl(PR_SET_CHILD_SUBREAPER, 0); /* the program may be run without us, and nobody would reap */
-	session_close(&self->session);
+	berths_close(&self->berths);
 	return status;
 }
 
@@ -699,9 +699,9 @@ static int run_unprofiled(struct run *self, struct err *err)
 	launch_prepare(self);
 	if (launch_plain(&self->launch, err) < 0)
 		return err->code;
-	self->watch.pid = self->launch.pid;
-	watch_run(&self->watch);
-	self->result->wait_status = self->watch.wait_status;
+	self->waiting.pid = self->launch.pid;
+	waiting_thread_run(&self->waiting);
+	self->result->wait_status = self->waiting.wait_status;
 	self->result->duration_ns = now_ns() - start;
 	return 0;
 }
@@ -734,9 +734,9 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 		return err_set(err, ERR_MEMORY, "out of memory");
 	}
 	arenas_limit(options);
-	self->options = self->watch.options = options;
+	self->options = self->waiting.options = options;
 	self->result = result;
-	self->watch.signals = &self->signals;
+	self->waiting.signals = &self->signals;
 	self->signals.toggle = options->toggle_signal;
 	status = program_find(&self->program, options->argv[0], err);
 	if (status == 0 && self->program.obstacle != PROGRAM_RECORDABLE &&
@@ -756,7 +756,7 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 	if (status < 0)
 		run_result_release(result);
 	valgrind_release(&self->valgrind);
-	vec_release(&self->watch.inherited.pids);
+	vec_release(&self->waiting.inherited.pids);
 	free(self);
 	return status;
 }

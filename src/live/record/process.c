@@ -47,12 +47,12 @@ struct process *process_new(u32 pid, u32 parent_pid)
 	return self;
 }
 
-void process_free(struct process *self, struct session *session)
+void process_free(struct process *self, struct berths *berths)
 {
 	scan_free(self->scan);
-	for (u64 i = 0; i < self->berths.count; i++)
-		session_give_back(session, &self->berths.data[i]);
-	vec_release(&self->berths);
+	for (u64 i = 0; i < self->claimed.count; i++)
+		berths_give_back(berths, &self->claimed.data[i]);
+	vec_release(&self->claimed);
 	for (u64 i = 0; i < self->ended.count; i++)
 		free(self->ended.data[i]);
 	vec_release(&self->ended);
@@ -106,12 +106,12 @@ int process_add_berth(struct process *self, const struct berth *berth, struct er
 {
 	u64 first = self->image ? 1 : 0, at;
 
-	if (!vec_push(&self->berths, *berth))
+	if (!vec_push(&self->claimed, *berth))
 		return err_set(err, ERR_MEMORY, "out of memory for an image");
-	for (at = self->berths.count - 1;
-	     at > first && berth_start(berth) < berth_start(&self->berths.data[at - 1]); at--)
-		self->berths.data[at] = self->berths.data[at - 1];
-	self->berths.data[at] = *berth;
+	for (at = self->claimed.count - 1;
+	     at > first && berth_start(berth) < berth_start(&self->claimed.data[at - 1]); at--)
+		self->claimed.data[at] = self->claimed.data[at - 1];
+	self->claimed.data[at] = *berth;
 	return 0;
 }
 
@@ -190,7 +190,7 @@ static bool python_malloc_is_set(u32 pid)
 /* ---- images ---------------------------------------------------------------------------------- */
 
 static void image_begin(struct process *self, const struct process_fallback *fallback,
-			const struct session_options *options)
+			const struct berths_options *options)
 {
 	struct strbuf command = { 0 };
 	struct image_start start = {
@@ -203,14 +203,14 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 	};
 	struct err err = { 0 };
 
-	program_read(self, &self->berths.data[0], fallback);
-	command_read(&self->berths.data[0], fallback, &command);
+	program_read(self, &self->claimed.data[0], fallback);
+	command_read(&self->claimed.data[0], fallback, &command);
 	self->python_malloc = python_malloc_is_set(self->pid);
 	start.program = self->program;
 	start.command = strbuf_text(&command);
-	self->image = image_new(&self->berths.data[0], &start, &self->sink, &err);
+	self->image = image_new(&self->claimed.data[0], &start, &self->sink, &err);
 	self->scan_told = false;
-	process_usage_begin(self, self->images ? load_relaxed(&self->berths.data[0].control->start_ns) : 0);
+	process_usage_begin(self, self->images ? load_relaxed(&self->claimed.data[0].control->start_ns) : 0);
 	if (self->image) {
 		self->images++;
 		self->next_number++;
@@ -220,9 +220,9 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 	}
 	if (self->image && self->writer_state == WRITER_STOPPED) {
 		/* The recording was ended before this exec. */
-		store_relaxed(&self->berths.data[0].control->stopped, HW_STOPPED);
+		store_relaxed(&self->claimed.data[0].control->stopped, HW_STOPPED);
 		image_rest(self->image);
-	} else if (self->image && load_relaxed(&self->berths.data[0].control->began_paused)) {
+	} else if (self->image && load_relaxed(&self->claimed.data[0].control->began_paused)) {
 		image_mark(self->image, HW_MARK_PAUSED);
 	}
 	strbuf_release(&command);
@@ -295,35 +295,35 @@ static void image_finish(struct process *self, bool exec)
 	self->image = NULL;
 }
 
-static void berth_drop_first(struct process *self, struct session *session)
+static void berth_drop_first(struct process *self, struct berths *berths)
 {
-	session_give_back(session, &self->berths.data[0]);
-	self->berths.count--;
-	memmove(self->berths.data, self->berths.data + 1,
-		self->berths.count * sizeof(*self->berths.data));
+	berths_give_back(berths, &self->claimed.data[0]);
+	self->claimed.count--;
+	memmove(self->claimed.data, self->claimed.data + 1,
+		self->claimed.count * sizeof(*self->claimed.data));
 }
 
 /* Works on the first berth; true if it is done with and another one may follow. */
-static bool berth_cycle(struct process *self, struct session *session,
+static bool berth_cycle(struct process *self, struct berths *berths,
 			const struct process_fallback *fallback, u64 elapsed_ns, bool last,
 			u64 *count)
 {
-	struct berth *berth = &self->berths.data[0];
+	struct berth *berth = &self->claimed.data[0];
 
 	/* Acquire: pairs with the recorder's release of `attached`. */
 	if (!self->image && load_acquire(&berth->control->attached)) {
-		berth->parent_pid = load_relaxed(&session->lobby->berth[berth->index].parent);
-		image_begin(self, fallback, &session->options);
+		berth->parent_pid = load_relaxed(&berths->lobby->berth[berth->index].parent);
+		image_begin(self, fallback, &berths->options);
 	}
-	if (process_scan_cycle(self, session))
+	if (process_scan_cycle(self, berths))
 		return false;
 	if (self->image)
 		*count += image_cycle(self->image, elapsed_ns, last);
 	if (!last || self->scan)
 		return false;
 	if (self->image)
-		image_finish(self, self->berths.count > 1);
-	berth_drop_first(self, session);
+		image_finish(self, self->claimed.count > 1);
+	berth_drop_first(self, berths);
 	return true;
 }
 
@@ -357,8 +357,8 @@ static bool writer_is_ready(struct process *self)
 /* The process runs on without us: its recorder is told to do nothing from now on. */
 static void recorders_stop(struct process *self)
 {
-	for (u64 i = 0; i < self->berths.count; i++) {
-		struct hw_control *control = self->berths.data[i].control;
+	for (u64 i = 0; i < self->claimed.count; i++) {
+		struct hw_control *control = self->claimed.data[i].control;
 
 		store_release(&control->stopped, HW_RELEASED); /* pairs with the helper's acquire of the bell */
 		add_acq_rel(&control->pages.bell, 1);
@@ -369,7 +369,7 @@ static void recorders_stop(struct process *self)
 /* A program that never allocates never joins: it gets an image without events, so that its trace
  * can be read like any other. */
 static void empty_image_tell(struct process *self, const struct process_fallback *fallback,
-			     const struct session_options *options)
+			     const struct berths_options *options)
 {
 	struct stream_image image = {
 		.pid = self->pid,
@@ -399,31 +399,31 @@ static void empty_image_tell(struct process *self, const struct process_fallback
 	strbuf_release(&command);
 }
 
-u64 process_cycle(struct process *self, struct session *session,
+u64 process_cycle(struct process *self, struct berths *berths,
 		  const struct process_fallback *fallback, u64 elapsed_ns, bool gone)
 {
 	u64 count = 0;
 
 	if (!writer_is_ready(self))
 		return 0;
-	process_usage_cycle(self, session);
+	process_usage_cycle(self, berths);
 	if (gone && self->end_how == IMAGE_DETACHED)
 		recorders_stop(self);
 	/* A berth behind the first one is the image after an exec: the older one is complete. */
-	while (self->berths.count &&
-	       berth_cycle(self, session, fallback, elapsed_ns, gone || self->berths.count > 1,
+	while (self->claimed.count &&
+	       berth_cycle(self, berths, fallback, elapsed_ns, gone || self->claimed.count > 1,
 			   &count)) {
 	}
 	if (gone && self->root && !self->images)
-		empty_image_tell(self, fallback, &session->options);
+		empty_image_tell(self, fallback, &berths->options);
 	if (!self->scan) /* which holds the live blocks */
-		process_recording_cycle(self, &session->options);
+		process_recording_cycle(self, &berths->options);
 	return count;
 }
 
 bool process_is_done(const struct process *self)
 {
-	return self->gone_seen && !self->berths.count && self->writer_state != WRITER_WANTED &&
+	return self->gone_seen && !self->claimed.count && self->writer_state != WRITER_WANTED &&
 	       process_is_settled(self);
 }
 

@@ -86,7 +86,7 @@ struct process {
 	char join_path[64]; /* drain, before ASK_JOIN is answered */
 
 	/* Drain thread. */
-	VEC(struct berth) berths;     /* claimed, oldest first; the first one may have an image */
+	VEC(struct berth) claimed;     /* claimed, oldest first; the first one may have an image */
 	struct image *image;
 	struct scan *scan;            /* of the image, while it goes on */
 	bool scan_told;               /* the image's scan, or why there is none */
@@ -140,14 +140,14 @@ struct process_fallback {
 struct process *process_new(u32 pid, u32 parent_pid);
 
 /* Closes nothing: the writer belongs to the waiting thread. */
-void process_free(struct process *self, struct session *session);
+void process_free(struct process *self, struct berths *berths);
 
 /* Drain thread: one more image of this process has claimed a berth. */
 int process_add_berth(struct process *self, const struct berth *berth, struct err *err);
 
 /* Drain thread: reads and tells what is new. `gone` as it was before berths were last looked for.
  * Returns the number of records. */
-u64 process_cycle(struct process *self, struct session *session,
+u64 process_cycle(struct process *self, struct berths *berths,
 		  const struct process_fallback *fallback, u64 elapsed_ns, bool gone);
 
 /* Drain thread: whether the process is gone and nothing of it is left to tell. */
@@ -174,21 +174,21 @@ bool process_is_our_user(u32 pid);
 /* Both clocks at this moment. */
 struct stream_clock clock_now(void);
 
-/* Makes the thread that is in watch_run look at once. */
+/* Makes the thread that is in waiting_thread_run look at once. */
 void waiting_thread_wake(void);
 
 /* Drain thread: scans the memory of a program that runs: it stands still meanwhile, and the
  * trace has the classes of that moment until a later scan. 0 when it has begun. */
-int scan_request(struct process *process, const struct session *session, struct err *err);
+int scan_request(struct process *process, const struct berths *berths, struct err *err);
 
 /* Drain thread: samples of memory. Begins anew, with an image that an exec made at exec_ns, or (0) with a file; looks
  * into the mailbox; tells what is left, and adds the CPU time to the end. */
 void process_usage_begin(struct process *self, u64 exec_ns);
-void process_usage_cycle(struct process *self, const struct session *session);
+void process_usage_cycle(struct process *self, const struct berths *berths);
 void process_usage_finish(struct process *self, struct stream_image_end *end);
 
 /* Drain thread: tells where the image's memory is; enum memory_when. */
-void process_look(struct process *self, const struct session *session, u32 moment);
+void process_look(struct process *self, const struct berths *berths, u32 moment);
 
 /* For process.c and process_scan.c. The second does the drain thread's part in a scan; true
  * while the image's rings must be left alone. The third says why an image that ends was not
@@ -197,13 +197,13 @@ void process_fail(struct process *self, const struct err *err);
 
 /* Drain thread: the sink of a recording, and of whoever listens. */
 void process_set_sink(struct process *self, const struct stream_sink *trace);
-bool process_scan_cycle(struct process *self, struct session *session);
+bool process_scan_cycle(struct process *self, struct berths *berths);
 void process_scan_explain(struct process *self, const struct stream_image_end *end);
 
 /* Drain thread: what a recording does beside growing. It is saved, ends, begins again in another file, pauses, goes on, has a
  * snapshot taken. The program asks for that through its control page, others through struct ask. Opening and closing files is left
  * to the waiting thread (process.turn). Looks at what was asked for, and goes on with what is being done: */
-void process_recording_cycle(struct process *self, const struct session_options *options);
+void process_recording_cycle(struct process *self, const struct berths_options *options);
 /* Whether nothing is being done, so that the process may be retired. */
 bool process_is_settled(const struct process *self);
 /* Pauses or resumes all images of the process, with a mark. */

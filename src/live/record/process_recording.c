@@ -123,7 +123,7 @@ static void recording_stop(struct process *self, bool for_program)
 	close_old(self);
 }
 
-static int recording_begin(struct process *self, const struct session_options *options)
+static int recording_begin(struct process *self, const struct berths_options *options)
 {
 	struct image_start start = {
 		.sample_bytes = options->sample_bytes,
@@ -147,7 +147,7 @@ static int recording_begin(struct process *self, const struct session_options *o
 }
 
 /* The program asked for the new file: it shall be recorded there, even if it was paused. */
-static void recording_switch(struct process *self, const struct session_options *options)
+static void recording_switch(struct process *self, const struct berths_options *options)
 {
 	struct hw_control *control = self->image->berth.control;
 
@@ -161,7 +161,7 @@ static void recording_switch(struct process *self, const struct session_options 
 }
 
 /* The next file is there, or not. */
-static void opened(struct process *self, const struct session_options *options)
+static void opened(struct process *self, const struct berths_options *options)
 {
 	store_relaxed(&self->turn, TURN_NONE);
 	if (self->next_errno) {
@@ -268,7 +268,7 @@ static void dump_for_program(struct process *self, const struct hw_request *requ
 	save(self, true, ASK_COUNT);
 }
 
-static void dump_regularly(struct process *self, const struct session_options *options)
+static void dump_regularly(struct process *self, const struct berths_options *options)
 {
 	struct dump *dump = &self->dump;
 	struct stream_totals totals;
@@ -288,7 +288,7 @@ static void dump_regularly(struct process *self, const struct session_options *o
 }
 
 /* The file has what was to be saved. */
-static void saved(struct process *self, const struct session_options *options)
+static void saved(struct process *self, const struct berths_options *options)
 {
 	struct dump *dump = &self->dump;
 	int failure = self->writer ? trace_writer_failed(self->writer) : 0;
@@ -384,9 +384,9 @@ void process_set_paused(struct process *self, bool paused)
 {
 	if (self->image)
 		image_set_paused(self, paused);
-	for (u64 i = self->image ? 1 : 0; i < self->berths.count; i++) {
-		store_relaxed(&self->berths.data[i].control->paused, paused);
-		store_relaxed(&self->berths.data[i].control->began_paused, paused);
+	for (u64 i = self->image ? 1 : 0; i < self->claimed.count; i++) {
+		store_relaxed(&self->claimed.data[i].control->paused, paused);
+		store_relaxed(&self->claimed.data[i].control->began_paused, paused);
 	}
 }
 
@@ -489,7 +489,7 @@ static void asks_serve(struct process *self)
 
 /* ---- the cycle ------------------------------------------------------------------------------- */
 
-static void go_on(struct process *self, const struct session_options *options)
+static void go_on(struct process *self, const struct berths_options *options)
 {
 	/* Acquire: pairs with the waiting thread's release, what it did is there. */
 	u32 turn = load_acquire(&self->turn);
@@ -516,7 +516,7 @@ static void show(struct process *self)
 	struct stream_totals totals = {0};
 	u32 state = SHOWN_WAITING;
 
-	if (self->gone_seen && !self->berths.count)
+	if (self->gone_seen && !self->claimed.count)
 		state = SHOWN_ENDED;
 	else if (self->writer_state == WRITER_STOPPED)
 		state = SHOWN_STOPPED;
@@ -533,7 +533,7 @@ static void show(struct process *self)
 	store_relaxed(&shown->state, state);
 }
 
-void process_recording_cycle(struct process *self, const struct session_options *options)
+void process_recording_cycle(struct process *self, const struct berths_options *options)
 {
 	if (self->doing != DOING_NOTHING)
 		go_on(self, options);

@@ -9,7 +9,7 @@
 #include "format/atomics.h"
 
 /* Why the live blocks are not all known, so that a scan would call lost what is not; or NULL. */
-static const char *blocks_unknown(const struct process *self, const struct session_options *options)
+static const char *blocks_unknown(const struct process *self, const struct berths_options *options)
 {
 	static const u8 dropping[] = {HW_FAULT_RING_FULL, HW_FAULT_NESTED_FULL, HW_FAULT_NO_SLOT,
 				      HW_FAULT_NO_MEMORY};
@@ -43,21 +43,21 @@ static void scan_fail(struct process *self, const char *reason)
 	self->scan_told = true;
 }
 
-static struct scan *scan_new(struct process *self, const struct session *session, bool at_once,
+static struct scan *scan_new(struct process *self, const struct berths *berths, bool at_once,
 			     struct err *err)
 {
 	struct scan_start start = {.berth = &self->image->berth,
 				   .pid = self->pid,
 				   .at_once = at_once,
-				   .session = session,
+				   .berths = berths,
 				   .correlator = self->image->correlator};
 
 	return scan_start(&start, err);
 }
 
-int scan_request(struct process *process, const struct session *session, struct err *err)
+int scan_request(struct process *process, const struct berths *berths, struct err *err)
 {
-	const char *reason = process->image ? blocks_unknown(process, &session->options)
+	const char *reason = process->image ? blocks_unknown(process, &berths->options)
 					    : "nothing is being recorded";
 
 	if (process->image && process->image->resting)
@@ -66,14 +66,14 @@ int scan_request(struct process *process, const struct session *session, struct 
 		reason = "a scan is already running";
 	if (reason)
 		return err_set(err, ERR_INPUT, "%s", reason);
-	process->scan = scan_new(process, session, true, err);
+	process->scan = scan_new(process, berths, true, err);
 	return process->scan ? 0 : err->code;
 }
 
 /* The recorder asks to be watched. */
-static void scan_begin(struct process *self, struct session *session)
+static void scan_begin(struct process *self, struct berths *berths)
 {
-	const char *reason = blocks_unknown(self, &session->options);
+	const char *reason = blocks_unknown(self, &berths->options);
 	struct err err = {0};
 
 	if (self->image->resting) { /* stopped: there is no file to tell */
@@ -83,9 +83,9 @@ static void scan_begin(struct process *self, struct session *session)
 	}
 	prepare_hurry(self->image->prepare); /* the program is about to end */
 	process_tick(self);		     /* most of the trace is compressed and written while we look at it */
-	process_look(self, session, MEMORY_END);
+	process_look(self, berths, MEMORY_END);
 	if (!reason) {
-		self->scan = scan_new(self, session, false, &err);
+		self->scan = scan_new(self, berths, false, &err);
 		reason = self->scan ? NULL : err.text;
 	}
 	if (!self->scan) {
@@ -105,11 +105,11 @@ bool process_pressed(const struct process *self)
 }
 
 /* Somebody outside asks for a scan while the program runs. */
-static void scan_serve(struct process *self, struct session *session)
+static void scan_serve(struct process *self, struct berths *berths)
 {
 	struct err err = {0};
 
-	if (scan_request(self, session, &err) == 0)
+	if (scan_request(self, berths, &err) == 0)
 		return;
 	self->scanned = (struct stream_scan){.state = SCAN_FAILED};
 	snprintf(self->scan_reason, sizeof(self->scan_reason), "%s", err.text);
@@ -140,7 +140,7 @@ static void scan_end(struct process *self)
 		process_fail(self, &err);
 }
 
-bool process_scan_cycle(struct process *self, struct session *session)
+bool process_scan_cycle(struct process *self, struct berths *berths)
 {
 	struct err err = {0};
 
@@ -148,9 +148,9 @@ bool process_scan_cycle(struct process *self, struct session *session)
 		return false;
 	if (!self->scan && !self->scan_told &&
 	    load_acquire(&self->image->berth.control->leaving) == HW_LEAVING_ASKED)
-		scan_begin(self, session);
+		scan_begin(self, berths);
 	if (!self->scan && (is_asked(self, ASK_SCAN) || self->image->scan_wanted))
-		scan_serve(self, session);
+		scan_serve(self, berths);
 	self->image->scan_wanted = false;
 	if (!self->scan)
 		return false;
@@ -161,7 +161,7 @@ bool process_scan_cycle(struct process *self, struct session *session)
 		if (!self->image->failed && !scan_is_at_once(self->scan) &&
 		    correlator_finish(self->image->correlator, &err) < 0)
 			image_fail(self->image, &err);
-		scan_give_events(self->scan, blocks_unknown(self, &session->options));
+		scan_give_events(self->scan, blocks_unknown(self, &berths->options));
 		return true;
 	case SCAN_HAS_EVENTS:
 		return true;

@@ -112,7 +112,7 @@ static bool look_is_due(const struct process *self, u64 now_ns)
 	       gap_of(self) > seen->looked_gap + seen->looked_gap / 10 + GAP_STEP || now_ns >= seen->look_again_ns;
 }
 
-void process_look(struct process *self, const struct session *session, u32 moment)
+void process_look(struct process *self, const struct berths *berths, u32 moment)
 {
 	struct sampling *seen = &self->sampling;
 	u64 begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), gap = gap_of(self), now_ns;
@@ -122,7 +122,7 @@ void process_look(struct process *self, const struct session *session, u32 momen
 	if (load_relaxed(&self->image->berth.control->access) == HW_ACCESS_VALGRIND ||
 	    load_relaxed(&self->image->berth.control->flags) & HW_RUN_LASTING)
 		return;
-	if (resident_tell(self->pid, &self->image->berth, session, moment, &self->sink, &err) < 0)
+	if (resident_tell(self->pid, &self->image->berth, berths, moment, &self->sink, &err) < 0)
 		process_fail(self, &err);
 	now_ns = clock_now().ns;
 	if (seen->rss_bytes > seen->looked_bytes)
@@ -162,7 +162,7 @@ void process_usage_begin(struct process *self, u64 exec_ns)
 					    .cpu_base_ns = base };
 }
 
-void process_usage_cycle(struct process *self, const struct session *session)
+void process_usage_cycle(struct process *self, const struct berths *berths)
 {
 	struct sampling *seen = &self->sampling;
 	u64 now_ns;
@@ -176,7 +176,7 @@ void process_usage_cycle(struct process *self, const struct session *session)
 	if (now_ns - seen->told_ns >= (now_ns - seen->from_ns) / STEPS)
 		highest_tell(self, now_ns);
 	if (look_is_due(self, now_ns))
-		process_look(self, session, MEMORY_NOW);
+		process_look(self, berths, MEMORY_NOW);
 	store_release(&self->usage_ready, 0);
 }
 

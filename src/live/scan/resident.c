@@ -250,7 +250,7 @@ static void mapping_look(struct look *self, u64 number)
 	}
 }
 
-int resident_tell(u32 pid, const struct berth *berth, const struct session *session, u32 moment,
+int resident_tell(u32 pid, const struct berth *berth, const struct berths *berths, u32 moment,
 		  const struct stream_sink *sink, struct err *err)
 {
 	struct stream_memory told = {.moment = moment};
@@ -259,7 +259,7 @@ int resident_tell(u32 pid, const struct berth *berth, const struct session *sess
 	int status = 0;
 
 	if (!sink->memory ||
-	    scan_memory_open(&look.memory, pid, pid, session->files ? session->folder : NULL, &unseen) < 0)
+	    scan_memory_open(&look.memory, pid, pid, berths->files ? berths->folder : NULL, &unseen) < 0)
 		return 0;
 	look.shadow = load_relaxed(&berth->control->access) != HW_ACCESS_NONE;
 	own_read(&look, berth->control);

@@ -4,13 +4,13 @@
 #ifndef LIVE_SCAN_RESIDENT_H
 #define LIVE_SCAN_RESIDENT_H
 
-#include "live/drain/session.h"
+#include "live/drain/berths.h"
 #include "host/trace/stream.h"
 
 /* Looks at the process and tells the sink. The process may run; then what it does meanwhile makes the
  * rows differ from their sum. It takes time by how much memory there is: call it rarely. 0 also if
  * nothing could be seen. */
-int resident_tell(u32 pid, const struct berth *berth, const struct session *session, u32 moment,
+int resident_tell(u32 pid, const struct berth *berth, const struct berths *berths, u32 moment,
 		  const struct stream_sink *sink, struct err *err);
 
 #endif

@@ -306,7 +306,7 @@ static void *scan_main(void *argument)
 
 struct scan *scan_start(const struct scan_start *start, struct err *err)
 {
-	const struct session *session = start->session;
+	const struct berths *berths = start->berths;
 	struct scan *self = calloc(1, sizeof(*self));
 	int status;
 
@@ -318,11 +318,11 @@ struct scan *scan_start(const struct scan_start *start, struct err *err)
 	self->tracer.at_once = start->at_once;
 	self->control = start->berth->control;
 	self->correlator = start->correlator;
-	self->lobby = session->lobby;
-	self->hub = session->scans;
+	self->lobby = berths->lobby;
+	self->hub = berths->scans;
 	self->interrupts = load_relaxed(&self->hub->interrupts);
-	if (session->files)
-		snprintf(self->folder, sizeof(self->folder), "%s", session->folder);
+	if (berths->files)
+		snprintf(self->folder, sizeof(self->folder), "%s", berths->folder);
 	status = pthread_create(&self->thread, NULL, scan_main, self);
 	if (status != 0) {
 		err_set(err, ERR_SYSTEM, "a thread could not be started: %s", strerror(status));

@@ -11,9 +11,9 @@
 #define LIVE_SCAN_SCAN_H
 
 #include "live/drain/correlate.h"
-#include "live/drain/session.h"
+#include "live/drain/berths.h"
 
-/* What all scans of a run share; part of struct session. */
+/* What all scans of a run share; part of struct berths. */
 struct scan_hub {
 	u32 children;   /* futex: waiting thread adds 1 at each SIGCHLD */
 	u32 interrupts; /* waiting thread adds 1 when the user wants to end: scans give up */
@@ -35,7 +35,7 @@ struct scan_start {
 	const struct berth *berth;
 	u32 pid;
 	bool at_once;
-	const struct session *session;
+	const struct berths *berths;
 	const struct correlator *correlator;
 };
 struct scan *scan_start(const struct scan_start *start, struct err *err);

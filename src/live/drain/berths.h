@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The shared memory of a run: the lobby, and the berths that images of recorded processes claim.
  * They are memfds that the recorder opens as /proc/MONITOR/fd/N, or files in a private folder
- * where that does not work. After session_open only the drain thread uses it. */
-#ifndef LIVE_DRAIN_SESSION_H
-#define LIVE_DRAIN_SESSION_H
+ * where that does not work. After berths_open only the drain thread uses it. */
+#ifndef LIVE_DRAIN_BERTHS_H
+#define LIVE_DRAIN_BERTHS_H
 
 #include <linux/futex.h>
 
@@ -13,7 +13,7 @@
 struct prepare;
 struct dumper; /* dump.h */
 
-struct session_options {
+struct berths_options {
 	bool children;    /* every process records, not only the root */
 	u32 flags;        /* HW_RUN_* */
 	u32 max_depth;
@@ -53,7 +53,7 @@ struct berth {
 	struct berth_layout layout;
 };
 
-struct session_berth {
+struct berth_place {
 	bool used;
 	int fd; /* -1: the image has mapped it, and nobody else will */
 	u32 number;
@@ -62,8 +62,8 @@ struct session_berth {
 
 struct scan_hub; /* scan.h */
 
-struct session {
-	struct session_options options;
+struct berths {
+	struct berths_options options;
 	struct berth_layout layout;
 	struct hw_lobby *lobby;
 	int lobby_fd;
@@ -72,7 +72,7 @@ struct session {
 	bool files;          /* folder is ours, and its files are removed at the end */
 	u32 next_number;     /* names of berth files */
 	u32 spares_wanted;
-	struct session_berth berths[HW_BERTHS];
+	struct berth_place berths[HW_BERTHS];
 	u32 spare[HW_BERTHS]; /* indexes of berths that wait to be claimed */
 	u32 spare_count;
 	u32 unmapped_count; /* claimed berths that their images may not have mapped yet */
@@ -84,30 +84,30 @@ struct session {
 	u64 pool_refused[HW_POOLS]; /* blocks of all these whose size cannot be */
 };
 
-int session_open(struct session *self, const struct session_options *options, struct err *err);
+int berths_open(struct berths *self, const struct berths_options *options, struct err *err);
 
 /* Removes everything. Berths that are still mapped stay mapped until berth_unmap. */
-void session_close(struct session *self);
+void berths_close(struct berths *self);
 
 /* The drain thread takes the lock whose loss tells recorders that the monitor has died, and holds
  * it until it ends. */
-int session_hold_lock(struct session *self, struct err *err);
+int berths_hold_lock(struct berths *self, struct err *err);
 
 /* Adds spare berths until enough are ready. */
-int session_replenish(struct session *self, struct err *err);
+int berths_replenish(struct berths *self, struct err *err);
 
 /* Whether images that begin from now on begin paused. */
-void session_set_paused(struct session *self, bool paused);
+void berths_set_paused(struct berths *self, bool paused);
 
 /* If a spare berth was claimed, maps it: 1. 0: none was. Negative: it could not be mapped, and its
  * image is lost. */
-int session_take_claimed(struct session *self, struct berth *berth, struct err *err);
+int berths_take_claimed(struct berths *self, struct berth *berth, struct err *err);
 
 /* Closes the descriptors of berths that their images have mapped: there can be more images than descriptors. */
-void session_close_mapped(struct session *self);
+void berths_close_mapped(struct berths *self);
 
 /* The image has ended and everything is read: unmaps, and frees its place in the lobby. */
-void session_give_back(struct session *self, struct berth *berth);
+void berths_give_back(struct berths *self, struct berth *berth);
 
 struct hw_slot *berth_slot(const struct berth *self, u32 slot);
 const struct hw_record *berth_ring(const struct berth *self, u32 slot);   /* see hw_ring_size */

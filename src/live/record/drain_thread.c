@@ -2,7 +2,7 @@
  * The loop of the drain thread; see drain.h. Never touches disk or terminal, and never waits but
  * for the bell (and for the trace writer's queue, when the disk is slower than the program). */
 #define _GNU_SOURCE
-#include "live/record/drain.h"
+#include "live/record/drain_thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static struct process *process_append(struct drain *self, const struct berth *be
 	if (!process)
 		return NULL;
 	if (!vec_push(&self->active, process)) {
-		process_free(process, self->session);
+		process_free(process, self->berths);
 		return NULL;
 	}
 	/* Pairs with the waiting thread's acquire while it walks the list. */
@@ -55,10 +55,10 @@ static void berth_assign(struct drain *self, struct berth *berth)
 	struct process *process = process_of(self, berth->pid);
 	struct err err = { 0 };
 
-	if (!process && self->session->options.children)
+	if (!process && self->berths->options.children)
 		process = process_append(self, berth);
 	if (!process || process_add_berth(process, berth, &err) < 0)
-		session_give_back(self->session, berth);
+		berths_give_back(self->berths, berth);
 	if (err.code)
 		drain_fail(self, &err);
 }
@@ -70,16 +70,16 @@ static void claims_take(struct drain *self)
 	bool any = false;
 	int status;
 
-	while ((status = session_take_claimed(self->session, &berth, &err)) != 0) {
+	while ((status = berths_take_claimed(self->berths, &berth, &err)) != 0) {
 		any = true;
 		if (status > 0)
 			berth_assign(self, &berth);
 		else if (self->unmapped++ == 0)
 			self->unmapped_error = err;
 	}
-	session_close_mapped(self->session);
+	berths_close_mapped(self->berths);
 	/* Without any left somebody may wait for one. */
-	if ((any || !self->session->spare_count) && session_replenish(self->session, &err) < 0)
+	if ((any || !self->berths->spare_count) && berths_replenish(self->berths, &err) < 0)
 		drain_fail(self, &err);
 }
 
@@ -113,7 +113,7 @@ static void sizes_check(struct drain *self, u64 now)
 static u64 process_serve(struct drain *self, struct process *process, u64 elapsed_ns)
 {
 	u32 recordings = process->recordings;
-	u64 count = process_cycle(process, self->session, &self->fallback, elapsed_ns,
+	u64 count = process_cycle(process, self->berths, &self->fallback, elapsed_ns,
 				  process->gone_seen);
 
 	if (self->aggregating && process->recordings != recordings && process->image)
@@ -141,7 +141,7 @@ static void pause_obey(struct drain *self)
 	if (command == self->pause_obeyed)
 		return;
 	self->pause_obeyed = command;
-	session_set_paused(self->session, command & 1);
+	berths_set_paused(self->berths, command & 1);
 	for (u64 i = 0; i < self->active.count; i++)
 		process_set_paused(self->active.data[i], command & 1);
 }
@@ -203,7 +203,7 @@ static bool any_pressed(const struct drain *self)
  * program's clock counts on our beat. */
 static u64 sleep_ns(const struct drain *self, u64 count)
 {
-	const struct session_options *options = &self->session->options;
+	const struct berths_options *options = &self->berths->options;
 	bool rare = options->sample_bytes && !(options->flags & (HW_RUN_ACCESS_EXACT | HW_RUN_ACCESS_ADAPTIVE));
 	u64 longest = rare ? SLEEP_NS_SAMPLED : count && !options->sample_bytes ? SLEEP_NS : SLEEP_NS_MAX;
 	u64 ns;
@@ -212,7 +212,7 @@ static u64 sleep_ns(const struct drain *self, u64 count)
 		return SLEEP_NS; /* records wait to be taken back */
 	if (!count)
 		return self->timeout_ns < longest ? self->timeout_ns + SLEEP_NS : longest;
-	ns = self->elapsed_ns * (self->session->layout.ring_records / 3) / count;
+	ns = self->elapsed_ns * (self->berths->layout.ring_records / 3) / count;
 	if (ns > longest)
 		return longest;
 	return ns < SLEEP_NS_MIN ? SLEEP_NS_MIN : ns;
@@ -222,7 +222,7 @@ static u64 sleep_ns(const struct drain *self, u64 count)
  * before it looks at monitor_sleeps, so that one of the two sees the other. */
 static void drain_sleep(struct drain *self, u64 count)
 {
-	struct hw_lobby *lobby = self->session->lobby;
+	struct hw_lobby *lobby = self->berths->lobby;
 	u32 bell = load_acquire(&lobby->bell);
 
 	self->timeout_ns = sleep_ns(self, count);
@@ -246,7 +246,7 @@ static void *drain_main(void *argument)
 {
 	struct drain *self = argument;
 
-	if (session_hold_lock(self->session, &self->error) < 0) {
+	if (berths_hold_lock(self->berths, &self->error) < 0) {
 		started_set(self, 2);
 		return NULL;
 	}
@@ -272,7 +272,7 @@ int drain_start(struct drain *self, struct err *err)
 	int status;
 
 	self->newest = self->processes;
-	self->session->scans = &self->scans;
+	self->berths->scans = &self->scans;
 	if (!vec_push(&self->active, self->processes))
 		return err_set(err, ERR_MEMORY, "out of memory");
 	status = pthread_create(&self->thread, NULL, drain_main, self);
@@ -299,8 +299,8 @@ void drain_set_paused(struct drain *self, bool paused)
 
 void drain_wake(struct drain *self)
 {
-	add_acq_rel(&self->session->lobby->bell, 1);
-	futex_wake(&self->session->lobby->bell, INT32_MAX);
+	add_acq_rel(&self->berths->lobby->bell, 1);
+	futex_wake(&self->berths->lobby->bell, INT32_MAX);
 }
 
 void drain_join(struct drain *self)

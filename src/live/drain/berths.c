@@ -3,7 +3,7 @@
  * and then on the drain thread. Never trusts a number that a recorded program could have
  * written. */
 #define _GNU_SOURCE
-#include "live/drain/session.h"
+#include "live/drain/berths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,7 +92,7 @@ static bool layout_shrink(struct berth_layout *layout)
 }
 
 /* Only pages that are touched take memory, so that room for thousands of threads costs nothing but addresses. */
-static void layout_init(struct berth_layout *layout, u32 slots, const struct session_options *options, u64 room)
+static void layout_init(struct berth_layout *layout, u32 slots, const struct berths_options *options, u64 room)
 {
 	u64 ring_records = options->ring_records, records = ring_records ? 2 : RING_RECORDS;
 
@@ -205,7 +205,7 @@ static int memfd_reachable(const char *name)
 	return fd;
 }
 
-static bool folder_make_in(struct session *self, const char *parent)
+static bool folder_make_in(struct berths *self, const char *parent)
 {
 	int length;
 
@@ -215,7 +215,7 @@ static bool folder_make_in(struct session *self, const char *parent)
 	return length > 0 && (size_t)length < sizeof(self->folder) && mkdtemp(self->folder);
 }
 
-static int folder_make(struct session *self, struct err *err)
+static int folder_make(struct berths *self, struct err *err)
 {
 	if (folder_make_in(self, getenv("XDG_RUNTIME_DIR")) || folder_make_in(self, "/dev/shm") ||
 	    folder_make_in(self, getenv("TMPDIR")) || folder_make_in(self, "/tmp"))
@@ -227,7 +227,7 @@ static int folder_make(struct session *self, struct err *err)
 		       strerror(errno));
 }
 
-static int file_create(const struct session *self, const char *name)
+static int file_create(const struct berths *self, const char *name)
 {
 	char path[300];
 
@@ -235,7 +235,7 @@ static int file_create(const struct session *self, const char *name)
 	return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-static void file_remove(const struct session *self, const char *name)
+static void file_remove(const struct berths *self, const char *name)
 {
 	char path[300];
 
@@ -245,7 +245,7 @@ static void file_remove(const struct session *self, const char *name)
 
 /* ---- lobby ----------------------------------------------------------------------------------- */
 
-static int lobby_create(struct session *self, struct err *err)
+static int lobby_create(struct berths *self, struct err *err)
 {
 	self->lobby_fd = self->options.use_files ? -1 : memfd_reachable("heapwise-lobby");
 	if (self->lobby_fd >= 0) {
@@ -264,7 +264,7 @@ static int lobby_create(struct session *self, struct err *err)
 	return 0;
 }
 
-static int lobby_map(struct session *self, struct err *err)
+static int lobby_map(struct berths *self, struct err *err)
 {
 	void *memory;
 
@@ -282,7 +282,7 @@ static int lobby_map(struct session *self, struct err *err)
 /* A robust lock with this one thread as its owner, made by hand: a pthread mutex keeps pointers of the list, which
  * the kernel and libc follow, inside the lock itself, where the recorded program could change them. This way the
  * list is in our own memory, and only the word that the kernel marks is shared. */
-int session_hold_lock(struct session *self, struct err *err)
+int berths_hold_lock(struct berths *self, struct err *err)
 {
 	struct robust_list_head *head = &self->lock_list;
 
@@ -296,7 +296,7 @@ int session_hold_lock(struct session *self, struct err *err)
 	return 0;
 }
 
-int session_open(struct session *self, const struct session_options *options, struct err *err)
+int berths_open(struct berths *self, const struct berths_options *options, struct err *err)
 {
 	memset(self, 0, sizeof(*self));
 	self->lobby_fd = -1;
@@ -305,8 +305,8 @@ int session_open(struct session *self, const struct session_options *options, st
 	layout_init(&self->layout, options->children ? SLOTS_MAX_CHILDREN : SLOTS_MAX, options, berth_room(options->children));
 	/* With fewer berths than wanted it begins; the drain thread tries to make more when they are needed. */
 	if (lobby_create(self, err) < 0 || lobby_map(self, err) < 0 ||
-	    (session_replenish(self, err) < 0 && !self->spare_count)) {
-		session_close(self);
+	    (berths_replenish(self, err) < 0 && !self->spare_count)) {
+		berths_close(self);
 		return err->code;
 	}
 	self->lobby->version = HW_SESSION_VERSION;
@@ -323,7 +323,7 @@ int session_open(struct session *self, const struct session_options *options, st
 
 /* ---- berths ---------------------------------------------------------------------------------- */
 
-static void control_fill(const struct session *self, struct hw_control *control)
+static void control_fill(const struct berths *self, struct hw_control *control)
 {
 	const struct berth_layout *layout = &self->layout;
 
@@ -362,7 +362,7 @@ static void control_fill(const struct session *self, struct hw_control *control)
 			 self->options.routine_filter);
 }
 
-static int berth_create(struct session *self, struct session_berth *berth)
+static int berth_create(struct berths *self, struct berth_place *berth)
 {
 	char name[32];
 
@@ -377,7 +377,7 @@ static int berth_create(struct session *self, struct session_berth *berth)
 	return berth->fd;
 }
 
-static void berth_remove(struct session *self, struct session_berth *berth)
+static void berth_remove(struct berths *self, struct berth_place *berth)
 {
 	char name[32];
 
@@ -387,10 +387,10 @@ static void berth_remove(struct session *self, struct session_berth *berth)
 	}
 	if (berth->fd >= 0)
 		close(berth->fd);
-	*berth = (struct session_berth){ .fd = -1 };
+	*berth = (struct berth_place){ .fd = -1 };
 }
 
-static bool pools_write(const struct session *self, const struct session_berth *berth)
+static bool pools_write(const struct berths *self, const struct berth_place *berth)
 {
 	ssize_t bytes = (ssize_t)(self->options.pools_count * sizeof(struct hw_pool));
 
@@ -398,9 +398,9 @@ static bool pools_write(const struct session *self, const struct session_berth *
 				    (off_t)self->layout.pools_offset) == bytes;
 }
 
-static int spare_add(struct session *self, u32 index, struct err *err)
+static int spare_add(struct berths *self, u32 index, struct err *err)
 {
-	struct session_berth *berth = &self->berths[index];
+	struct berth_place *berth = &self->berths[index];
 	struct hw_control control = { 0 };
 
 	if (berth_create(self, berth) < 0)
@@ -423,7 +423,7 @@ static int spare_add(struct session *self, u32 index, struct err *err)
 	return 0;
 }
 
-static u32 spares_ready(const struct session *self)
+static u32 spares_ready(const struct berths *self)
 {
 	u32 ready = 0;
 
@@ -432,7 +432,7 @@ static u32 spares_ready(const struct session *self)
 	return ready;
 }
 
-int session_replenish(struct session *self, struct err *err)
+int berths_replenish(struct berths *self, struct err *err)
 {
 	u32 ready = spares_ready(self);
 	bool added = false;
@@ -453,7 +453,7 @@ int session_replenish(struct session *self, struct err *err)
 }
 
 /* Spares are not mapped here; whoever claims one meanwhile reads the same memory. */
-void session_set_paused(struct session *self, bool paused)
+void berths_set_paused(struct berths *self, bool paused)
 {
 	u32 value = paused;
 
@@ -466,7 +466,7 @@ void session_set_paused(struct session *self, bool paused)
 	}
 }
 
-static int berth_map(struct session *self, u32 index, struct berth *berth, struct err *err)
+static int berth_map(struct berths *self, u32 index, struct berth *berth, struct err *err)
 {
 	void *memory = mmap(NULL, self->layout.total_bytes, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_NORESERVE, self->berths[index].fd, 0);
@@ -484,7 +484,7 @@ static int berth_map(struct session *self, u32 index, struct berth *berth, struc
 	return 0;
 }
 
-int session_take_claimed(struct session *self, struct berth *berth, struct err *err)
+int berths_take_claimed(struct berths *self, struct berth *berth, struct err *err)
 {
 	for (u32 i = 0; i < self->spare_count; i++) {
 		u32 index = self->spare[i];
@@ -499,10 +499,10 @@ int session_take_claimed(struct session *self, struct berth *berth, struct err *
 	return 0;
 }
 
-void session_close_mapped(struct session *self)
+void berths_close_mapped(struct berths *self)
 {
 	for (u32 i = 0; i < HW_BERTHS && self->unmapped_count; i++) {
-		struct session_berth *berth = &self->berths[i];
+		struct berth_place *berth = &self->berths[i];
 
 		if (berth->fd < 0 || !berth->control || !load_relaxed(&berth->control->slots_mapped))
 			continue;
@@ -512,7 +512,7 @@ void session_close_mapped(struct session *self)
 	}
 }
 
-static void pools_read(struct session *self, const struct berth *berth)
+static void pools_read(struct berths *self, const struct berth *berth)
 {
 	const struct hw_pool *pools =
 		(const struct hw_pool *)(berth->memory + berth->layout.pools_offset);
@@ -532,7 +532,7 @@ static void pools_read(struct session *self, const struct berth *berth)
 	}
 }
 
-void session_give_back(struct session *self, struct berth *berth)
+void berths_give_back(struct berths *self, struct berth *berth)
 {
 	if (berth->memory)
 		pools_read(self, berth);
@@ -546,7 +546,7 @@ void session_give_back(struct session *self, struct berth *berth)
 	berth_remove(self, &self->berths[berth->index]);
 }
 
-void session_close(struct session *self)
+void berths_close(struct berths *self)
 {
 	for (u32 i = 0; i < HW_BERTHS; i++) {
 		if (self->berths[i].used)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The loop of the waiting thread; see watch.h. Runs on the thread that called monitor_run. Never
+ * The loop of the waiting thread; see waiting_thread.h. Runs on the thread that called monitor_run. Never
  * touches a ring. */
 #define _GNU_SOURCE
-#include "live/launch/watch.h"
+#include "live/launch/waiting_thread.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ static struct process *next_process(struct process *process)
 
 /* ---- disk ------------------------------------------------------------------------------------ */
 
-void watch_measure_disk(struct watch *self)
+void waiting_thread_measure_disk(struct waiting_thread *self)
 {
 	struct statvfs disk;
 	u64 total, available;
@@ -55,7 +55,7 @@ void watch_measure_disk(struct watch *self)
 	self->disk_floor_bytes = available > total / 10 ? total / 10 : available / 2;
 }
 
-static void disk_check(struct watch *self)
+static void disk_check(struct waiting_thread *self)
 {
 	struct statvfs disk;
 
@@ -67,7 +67,7 @@ static void disk_check(struct watch *self)
 
 /* ---- traces of child processes --------------------------------------------------------------- */
 
-static void trace_open_for(struct watch *self, struct process *process)
+static void trace_open_for(struct waiting_thread *self, struct process *process)
 {
 	struct trace_writer *writer = NULL;
 	struct err err = { 0 };
@@ -95,7 +95,7 @@ static void trace_open_for(struct watch *self, struct process *process)
 	store_release(&process->writer_state, writer ? WRITER_OPEN : WRITER_FAILED);
 }
 
-void watch_close_trace(struct process *process)
+void process_close_trace(struct process *process)
 {
 	struct err err = { 0 };
 	int failed;
@@ -129,7 +129,7 @@ bool process_is_our_user(u32 pid)
 	return same;
 }
 
-static bool is_being_written(struct watch *self, const struct stat *file)
+static bool is_being_written(struct waiting_thread *self, const struct stat *file)
 {
 	struct process *process = self->drain->processes;
 
@@ -146,7 +146,7 @@ static bool is_being_written(struct watch *self, const struct stat *file)
 }
 
 /* 0 if next_path can be written, else why not. The file is not changed yet. */
-static int next_check(struct watch *self, const struct process *process)
+static int next_check(struct waiting_thread *self, const struct process *process)
 {
 	struct stat status;
 	int fd, failure = 0;
@@ -162,7 +162,7 @@ static int next_check(struct watch *self, const struct process *process)
 	return failure;
 }
 
-static void next_open(struct watch *self, struct process *process)
+static void next_open(struct waiting_thread *self, struct process *process)
 {
 	struct err err = { 0 };
 
@@ -196,7 +196,7 @@ static void old_close(struct process *process)
 	}
 }
 
-static void turn_serve(struct watch *self, struct process *process)
+static void turn_serve(struct waiting_thread *self, struct process *process)
 {
 	/* Acquire: pairs with the drain thread's release. */
 	u32 turn = load_acquire(&process->turn);
@@ -214,7 +214,7 @@ static void turn_serve(struct watch *self, struct process *process)
 /* ---- processes ------------------------------------------------------------------------------- */
 
 /* Returns when to look again. */
-static u64 processes_serve(struct watch *self, u64 now)
+static u64 processes_serve(struct waiting_thread *self, u64 now)
 {
 	struct process *process = self->drain->processes;
 	u64 next_ns = now + SLEEP_NS, least_ns = self->process_count * SAMPLE_NS_EACH, count = 0;
@@ -225,7 +225,7 @@ static u64 processes_serve(struct watch *self, u64 now)
 		turn_serve(self, process);
 		if (load_acquire(&process->finished)) {
 			if (!process->root) /* the root's trace gets notes first */
-				watch_close_trace(process);
+				process_close_trace(process);
 			continue;
 		}
 		if (load_relaxed(&process->writer_state) == WRITER_WANTED) {
@@ -244,7 +244,7 @@ static u64 processes_serve(struct watch *self, u64 now)
 	return next_ns;
 }
 
-static void processes_detach(struct watch *self)
+static void processes_detach(struct waiting_thread *self)
 {
 	struct process *process = self->drain->processes;
 
@@ -258,7 +258,7 @@ static bool is_end(const siginfo_t *info)
 	return info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED;
 }
 
-static void program_reap(struct watch *self)
+static void program_reap(struct waiting_thread *self)
 {
 	struct process *root = self->drain ? self->drain->processes : NULL;
 	siginfo_t info = { 0 };
@@ -317,7 +317,7 @@ static bool children_list(struct pid_list *list)
 	return good;
 }
 
-void watch_note_children(struct watch *self)
+void waiting_thread_note_children(struct waiting_thread *self)
 {
 	if (!children_list(&self->inherited))
 		vec_clear(&self->inherited.pids);
@@ -332,7 +332,7 @@ static pid_t *find_pid(const struct pid_list *list, pid_t pid)
 }
 
 /* Whether children are left that were not there before the program; there are some. */
-static bool orphans_live(const struct watch *self)
+static bool orphans_live(const struct waiting_thread *self)
 {
 	struct pid_list now = { 0 };
 	bool live = !self->inherited.pids.count || !children_list(&now);
@@ -344,7 +344,7 @@ static bool orphans_live(const struct watch *self)
 }
 
 /* A process that the program left behind and that has ended. */
-static void orphan_reap(struct watch *self, const siginfo_t *info)
+static void orphan_reap(struct waiting_thread *self, const siginfo_t *info)
 {
 	struct process *process = self->drain->processes;
 	pid_t *inherited = find_pid(&self->inherited, info->si_pid);
@@ -360,7 +360,7 @@ static void orphan_reap(struct watch *self, const siginfo_t *info)
 
 /* Processes that the program left behind come to us (PR_SET_CHILD_SUBREAPER): a daemon that has not allocated
  * yet is only known by that. */
-static void orphans_watch(struct watch *self)
+static void orphans_watch(struct waiting_thread *self)
 {
 	siginfo_t info = { 0 };
 	int status;
@@ -386,7 +386,7 @@ static void orphans_watch(struct watch *self)
 
 /* What the terminal sends goes to the whole foreground group, the program included; what a person
  * or another program sends to us alone is passed on. */
-static void signal_handle(struct watch *self, const siginfo_t *info)
+static void signal_handle(struct waiting_thread *self, const siginfo_t *info)
 {
 	struct scan_hub *scans = self->drain ? &self->drain->scans : NULL;
 
@@ -417,7 +417,7 @@ static void signal_handle(struct watch *self, const siginfo_t *info)
 	}
 }
 
-static void file_check(struct watch *self)
+static void file_check(struct waiting_thread *self)
 {
 	const char *path = self->options->toggle_file;
 
@@ -427,7 +427,7 @@ static void file_check(struct watch *self)
 	drain_set_paused(self->drain, !self->file_seen);
 }
 
-static void progress_tell(struct watch *self)
+static void progress_tell(struct waiting_thread *self)
 {
 	const struct drain *drain = self->drain;
 	u64 bytes = 0;
@@ -441,12 +441,12 @@ static void progress_tell(struct watch *self)
 				load_relaxed(&drain->live_bytes), bytes);
 }
 
-static bool is_over(const struct watch *self)
+static bool is_over(const struct waiting_thread *self)
 {
 	return self->ended && (!self->drain || load_acquire(&self->drain->done));
 }
 
-void watch_run(struct watch *self)
+void waiting_thread_run(struct waiting_thread *self)
 {
 	struct timespec timeout = { .tv_nsec = (long)SLEEP_NS };
 

@@ -4,8 +4,8 @@
  *
  * drain_start waits until the thread holds the monitor's lock, so that the program may then start.
  * The thread ends when all recorded processes are gone and everything of them is told. */
-#ifndef LIVE_RECORD_DRAIN_H
-#define LIVE_RECORD_DRAIN_H
+#ifndef LIVE_RECORD_DRAIN_THREAD_H
+#define LIVE_RECORD_DRAIN_THREAD_H
 
 #include <pthread.h>
 
@@ -13,7 +13,7 @@
 #include "live/scan/scan.h"
 
 struct drain {
-	struct session *session;
+	struct berths *berths;
 	struct process_fallback fallback;
 	struct process *processes; /* all, the root first; drain thread appends, released */
 	u64 max_size;              /* bytes of all traces; 0 = no limit */

@@ -2,8 +2,8 @@
  * The waiting thread: waits for the program and for signals, and does what may block so that the
  * drain thread need not: opens and closes traces, reads /proc, looks at the disk, reports
  * progress. */
-#ifndef LIVE_LAUNCH_WATCH_H
-#define LIVE_LAUNCH_WATCH_H
+#ifndef LIVE_LAUNCH_WAITING_THREAD_H
+#define LIVE_LAUNCH_WAITING_THREAD_H
 
 #include "live/control/control.h"
 #include "live/launch/launch.h"
@@ -13,7 +13,7 @@ struct pid_list {
 	VEC(pid_t) pids;
 };
 
-struct watch {
+struct waiting_thread {
 	const struct run_options *options;
 	const struct launch_signals *signals;
 	struct drain *drain;  /* NULL: nothing is recorded */
@@ -33,15 +33,15 @@ struct watch {
 };
 
 /* Returns when the program, and all that is recorded, has ended. */
-void watch_run(struct watch *self);
+void waiting_thread_run(struct waiting_thread *self);
 
 /* Notes which children are there before the program: `sleep 1000 & exec heapwise run` */
-void watch_note_children(struct watch *self);
+void waiting_thread_note_children(struct waiting_thread *self);
 
 /* Notes how much room the disk has before the run. */
-void watch_measure_disk(struct watch *self);
+void waiting_thread_measure_disk(struct waiting_thread *self);
 
 /* Closes a process's trace, if it is open, and keeps its first error. */
-void watch_close_trace(struct process *process);
+void process_close_trace(struct process *process);
 
 #endif
