@@ -31,7 +31,6 @@ if(musl_compiler)
 		COMMAND ${musl_compiler} -std=gnu11 -O2 -g -fPIC -shared -w -D_GNU_SOURCE= -DHWR_MUSL
 			-DHEAPWISE_VERSION="${PROJECT_VERSION}"
 			-I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include
-			-I${recorder_dir}/unwind/arch/${HEAPWISE_CPU} -I${recorder_dir}/pool/arch/${HEAPWISE_CPU}
 			-idirafter ${CMAKE_SYSROOT}/usr/include -idirafter ${CMAKE_SYSROOT}/usr/include/${HEAPWISE_CPU}-linux-gnu
 			${recorder_options} ${musl_options} -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -nodefaultlibs -static-libgcc
 			-o ${musl_library} ${recorder_sources} -lgcc

@@ -13,14 +13,8 @@ endif()
 set(recorder_dir ${PROJECT_SOURCE_DIR}/src/target/recorder)
 set(access_dir ${PROJECT_SOURCE_DIR}/src/target/access)
 file(GLOB recorder_sources CONFIGURE_DEPENDS
-	${recorder_dir}/*.c
-	${recorder_dir}/pool/*.c
-	${recorder_dir}/pool/arch/${HEAPWISE_CPU}/*.c
-	${recorder_dir}/pool/arch/${HEAPWISE_CPU}/*.S
-	${recorder_dir}/routine/*.c
-	${recorder_dir}/unwind/*.c
-	${recorder_dir}/unwind/arch/${HEAPWISE_CPU}/*.c
-	${recorder_dir}/unwind/arch/${HEAPWISE_CPU}/*.S)
+	${recorder_dir}/*/*.c
+	${recorder_dir}/*/arch/${HEAPWISE_CPU}/*.[cS])
 
 set(recorder_options
 	-fvisibility=hidden
@@ -36,8 +30,7 @@ set(recorder_options
 
 function(heapwise_recorder_options target)
 	target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src
-		${PROJECT_SOURCE_DIR}/include ${recorder_dir}/unwind/arch/${HEAPWISE_CPU}
-		${recorder_dir}/pool/arch/${HEAPWISE_CPU})
+		${PROJECT_SOURCE_DIR}/include)
 	# -O2 also in debug builds: at -O0 the hooks would not keep to their stack limit.
 	target_compile_options(${target} PRIVATE ${HEAPWISE_C_OPTIONS} -O2
 		"$<$<COMPILE_LANGUAGE:C>:${recorder_options}>"
@@ -75,10 +68,10 @@ endfunction()
 function(heapwise_linked)
 	set(archive ${PROJECT_BINARY_DIR}/libheapwise.a)
 	set(script ${PROJECT_SOURCE_DIR}/cmake/linked.ld)
-	set(operators ${recorder_dir}/operators.c)
+	set(operators ${recorder_dir}/hooks/operators.c)
 	set(others ${recorder_sources})
 	list(REMOVE_ITEM others ${operators})
-	list(APPEND operators ${recorder_dir}/linked/new.cpp)
+	list(APPEND operators ${recorder_dir}/hooks/linked/new.cpp)
 	set(made "")
 	foreach(part others operators)
 		add_library(linked_${part} OBJECT ${${part}})
@@ -107,9 +100,9 @@ if(recorder_sources)
 	target_link_options(recorder PRIVATE -static-libgcc)
 	file(GLOB access_sources CONFIGURE_DEPENDS
 		${access_dir}/heap/*.c
-		${access_dir}/*.c
+		${access_dir}/ranges/*.c
 		${access_dir}/shadow/*.c
-		${access_dir}/arch/${HEAPWISE_CPU}/*.c
+		${access_dir}/shadow/arch/${HEAPWISE_CPU}/*.c
 		${access_dir}/arch/${HEAPWISE_CPU}/*.S)
 	list(FILTER access_sources EXCLUDE REGEX "/(plain_)?stub\\.c$")
 	heapwise_recorder(recorder_access heapwise-access ${access_sources})
@@ -126,7 +119,6 @@ if(recorder_sources)
 		${access_dir}/pages/*.c
 		${access_dir}/pages/arch/${HEAPWISE_CPU}/*.[cS]
 		${access_dir}/arch/${HEAPWISE_CPU}/*.S)
-	list(FILTER pages_sources EXCLUDE REGEX "/heap/slots\\.c$")
 	heapwise_recorder(recorder_watch heapwise-watch ${pages_sources})
 	target_compile_definitions(recorder_watch PRIVATE HWR_ACCESS HWR_PAGES)
 	target_link_options(recorder_watch PRIVATE -static-libgcc)

@@ -6,7 +6,7 @@
 
 #include "lib/test.h"
 #include "target/recorder/pool/detour.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/sys.h"
 
 #include "target/recorder/pool/detour.c"
 #if defined(__x86_64__)

@@ -4,7 +4,7 @@
 #define HWR_ALONE
 #include "lib/test.h"
 #include "target/access/heap/classes.c"
-#include "target/access/heap/slots.c"
+#include "target/access/shadow/slots.c"
 
 /* What slots.c needs of its room. */
 __thread struct hwr_clock hwr_clock;

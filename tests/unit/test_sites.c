@@ -4,10 +4,10 @@
 #include "lib/test.h"
 #include "target/access/shadow/sites.c"
 #if defined(__x86_64__)
-#include "target/access/arch/x86_64/update_arch.c"
+#include "target/access/shadow/arch/x86_64/update_arch.c"
 #include "target/recorder/pool/arch/x86_64/instruction.c"
 #else
-#include "target/access/arch/aarch64/update_arch.c"
+#include "target/access/shadow/arch/aarch64/update_arch.c"
 #endif
 
 #ifdef __clang__

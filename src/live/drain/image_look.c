@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Looks into new objects of programs with threads for the pointers to their vtables; see target/recorder/peek.h.
+ * Looks into new objects of programs with threads for the pointers to their vtables; see target/recorder/hooks/peek.h.
  * Runs on the drain thread. Only reads, many objects with one system call, and never waits.
  *
  * What was read belongs to the object only if that still lived then. Its free is published before its memory

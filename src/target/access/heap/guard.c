@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "target/access/heap/heap.h"
-#include "target/recorder/linked.h"
+#include "target/recorder/state/linked.h"
 #include "target/recorder/pool/detour.h"
-#include "target/recorder/real.h"
+#include "target/recorder/state/real.h"
 
 static struct { /* what the functions were */
 	void (*free)(void *p);

@@ -4,11 +4,11 @@
 
 #include <errno.h>
 
-#include "target/access/access.h"
+#include "target/recorder/state/access.h"
 #include "target/access/heap/classes.h"
 #include "target/access/heap/fill.h"
-#include "target/recorder/real.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/real.h"
+#include "target/recorder/state/sys.h"
 
 enum {
 	RETURNED = 1 << 20, /* slots from this on give their memory back to the system */

@@ -13,7 +13,7 @@
 
 #include "format/atomics.h"
 #include "format/shadow.h"
-#include "target/recorder/own.h"
+#include "target/recorder/state/own.h"
 
 enum {
 	HWR_CLASS_BITS = 36,  /* of a region: 64 GiB */

@@ -6,8 +6,8 @@
 #include "target/access/pages/pages.h"
 #include "target/access/pages/units.h"
 #include "target/access/heap/classes.h"
-#include "target/recorder/note.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/hooks/note.h"
+#include "target/recorder/state/sys.h"
 
 enum {
 	CONFIRMED = 3, /* hits in a row before anything is opened */

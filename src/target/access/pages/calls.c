@@ -9,9 +9,9 @@
 #include "target/access/pages/pages.h"
 #include "target/access/pages/pins.h"
 #include "target/access/pages/units.h"
-#include "target/recorder/note.h"
-#include "target/recorder/sandbox.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/hooks/note.h"
+#include "target/recorder/session/sandbox.h"
+#include "target/recorder/state/sys.h"
 
 extern char **environ;
 

@@ -8,8 +8,8 @@
 #include "target/access/arch/arch.h"
 #include "target/access/pages/pages.h"
 #include "target/access/pages/units.h"
-#include "target/recorder/note.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/hooks/note.h"
+#include "target/recorder/state/sys.h"
 
 enum {
 	PROBES = 16,

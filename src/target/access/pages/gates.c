@@ -5,17 +5,17 @@
 #include <link.h>
 #include <linux/aio_abi.h>
 
-#include "target/access/access.h"
+#include "target/recorder/state/access.h"
 #include "target/access/pages/arch/arch.h"
 #include "target/access/pages/pages.h"
 #include "target/access/pages/pins.h"
 #include "target/access/pages/units.h"
 #include "target/access/pages/userfault.h"
-#include "target/recorder/memory.h"
+#include "target/recorder/state/memory.h"
 #include "target/recorder/pool/detour.h"
-#include "target/recorder/real.h"
-#include "target/recorder/state.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/real.h"
+#include "target/recorder/state/state.h"
+#include "target/recorder/state/sys.h"
 #include "target/recorder/unwind/cfi.h"
 
 _Static_assert(HW_HEAP_START >> HWR_WINDOW_BITS == HWR_WINDOW &&

@@ -9,8 +9,8 @@
 #include "target/access/arch/arch.h"
 #include "target/access/pages/pages.h"
 #include "target/access/pages/units.h"
-#include "target/recorder/state.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/state.h"
+#include "target/recorder/state/sys.h"
 
 enum {
 	WAIT_NS = 1000 * 1000 * 1000,

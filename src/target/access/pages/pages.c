@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What access/access.h asks for, where pages are monitored. Runs in the target. */
+ * What state/access.h asks for, where pages are monitored. Runs in the target. */
 #include "target/access/pages/pages.h"
 
 #include <link.h>
@@ -10,9 +10,9 @@
 #include "target/access/pages/units.h"
 #include "target/access/pages/userfault.h"
 #include "target/access/heap/guard.h"
-#include "target/recorder/loader.h"
-#include "target/recorder/note.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/loader.h"
+#include "target/recorder/hooks/note.h"
+#include "target/recorder/state/sys.h"
 
 __thread struct hwr_pages_site hwr_pages_site;
 struct hwr_real hwr_libc;

@@ -5,7 +5,7 @@
 #include "target/access/pages/pages.h"
 #include "target/access/pages/units.h"
 #include "target/access/pages/userfault.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/sys.h"
 
 enum { VECTORS_MAX = 1024, WORDS_MAX = 64, STACK_NEAR = 16384 };
 

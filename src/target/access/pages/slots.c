@@ -15,9 +15,9 @@
 #include "target/access/pages/pages.h"
 #include "target/access/pages/units.h"
 #include "target/access/heap/slots.h"
-#include "target/recorder/peek.h"
-#include "target/recorder/sys.h"
-#include "target/recorder/thread.h"
+#include "target/recorder/hooks/peek.h"
+#include "target/recorder/state/sys.h"
+#include "target/recorder/state/thread.h"
 
 enum {
 	GROUPS = 32,

@@ -3,11 +3,11 @@
  * has no thread-local storage. */
 #include "target/access/pages/units.h"
 
-#include "target/access/access.h"
+#include "target/recorder/state/access.h"
 #include "target/access/pages/userfault.h"
 #include "target/access/heap/classes.h"
-#include "target/recorder/state.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/state.h"
+#include "target/recorder/state/sys.h"
 
 enum {
 	UNITS_MAX = 1 << 20,

@@ -3,8 +3,8 @@
 #include "target/access/shadow/adaptive.h"
 
 #include "target/access/heap/fill.h"
-#include "target/recorder/state.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/state.h"
+#include "target/recorder/state/sys.h"
 
 enum {
 	UNIT = HWR_ADAPTIVE_UNIT,

@@ -9,9 +9,9 @@
 #include "format/ticks.h"
 #include "target/access/shadow/shadow.h"
 #include "target/access/heap/fill.h"
-#include "target/recorder/stamp.h"
-#include "target/recorder/state.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/stamp.h"
+#include "target/recorder/state/state.h"
+#include "target/recorder/state/sys.h"
 
 enum { UNIT = HWR_ADAPTIVE_UNIT, SLICE = 256 /* entries: some microseconds */, PACES = 8 };
 enum { DONE, POSTED, TAKEN };

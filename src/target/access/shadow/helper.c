@@ -10,10 +10,10 @@
 #include <sys/prctl.h>
 
 #include "target/access/arch/arch.h"
-#include "target/access/clock.h"
+#include "target/access/shadow/clock.h"
 #include "target/access/shadow/arming.h"
 #include "target/access/shadow/shadow.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/sys.h"
 
 enum {
 	TURN_NS = 650000,        /* and at least two in an epoch */

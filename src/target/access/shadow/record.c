@@ -4,9 +4,9 @@
  * errno untouched. */
 #include "format/arch/tag.h"
 #include "format/record.h"
-#include "target/access/access.h"
-#include "target/access/chunks.h"
-#include "target/access/clock.h"
+#include "target/recorder/state/access.h"
+#include "target/access/shadow/chunks.h"
+#include "target/access/shadow/clock.h"
 #include "target/access/shadow/adaptive.h"
 #include "target/access/shadow/shadow.h"
 #include "target/access/shadow/sites.h"

@@ -3,10 +3,10 @@
  * Runs in the target. */
 #include "target/access/shadow/shadow.h"
 
-#include "target/access/access.h"
+#include "target/recorder/state/access.h"
 #include "target/access/shadow/adaptive.h"
 #include "target/access/heap/heap.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/sys.h"
 
 static bool map_fixed(u64 address, u64 bytes, int protection, int flags)
 {

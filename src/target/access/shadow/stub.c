@@ -12,7 +12,7 @@
 #include "format/arch/tag.h"
 #include "format/atomics.h"
 #include "format/shadow.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/sys.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
 enum { NO_REPLACE = 0x100000 /* MAP_FIXED_NOREPLACE */, EXISTS = -17, GIVE_UP = 127 };

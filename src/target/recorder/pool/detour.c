@@ -2,8 +2,8 @@
  * Memory and protection around a detour; see detour.h. Runs in the target. */
 #include "target/recorder/pool/detour.h"
 
-#include "target/recorder/memory.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/memory.h"
+#include "target/recorder/state/sys.h"
 
 enum {
 	FIXED_NOREPLACE = 0x100000, /* MAP_FIXED_NOREPLACE; older kernels take it for a hint */

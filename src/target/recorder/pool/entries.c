@@ -9,12 +9,12 @@
 #include <link.h>
 
 #include "format/allocators.h"
-#include "target/recorder/linked.h"
-#include "target/recorder/memory.h"
-#include "target/recorder/modules.h"
+#include "target/recorder/state/linked.h"
+#include "target/recorder/state/memory.h"
+#include "target/recorder/unwind/modules.h"
 #include "target/recorder/pool/find.h"
 #include "target/recorder/pool/pool.h"
-#include "target/recorder/real.h"
+#include "target/recorder/state/real.h"
 
 enum { FOUND_MAX = 256, HASH_BITS = 9, HASH_SLOTS = 1 << HASH_BITS };
 

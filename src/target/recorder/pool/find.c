@@ -9,9 +9,9 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "target/recorder/memory.h"
-#include "target/recorder/real.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/memory.h"
+#include "target/recorder/state/real.h"
+#include "target/recorder/state/sys.h"
 
 static const char own_path[] = "/proc/self/exe";
 

@@ -4,7 +4,7 @@
 #include "target/recorder/pool/held.h"
 
 #include "format/atomics.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/sys.h"
 
 enum { BUCKET = 8, BUCKET_BITS = 18 }; /* 2,097,152 addresses at the most: 16 MB, touched as needed */
 

@@ -7,13 +7,13 @@
 #include <link.h>
 
 #include "format/allocators.h"
-#include "target/recorder/linked.h"
-#include "target/recorder/memory.h"
+#include "target/recorder/state/linked.h"
+#include "target/recorder/state/memory.h"
 #include "target/recorder/pool/detour.h"
 #include "target/recorder/pool/entries.h"
 #include "target/recorder/pool/find.h"
 #include "target/recorder/pool/held.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/state/sys.h"
 
 enum { SITES_MAX = 320, SEEN_MAX = 1024, FRAME_NEAR = 1 << 16, WITNESSES = 8, NO_POOL = HW_POOLS };
 

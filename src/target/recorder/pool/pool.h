@@ -7,7 +7,7 @@
 #ifndef TARGET_RECORDER_POOL_POOL_H
 #define TARGET_RECORDER_POOL_POOL_H
 
-#include "target/recorder/note.h"
+#include "target/recorder/hooks/note.h"
 
 /* Begins what the run asks for: finds the functions and stands in front of them. */
 void hwr_pools_attach(void);

@@ -2,8 +2,8 @@
  * Which stack a thread is on, and where its frames end; see lanes.h. Runs in the target. */
 #include "target/recorder/routine/lanes.h"
 
-#include "target/recorder/note.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/hooks/note.h"
+#include "target/recorder/state/sys.h"
 
 enum {
 	CALLERS_TRIED =

@@ -7,7 +7,7 @@
 #ifndef TARGET_RECORDER_ROUTINE_LANES_H
 #define TARGET_RECORDER_ROUTINE_LANES_H
 
-#include "target/recorder/thread.h"
+#include "target/recorder/state/thread.h"
 #include "target/recorder/unwind/walk.h"
 
 enum {
@@ -27,7 +27,7 @@ struct hwr_entry {
 	u32 node, frames;
 	u32 epoch;
 
-	u8 mode; /* see routine.c */
+	u8 mode; /* see hooks/routines.c */
 	u8 told; /* its beginning was recorded */
 };
 

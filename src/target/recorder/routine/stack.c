@@ -10,11 +10,11 @@
  *
  * The context of the call that a routine is in stays the same as long as it lasts, and is kept in its
  * entry: an event adds one or two frames to it. */
-#include "target/recorder/context.h"
-#include "target/recorder/modules.h"
+#include "target/recorder/state/context.h"
+#include "target/recorder/unwind/modules.h"
 #include "target/recorder/pool/find.h"
 #include "target/recorder/routine/lanes.h"
-#include "target/recorder/routine/routine.h"
+#include "target/recorder/hooks/routines.h"
 
 enum { VERDICTS = 1024, FUNCTION_BYTES = 1 << 20 };
 

@@ -3,12 +3,12 @@
  * met, by the name of its module and by its own, which are matched with the filter's patterns. Names
  * are read once per module: all of its functions that match are then known. */
 #include "format/patterns.h"
-#include "target/recorder/memory.h"
-#include "target/recorder/loader.h"
-#include "target/recorder/modules.h"
+#include "target/recorder/state/memory.h"
+#include "target/recorder/state/loader.h"
+#include "target/recorder/unwind/modules.h"
 #include "target/recorder/pool/find.h"
-#include "target/recorder/routine/routine.h"
-#include "target/recorder/sys.h"
+#include "target/recorder/hooks/routines.h"
+#include "target/recorder/state/sys.h"
 #include "target/recorder/unwind/cfi.h"
 
 enum {

@@ -6,8 +6,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "target/recorder/linked.h"
-#include "target/recorder/memory.h"
+#include "target/recorder/state/linked.h"
+#include "target/recorder/state/memory.h"
 
 enum { /* DW_EH_PE_*: how a pointer is written */
 	PE_OMIT = 0xff,

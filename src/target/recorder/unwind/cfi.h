@@ -4,7 +4,7 @@
 #ifndef TARGET_RECORDER_UNWIND_CFI_H
 #define TARGET_RECORDER_UNWIND_CFI_H
 
-#include "target/recorder/arch/arch.h"
+#include "target/recorder/state/arch/arch.h"
 
 enum hwr_where { /* where a register of the caller is */
 	HWR_SAME = 0,   /* unchanged */

@@ -2,8 +2,8 @@
  * Fills and empties the cache of compiled unwind rules. Runs in the target; takes no lock. */
 #include "target/recorder/unwind/rules.h"
 
-#include "target/recorder/desk.h"
-#include "target/recorder/modules.h"
+#include "target/recorder/state/desk.h"
+#include "target/recorder/unwind/modules.h"
 
 u64 *hwr_rule_cache;
 u32 hwr_epoch = 1;

@@ -5,8 +5,8 @@
 #define TARGET_RECORDER_UNWIND_RULES_H
 
 #include "format/atomics.h"
-#include "target/recorder/arch/arch.h"
-#include "target/recorder/own.h"
+#include "target/recorder/state/arch/arch.h"
+#include "target/recorder/state/own.h"
 #include "target/recorder/unwind/cfi.h"
 
 enum { HWR_RULE_SET_BITS = 14 }; /* sets of two ways; direct-mapped thrashed under ASLR */

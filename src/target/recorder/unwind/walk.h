@@ -3,7 +3,7 @@
 #ifndef TARGET_RECORDER_UNWIND_WALK_H
 #define TARGET_RECORDER_UNWIND_WALK_H
 
-#include "target/recorder/thread.h"
+#include "target/recorder/state/thread.h"
 #include "target/recorder/unwind/rules.h"
 
 /* Where a hook was called from. */

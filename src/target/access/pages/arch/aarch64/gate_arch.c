@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Gates on aarch64: the instruction before `svc` becomes the jump. Runs in the target. */
 #include "target/access/pages/gates.h"
-#include "target/recorder/memory.h"
+#include "target/recorder/state/memory.h"
 #include "target/recorder/pool/arch/aarch64/instruction.h"
 
 enum {

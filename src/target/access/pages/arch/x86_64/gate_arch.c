@@ -7,7 +7,7 @@
 
 #include <emmintrin.h>
 
-#include "target/recorder/memory.h"
+#include "target/recorder/state/memory.h"
 #include "target/recorder/pool/arch/x86_64/instruction.h"
 
 enum {

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT
+ * The careful path of the hooks. Runs in the target. */
+#include "target/recorder/hooks/note.h"
+
+#include "target/recorder/pool/pool.h"
+#include "target/recorder/hooks/sample.h"
+#include "target/recorder/session/session.h"
+#include "target/recorder/hooks/suppress.h"
+#include "target/recorder/state/sys.h"
+
+/* Whether t is really in use below us. A handler that leaves by siglongjmp leaves its mark behind; a
+ * mark deeper in the stack than this call is such a one, unless this call runs on the alternate
+ * stack of a handler. */
+static bool in_use(struct hwr_thread *t, const struct hwr_caller *caller)
+{
+	if (!(t->state & HWR_BUSY))
+		return false;
+	if (caller->sp < t->busy_sp || hwr_on_alternate_stack())
+		return true;
+	hwr_thread_abandon(t);
+	return false;
+}
+
+/* The object that this call may use, NULL to forward only. */
+static struct hwr_thread *pick_thread(const struct hwr_caller *caller)
+{
+	struct hwr_thread *t = hwr_self;
+
+	if (!t)
+		return hwr_thread_enter();
+	if (unlikely(!hwr_thread_is(t, caller->sp)) && !(t = hwr_thread_at(t, caller->sp)))
+		return NULL;
+	if (!in_use(t, caller))
+		return t;
+	t = hwr_thread_nested(t);
+	if (!t || !in_use(t, caller))
+		return t;
+	hwr_fault(HW_FAULT_NESTED_FULL);
+	return NULL;
+}
+
+void hwr_note_failed(struct hwr_thread *t, u32 kind, size_t size, const struct hwr_caller *caller)
+{
+	hwr_note_begin(t, caller);
+	hwr_note_put(t, hwr_stamp_now(t), HW_FAILED, kind, 0, size, hwr_note_context(t, HW_FAILED, caller));
+	hwr_note_end(t);
+}
+
+void hwr_call_begin(struct hwr_call *call)
+{
+	call->t = NULL;
+	call->begin_ticks = 0;
+	call->suppressed = false;
+	if (unlikely(!hwr_real.malloc))
+		hwr_real_find();
+	hwr_access_site(&call->caller);
+	if (!load_relaxed(&hwr_token.on) && !hwr_session_join())
+		return;
+	hwr_session_obey();
+	if (hwr_sample_left && hwr_self)
+		hwr_sample_close(hwr_self);
+	call->paused = hwr_token.paused;
+	if (!call->paused && !load_relaxed(&hwr_token.on))
+		return;
+	call->t = pick_thread(&call->caller);
+	if (!call->t)
+		return;
+	if (call->t->state & HWR_PEEK) {
+		call->t->busy_sp = call->caller.sp;
+		hwr_peek(call->t, call->ending);
+	}
+	call->suppressed = hwr_suppressed(call->t, &call->caller);
+	if (call->t->state & HWR_TIME_CALL && !call->suppressed) {
+		call->t->state &= ~(u32)HWR_TIME_CALL;
+		call->begin_ticks = hw_ticks();
+	}
+}
+
+/* Test options: coarse stamps, and the CPU given away between stamp and publication. */
+static u64 test_stamp(struct hwr_thread *t, u64 ticks)
+{
+	if (!(t->state & HWR_TESTING))
+		return ticks;
+	t->random = t->random * 6364136223846793005ull + 1442695040888963407ull;
+	if ((hwr_control->flags & HW_RUN_TEST_PREEMPT) && t->random >> 58 == 0)
+		hwr_yield();
+	if ((hwr_control->flags & HW_RUN_TEST_PREEMPT) && t->random >> 52 == 1)
+		hwr_futex_wait(&t->slot->tail_bell, load_relaxed(&t->slot->tail_bell), 5 * 1000 * 1000);
+	return ticks >> hwr_control->stamp_shift << hwr_control->stamp_shift;
+}
+
+/* ticks: 0 = after the walk, so that modules that it meets are known before the event. */
+static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address, u64 size)
+{
+	struct hwr_thread *t = call->t;
+	bool paused_free = call->paused && hw_kind_frees(kind);
+
+	u32 context;
+
+	t->busy_sp = call->caller.sp;
+	t->state |= HWR_BUSY;
+	context = paused_free ? 0 : hwr_note_context(t, kind, &call->caller);
+	ticks = test_stamp(t, hwr_stamp_take(t, ticks ? ticks : hw_ticks()));
+	if (hw_kind_is_pool(kind))
+		; /* accesses are known of the blocks that pools are cut from */
+	else if (hw_kind_frees(kind))
+		hwr_access_end(t, address, ticks);
+	else if (hw_kind_allocates(kind))
+		hwr_access_begin(address, ticks, &call->caller);
+	hwr_ring_put(t, &(struct hw_record){
+				.ticks = ticks,
+				.address = address,
+				.size = size,
+				.context = context,
+				.kind = (u8)kind,
+				.flags = t->is_nested ? HW_RECORD_NESTED : 0,
+				.aux = aux,
+			});
+	if (kind == HW_NEW || kind == HW_NEW_ARRAY)
+		hwr_peek_consider(t, &(struct hwr_peek){ address, size, (u32)ticks, context,
+							 kind == HW_NEW_ARRAY, 0, 0 });
+	t->state &= ~(u32)HWR_BUSY;
+}
+
+static void put_duration(struct hwr_call *call, u32 kind, u64 end_ticks)
+{
+	struct hwr_thread *t = call->t;
+	u64 taken = end_ticks - call->begin_ticks;
+
+	if (!call->begin_ticks)
+		return;
+	t->busy_sp = call->caller.sp;
+	t->state |= HWR_BUSY;
+	hwr_ring_put(t, &(struct hw_record){
+				.ticks = end_ticks,
+				.size = taken > hwr_stamp_cost ? taken - hwr_stamp_cost : 0,
+				.kind = HW_DURATION,
+				.aux = (u16)kind,
+			});
+	t->state &= ~(u32)HWR_BUSY;
+	call->begin_ticks = 0;
+}
+
+/* The counter is not read where nothing is recorded: a program may forbid itself even that (PR_SET_TSC). */
+static u64 ticks_of(const struct hwr_call *call) { return call->t ? hw_ticks() : 0; }
+
+void hwr_call_alloc(struct hwr_call *call, u32 kind, void *p, size_t size)
+{
+	u64 ticks = ticks_of(call);
+
+	if (!call->t || call->paused || call->t->state & HWR_RUNTIME)
+		return;
+	if (call->suppressed) {
+		if (!p)
+			call->t->suppress_pc = call->caller.pc;
+		return;
+	}
+	if (call->t->state & HWR_POOLS && hwr_pool_keeps(call, kind, (u64)p))
+		return;
+	put_duration(call, kind, ticks);
+	if (!p) {
+		put(call, ticks, HW_FAILED, (u16)kind, 0, size);
+		return;
+	}
+	if (call->t->state & HWR_SUPPRESS)
+		call->t->inner_address = (u64)p;
+	if (!(call->t->state & HWR_SAMPLING) || hwr_sample_take(call->t, (u64)p, size))
+		put(call, ticks, kind, 0, (u64)p, size);
+}
+
+void hwr_call_free(struct hwr_call *call, u32 kind, void *p) { hwr_call_free_as(call, kind, 0, p); }
+
+void hwr_call_free_as(struct hwr_call *call, u32 kind, u16 aux, void *p)
+{
+	struct hwr_thread *t = call->t;
+	u64 address = (u64)p;
+
+	if (!t || t->state & HWR_RUNTIME || (t->state & HWR_SUPPRESS && t->ending_address == (u64)p))
+		return;
+	if (t->inner_address == (u64)p)
+		t->inner_address = 0;
+	if (t->state & HWR_POOLS && !hwr_pool_ends(call, &kind, &address))
+		return;
+	if (!(t->state & HWR_SAMPLING) || hwr_sample_drop(address))
+		put(call, 0, kind, kind == HW_FREE ? aux : 0, address, 0);
+	if (call->begin_ticks)
+		call->begin_ticks = hw_ticks();
+}
+
+void hwr_call_end(struct hwr_call *call, u32 kind)
+{
+	if (call->t && call->begin_ticks)
+		put_duration(call, kind, hw_ticks());
+}
+
+/* True: nothing is left to record. */
+static bool realloc_in_pools(struct hwr_call *call, u64 ticks, void *old, void *p, size_t size)
+{
+	u64 ended;
+	bool done;
+
+	if (!p && (size || !old))
+		return hwr_pool_inside(call->t, &call->caller);
+	ended = 0;
+	done = hwr_pool_realloc(call, (u64)old, (u64)p, &ended);
+	if (ended)
+		put(call, ticks, HW_POOL_FREE, 0, ended, 0);
+	if (ended && !done && p && !call->paused)
+		put(call, hw_ticks(), HW_REALLOC, 0, (u64)p, size);
+	return done || ended;
+}
+
+void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size_t size)
+{
+	u64 end_ticks = ticks_of(call);
+	bool sampling;
+
+	if (!call->t || call->suppressed || call->t->state & HWR_RUNTIME)
+		return;
+	if (call->t->state & HWR_POOLS && realloc_in_pools(call, ticks, old, p, size))
+		return;
+	put_duration(call, HW_REALLOC, end_ticks);
+	if (!p && (size || !old)) {
+		if (!call->paused)
+			put(call, end_ticks, HW_FAILED, HW_REALLOC, 0, size);
+		return;
+	}
+	sampling = call->t->state & HWR_SAMPLING;
+	if (old && (!sampling || hwr_sample_drop((u64)old)))
+		put(call, ticks, HW_REALLOC_FREE, p && !call->paused, (u64)old, 0);
+	if (p && !call->paused && (!sampling || hwr_sample_take(call->t, (u64)p, size)))
+		put(call, end_ticks, HW_REALLOC, 0, (u64)p, size);
+}
+
+void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size)
+{
+	if (call->t && !call->paused && !call->suppressed)
+		put(call, hw_ticks(), kind, 0, address, size);
+}
+
+void hwr_call_mark(struct hwr_call *call, u32 mark, u64 address, u64 number)
+{
+	if (call->t && !call->suppressed)
+		put(call, hw_ticks(), HW_MARK, (u16)mark, address, number);
+}
+
+bool hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size,
+		     u32 (*context)(struct hwr_thread *, const void *), const void *self)
+{
+	struct hwr_thread *t = call->t;
+	struct hw_record record = { .address = address, .size = size, .kind = (u8)kind };
+	bool ends = hw_kind_frees(kind);
+
+	if (!t || (call->paused && !ends))
+		return false;
+	if (t->state & HWR_SAMPLING && !(ends ? hwr_sample_drop(address) : hwr_sample_take(t, address, size)))
+		return false;
+	t->busy_sp = call->caller.sp;
+	t->state |= HWR_BUSY;
+	if (!context)
+		record.context = call->paused ? 0 : hwr_note_context(t, kind, &call->caller);
+	else if (t->run_flags & (ends ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS))
+		record.context = context(t, self);
+	record.ticks = test_stamp(t, hwr_stamp_now(t));
+	record.flags = t->is_nested ? HW_RECORD_NESTED : 0;
+	hwr_ring_put(t, &record);
+	t->state &= ~(u32)HWR_BUSY;
+	return true;
+}
+
+/* Who made the access. A handler's caller is the trampoline that it returns to, which is nobody's call. */
+static u32 hit_context(struct hwr_thread *t, u32 aux, const struct hwr_caller *caller)
+{
+	u32 context = hwr_note_context(t, HW_HIT, caller);
+
+	return context && !(aux & HW_HIT_KERNEL) ? hwr_nodes[context].parent : context;
+}
+
+/* Whatever call it is in, and paused or not: the memory is no longer armed. */
+void hwr_call_hit(struct hwr_call *call, u32 aux, u64 address)
+{
+	struct hwr_thread *t = call->t;
+	struct hw_record record = {
+		.address = address,
+		.kind = HW_HIT,
+		.aux = (u16)aux,
+	};
+
+	if (!t)
+		return;
+	t->busy_sp = call->caller.sp;
+	t->state |= HWR_BUSY;
+	if (t->run_flags & HW_RUN_HIT_STACKS && !(aux & HW_HIT_AROUND))
+		record.context = hit_context(t, aux, &call->caller);
+	record.ticks = hwr_stamp_now(t);
+	record.flags = t->is_nested ? HW_RECORD_NESTED : 0;
+	hwr_ring_put(t, &record);
+	t->state &= ~(u32)HWR_BUSY;
+}
+
+/* Both parts stand in one ring: nothing can come between them while the thread is busy. */
+void hwr_call_type(struct hwr_call *call, u64 address, u64 identity, u64 count)
+{
+	struct hwr_thread *t = call->t;
+	struct hw_record record = {
+		.address = address,
+		.size = identity,
+		.kind = HW_TYPE,
+		.aux = count > 1 ? HW_TYPE_FIRST : count ? HW_TYPE_ONE : HW_TYPE_BARE,
+	};
+
+	if (!t || call->paused || call->suppressed)
+		return;
+	t->busy_sp = call->caller.sp;
+	t->state |= HWR_BUSY;
+	record.ticks = test_stamp(t, hwr_stamp_now(t));
+	record.flags = t->is_nested ? HW_RECORD_NESTED : 0;
+	hwr_ring_put(t, &record);
+	if (count > 1) {
+		record.aux = HW_TYPE_COUNT;
+		record.size = count;
+		hwr_ring_put(t, &record);
+	}
+	t->state &= ~(u32)HWR_BUSY;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT
+ * Where the recorder is; see linked.h. Runs in the target, first of all, possibly before libc is initialised.
+ *
+ * In libheapwise.a all of our code and variables are in sections of their own, of which the linker tells the ends:
+ * the module around them is the program's. */
+#include "target/recorder/state/linked.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <sys/auxv.h>
+
+#include "format/atomics.h"
+#include "format/session.h"
+#include "format/shadow.h"
+#include "target/recorder/state/loader.h"
+#include "target/recorder/state/memory.h"
+#include "target/recorder/unwind/modules.h"
+#include "target/recorder/state/real.h"
+#include "target/recorder/unwind/cfi.h"
+
+#ifndef HWR_LINKED
+
+static bool has_our_note(const u8 *note, u64 bytes)
+{
+	const u8 *end = note + bytes;
+
+	while (end - note >= (i64)sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *header = (const ElfW(Nhdr) *)note;
+		const u8 *name = note + sizeof *header;
+
+		if (header->n_type == HW_NOTE_LINKED && header->n_namesz == sizeof(HW_NOTE_NAME) &&
+		    hwr_same(name, HW_NOTE_NAME, sizeof(HW_NOTE_NAME)))
+			return true;
+		note = name + ((header->n_namesz + 3) & ~3u) + ((header->n_descsz + 3) & ~3u);
+	}
+	return false;
+}
+
+/* The first object is the program. */
+static int look_at_program(struct dl_phdr_info *info, size_t bytes, void *found)
+{
+	(void)bytes;
+	for (u32 i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+
+		if (segment->p_type == PT_NOTE &&
+		    has_our_note((const u8 *)(info->dlpi_addr + segment->p_vaddr),
+				 segment->p_memsz))
+			*(bool *)found = true;
+	}
+	return 1;
+}
+
+bool hwr_stands_back(void)
+{
+	bool found = false;
+
+	dl_iterate_phdr(look_at_program, &found);
+	return found;
+}
+
+const struct link_map *hwr_first_map(void) { return hwr_loader() ? hwr_loader()->r_map : NULL; }
+
+bool hwr_map_is_ours(const struct link_map *map) { return map->l_ld == _DYNAMIC; }
+
+bool hwr_map_has_us(const struct link_map *map) { return map->l_ld == _DYNAMIC; }
+
+void hwr_own_find(void)
+{
+	struct hwr_module_at module;
+
+	if (!hwr_module_at((u64)&hwr_own_find, &module))
+		return;
+	hwr_own_start = module.start;
+	hwr_own_bytes = module.end - module.start;
+}
+
+void hwr_own_variables(void (*told)(void *start, size_t bytes))
+{
+	told((void *)hwr_own_start, hwr_own_bytes);
+}
+
+#else
+
+#define LINKER_SAYS __attribute__((weak, visibility("hidden")))
+
+extern const ElfW(Ehdr) __ehdr_start LINKER_SAYS;
+extern u8 __start_hwr_text[] LINKER_SAYS, __stop_hwr_text[] LINKER_SAYS;
+extern u8 __start_hwr_data[] LINKER_SAYS, __stop_hwr_data[] LINKER_SAYS;
+extern u8 __start_hwr_bss[] LINKER_SAYS, __stop_hwr_bss[] LINKER_SAYS;
+#pragma weak _DYNAMIC
+
+static const struct {
+	u32 name_bytes, content_bytes, type;
+	char name[12];
+	u32 version;
+} note __attribute__((section(".note.heapwise"), aligned(4), used)) = {
+	sizeof(HW_NOTE_NAME), 4, HW_NOTE_LINKED, HW_NOTE_NAME, HW_SESSION_VERSION,
+};
+
+/* What the session's memory may ask for is for the user whom the program obeys alone. */
+bool hwr_stands_back(void) { return getauxval(AT_SECURE) != 0; }
+
+/* ---- a program without loader ---- */
+
+static const ElfW(Phdr) *segments(u32 *count)
+{
+	*count = &__ehdr_start ? __ehdr_start.e_phnum : 0;
+	return (const ElfW(Phdr) *)((u64)&__ehdr_start + (*count ? __ehdr_start.e_phoff : 0));
+}
+
+bool hwr_is_static(void)
+{
+	static u32 known; /* 1 no, 2 yes; every thread finds the same */
+	u32 count;
+	const ElfW(Phdr) *segment = segments(&count);
+
+	if (load_relaxed(&known))
+		return load_relaxed(&known) == 2;
+	for (u32 i = 0; i < count; i++)
+		if (segment[i].p_type == PT_INTERP)
+			count = 0;
+	store_relaxed(&known, count ? 2 : 1);
+	return count != 0;
+}
+
+static u64 bias(void)
+{
+	u32 count;
+	const ElfW(Phdr) *segment = segments(&count);
+
+	for (u32 i = 0; i < count; i++)
+		if (segment[i].p_type == PT_LOAD && segment[i].p_offset == 0)
+			return (u64)&__ehdr_start - segment[i].p_vaddr;
+	return 0;
+}
+
+bool hwr_static_module_at(u64 pc, struct hwr_module_at *module)
+{
+	u32 count;
+	const ElfW(Phdr) *segment = segments(&count);
+	struct hwr_module_at found = {~0ull, 0, NULL, bias(), ""};
+
+	if (!hwr_is_static())
+		return false;
+	for (u32 i = 0; i < count; i++) {
+		u64 start = found.base + segment[i].p_vaddr;
+
+		if (segment[i].p_type == PT_GNU_EH_FRAME)
+			found.eh_frame_hdr = (const u8 *)start;
+		if (segment[i].p_type != PT_LOAD)
+			continue;
+		found.start = start < found.start ? start : found.start;
+		found.end = start + segment[i].p_memsz > found.end ? start + segment[i].p_memsz
+								   : found.end;
+	}
+	if (pc - found.start >= found.end - found.start)
+		return false;
+	*module = found;
+	return true;
+}
+
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+extern void __libc_free(void *);
+extern void *__libc_memalign(size_t, size_t), *__libc_valloc(size_t), *__libc_pvalloc(size_t);
+
+static int static_posix_memalign(void **result, size_t alignment, size_t size)
+{
+	int kept = errno;
+	void *p;
+
+	if (alignment % sizeof(void *) || !alignment || alignment & (alignment - 1))
+		return EINVAL;
+	p = __libc_memalign(alignment, size);
+	errno = kept;
+	if (!p)
+		return ENOMEM;
+	*result = p;
+	return 0;
+}
+
+void hwr_static_allocator(struct hwr_real *real)
+{
+	if (!hwr_is_static())
+		return;
+	*real = (struct hwr_real){
+		.malloc = __libc_malloc,
+		.calloc = __libc_calloc,
+		.realloc = __libc_realloc,
+		.free = __libc_free,
+		.posix_memalign = static_posix_memalign,
+		.aligned_alloc = __libc_memalign,
+		.memalign = __libc_memalign,
+		.valloc = __libc_valloc,
+		.pvalloc = __libc_pvalloc,
+	};
+}
+
+/* ---- objects ---- */
+
+const struct link_map *hwr_first_map(void)
+{
+	static ElfW(Dyn) nothing[1];
+	static char no_name[1];
+	static struct link_map program;
+
+	if (!hwr_is_static())
+		return hwr_loader() ? hwr_loader()->r_map : NULL;
+	program = (struct link_map){.l_addr = bias(), .l_name = no_name, .l_ld = nothing};
+	return &program;
+}
+
+/* A library that was loaded as well, for the processes that this one may start: it stands back. */
+bool hwr_map_is_ours(const struct link_map *map)
+{
+	return hwr_real_is_library(map->l_name, "libheapwise");
+}
+
+bool hwr_map_has_us(const struct link_map *map)
+{
+	return map->l_ld == _DYNAMIC || hwr_map_is_ours(map);
+}
+
+void hwr_own_find(void)
+{
+	hwr_own_start = (u64)__start_hwr_text;
+	hwr_own_bytes = (u64)(__stop_hwr_text - __start_hwr_text);
+}
+
+void hwr_own_variables(void (*told)(void *start, size_t bytes))
+{
+	told(__start_hwr_data, (size_t)(__stop_hwr_data - __start_hwr_data));
+	told(__start_hwr_bss, (size_t)(__stop_hwr_bss - __start_hwr_bss));
+}
+
+#endif
