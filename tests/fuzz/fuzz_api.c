@@ -61,9 +61,9 @@ static void tell_chunk(struct stream_sink *sink, u64 i)
 		sink->accesses(sink->self, &access, 1, &err);
 }
 
-static struct view_trace *make_trace(const char *path, u64 chunks)
+static struct study *make_trace(const char *path, u64 chunks)
 {
-	struct view_trace *trace = view_trace_new(path);
+	struct study *trace = study_new(path);
 	struct model *model = model_new();
 	struct stream_sink sink = model_sink(model);
 	struct stream_clock clock = {.ticks = 90000, .ns = 200000};
@@ -76,7 +76,7 @@ static struct view_trace *make_trace(const char *path, u64 chunks)
 	sink.clock(sink.self, &clock, &err);
 	sink.image_end(sink.self, &end, &err);
 	trace->info.images = 1;
-	if (view_trace_take(trace, model, NULL, &err) < 0)
+	if (study_take(trace, model, NULL, &err) < 0)
 		abort();
 	return trace;
 }

@@ -23,7 +23,7 @@ struct heap {
 	struct symbol_frame frames[4];
 	struct symbol_entry entries[4];
 	struct symbol_table symbols;
-	struct view_trace *trace;
+	struct study *trace;
 	struct err err;
 };
 
@@ -49,9 +49,9 @@ static void heap_begin(struct heap *self)
 static void heap_end(struct heap *self)
 {
 	tell_end(&self->feed, IMAGE_EXITED);
-	self->trace = view_trace_new("/nowhere/a.hwt");
+	self->trace = study_new("/nowhere/a.hwt");
 	if (!self->trace ||
-	    view_trace_take(self->trace, self->feed.model, &self->symbols, &self->err) < 0)
+	    study_take(self->trace, self->feed.model, &self->symbols, &self->err) < 0)
 		FAIL("%s", self->err.text);
 }
 
@@ -129,7 +129,7 @@ TEST(flame_down, "boxes lie in their callers, as wide as what was allocated belo
 	CHECK_EQ(view.nodes_all, 7); /* all, main, parse, draw, grow, grow, grow */
 	CHECK_EQ(view.max_depth, 4);
 	flame_view_release(&view);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(flame_metrics, "each metric weighs points by its own measure")
@@ -157,7 +157,7 @@ TEST(flame_metrics, "each metric weighs points by its own measure")
 			   (u32)rows[i].at_ns, (u32)view.total, (u32)rows[i].total);
 		flame_view_release(&view);
 	}
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(flame_up, "from the side of who allocates, stacks that end alike are one")
@@ -180,7 +180,7 @@ TEST(flame_up, "from the side of who allocates, stacks that end alike are one")
 	CHECK_EQ((u64)box_of(&view, "parse", 2)->total, 350); /* grow > grow is one box */
 	CHECK(box_of(&view, "grow", 1)->flags & FLAME_RECURSION);
 	flame_view_release(&view);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(flame_pivot, "a pivot has what the function called on one side, and its callers on the other")
@@ -206,7 +206,7 @@ TEST(flame_pivot, "a pivot has what the function called on one side, and its cal
 		CHECK_EQ(flame_view_make(&view, &scope, &query, &heap.err), ERR_USAGE);
 		view_scope_release(&scope);
 	}
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(flame_hide, "a hidden frame is gone, and what it did is its caller's")
@@ -219,7 +219,7 @@ TEST(flame_hide, "a hidden frame is gone, and what it did is its caller's")
 	CHECK_EQ((u64)box_of(&view, "parse", 2)->self, 450);
 	CHECK_EQ(view.nodes_all, 4);
 	flame_view_release(&view);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(flame_narrow, "siblings below a pixel are one box that stands for them, and widths add up")
@@ -246,7 +246,7 @@ TEST(flame_narrow, "siblings below a pixel are one box that stands for them, and
 			"all");
 	CHECK_EQ((u64)box_of(&view, "grow", 3)->total, 40);
 	flame_view_release(&view);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(flame_search, "a search counts each stack once, however often a name is on it")
@@ -266,7 +266,7 @@ TEST(flame_search, "a search counts each stack once, however often a name is on 
 	CHECK_EQ((u64)found.total, 390);
 	CHECK_EQ((u64)found.whole, 500);
 	view_scope_release(&scope);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(selected, "a selection weighs what it selects, and has a peak of its own")
@@ -284,7 +284,7 @@ TEST(selected, "a selection weighs what it selects, and has a peak of its own")
 	CHECK_EQ((u64)view.total, 400); /* 100 + 300, before the first is freed */
 	CHECK_EQ(view.at_ns, 20);
 	flame_view_release(&view);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 static struct timeline_view line_of(struct heap *heap, struct timeline_query query,
@@ -305,7 +305,7 @@ TEST(line, "a bin has the lowest, the highest and the last value, also of a peak
 	struct timeline_view view;
 
 	heap_plain(&heap);
-	CHECK_EQ(view_duration_ns(heap.trace), 80);
+	CHECK_EQ(study_duration_ns(heap.trace), 80);
 	view = line_of(&heap, (struct timeline_query){.bins = 2, .top = 5}, NULL);
 	CHECK_EQ(time_axis_end(&view.axis, 0), 40);
 	CHECK_EQ((u64)view.total.max[0], 450);
@@ -327,7 +327,7 @@ TEST(line, "a bin has the lowest, the highest and the last value, also of a peak
 		CHECK_EQ(highest, 450);
 		timeline_view_release(&view);
 	}
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(window, "a window begins with what was live before it")
@@ -342,7 +342,7 @@ TEST(window, "a window begins with what was live before it")
 	CHECK_EQ((u64)view.total.min[0], 90);
 	CHECK_EQ((u64)view.total.last[0], 90);
 	timeline_view_release(&view);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(series, "series are ranked by their peaks, the rest is one, and all add up to the total")
@@ -369,7 +369,7 @@ TEST(series, "series are ranked by their peaks, the rest is one, and all add up 
 	CHECK_EQ((u64)view.series.data[0].last[0], 3);
 	CHECK_EQ((u64)view.series.data[1].last[0], 2);
 	timeline_view_release(&view);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(clocks, "bins are equal in time, also where the clocks do not run alike")
@@ -417,7 +417,7 @@ TEST(rows, "points are sorted as asked for, and have their sums")
 	CHECK_STR(page.rows.data[1].function, "parse");
 	points_page_release(&page);
 	view_scope_release(&scope);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(detail, "a point's detail has its sizes, lives, threads and who frees")
@@ -439,7 +439,7 @@ TEST(detail, "a point's detail has its sizes, lives, threads and who frees")
 	CHECK_EQ(detail.free_sites.data[0].chunks, 1);
 	point_detail_release(&detail);
 	view_scope_release(&scope);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(bars, "rows that are free again are used again in the packed lane")
@@ -468,7 +468,7 @@ TEST(bars, "rows that are free again are used again in the packed lane")
 	CHECK_EQ(view.bars.data[0].size, 300);
 	chunks_view_release(&view);
 	view_scope_release(&scope);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(density, "what is too much for bars is counted in cells")
@@ -483,7 +483,7 @@ TEST(density, "what is too much for bars is counted in cells")
 	for (u32 i = 0; i < CHUNK_ROWS_MAX + 100; i++)
 		tell_alloc(&heap.feed, HW_MALLOC, 2, 8);
 	heap_end(&heap);
-	query.to_ns = view_duration_ns(heap.trace);
+	query.to_ns = study_duration_ns(heap.trace);
 	scope = scope_of(&heap, "all", NULL);
 	CHECK_EQ(chunks_view_make(&view, &scope, &query, &heap.err), 0);
 	CHECK(view.is_density);
@@ -494,7 +494,7 @@ TEST(density, "what is too much for bars is counted in cells")
 	CHECK_EQ((u64)most, CHUNK_ROWS_MAX + 100);
 	chunks_view_release(&view);
 	view_scope_release(&scope);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(matrix, "chunks are counted by who allocated and who freed them")
@@ -517,7 +517,7 @@ TEST(matrix, "chunks are counted by who allocated and who freed them")
 	CHECK_EQ(view.foreign_frees, 1);
 	threads_view_release(&view);
 	view_scope_release(&scope);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(thread_times, "the times of threads in the allocator add up to that of the program, and so do those of points")
@@ -551,7 +551,7 @@ TEST(thread_times, "the times of threads in the allocator add up to that of the 
 	CHECK_EQ((u64)(sum + 0.5), (u64)(costs.all.ns + 0.5));
 	threads_view_release(&view);
 	view_scope_release(&scope);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(memory, "memory at a moment has the chunks that are live then, and the holes between them")
@@ -591,7 +591,7 @@ TEST(memory, "memory at a moment has the chunks that are live then, and the hole
 	vec_release(&regions.rows);
 	memory_moment_release(&moment);
 	view_scope_release(&scope);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 TEST(patterns, "a pattern is a text in any case, or an expression between slashes")
@@ -653,7 +653,7 @@ TEST(nothing, "a program without allocations has empty views")
 	timeline_view_release(&line);
 	flame_view_release(&flame);
 	view_scope_release(&scope);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 }
 
 /* main is called by _start, which is linked from the C library, and main itself has lines or not. */
@@ -684,7 +684,7 @@ static u64 files_of(const char *own)
 		FAIL("%s", heap.err.text);
 	count = table->files.count;
 	CHECK(!count || strcmp(table->files.data[0].path, own) == 0);
-	view_trace_free(heap.trace);
+	study_free(heap.trace);
 	return count;
 }
 

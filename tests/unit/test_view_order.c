@@ -11,16 +11,16 @@
 #include "study/layout/timeline.h"
 
 struct pair {
-	struct view_trace *with, *without;
+	struct study *with, *without;
 	u64 end_ns;
 };
 
-static struct view_trace *opened(const char *path)
+static struct study *opened(const char *path)
 {
-	struct view_trace *trace = view_trace_new(path);
+	struct study *trace = study_new(path);
 	struct err err = {0};
 
-	if (!trace || view_trace_load(trace, &err) < 0)
+	if (!trace || study_load(trace, &err) < 0)
 		FAIL("%s", err.text);
 	CHECK(trace->model->store != NULL && trace->model->order.count > 0);
 	return trace;
@@ -39,17 +39,17 @@ static struct pair pair_of(const char *path)
 	pair = (struct pair){.with = opened(path), .without = opened(path)};
 	pair.without->model->order = (struct event_order){0};
 	pair.without->model->by_point = (struct chunks_by_point){0};
-	pair.end_ns = view_duration_ns(pair.with);
+	pair.end_ns = study_duration_ns(pair.with);
 	return pair;
 }
 
 static void pair_free(struct pair *self)
 {
-	view_trace_free(self->with);
-	view_trace_free(self->without);
+	study_free(self->with);
+	study_free(self->without);
 }
 
-static struct view_scope scope_of(struct view_trace *trace, const char *text,
+static struct view_scope scope_of(struct study *trace, const char *text,
 				  const struct query_window *window)
 {
 	struct query_error error = {0};
@@ -216,23 +216,23 @@ TEST(stories, "so do those of one with samples and strange frees")
 TEST(stored, "scores, findings and sums of an index are those that are found")
 {
 	struct pair pair = pair_of(index_trace("stored.hwt", 60000));
-	struct view_trace *found = view_trace_new(pair.with->path);
+	struct study *found = study_new(pair.with->path);
 	const struct findings *a, *b;
 	struct point_sums *sums;
 	struct err err = {0};
 	struct model *model = open_by_trace(pair.with->path, TRACE_LAST_IMAGE);
 
 	found->info = pair.with->info;
-	CHECK(view_trace_take(found, model, &pair.with->symbols, &err) == 0);
+	CHECK(study_take(found, model, &pair.with->symbols, &err) == 0);
 	CHECK(pair.with->behaviour.borrowed && pair.with->findings_once.made && pair.with->sums);
-	CHECK(view_scores(pair.with, &err) == 0 && view_scores(found, &err) == 0);
+	CHECK(study_scores(pair.with, &err) == 0 && study_scores(found, &err) == 0);
 	CHECK(!found->behaviour.borrowed);
 	CHECK_EQ(pair.with->behaviour.count, found->behaviour.count);
 	CHECK(memcmp(pair.with->behaviour.points, found->behaviour.points,
 		     found->behaviour.count * sizeof *found->behaviour.points) == 0);
 	CHECK(memcmp(pair.with->severity, found->severity, found->behaviour.count) == 0);
-	a = view_findings(pair.with, &err);
-	b = view_findings(found, &err);
+	a = study_findings(pair.with, &err);
+	b = study_findings(found, &err);
 	CHECK(a && b && a->rows.count == b->rows.count && a->below == b->below);
 	for (u64 i = 0; i < a->rows.count; i++)
 		CHECK(strcmp(a->rows.data[i].id, b->rows.data[i].id) == 0 &&
@@ -241,7 +241,7 @@ TEST(stored, "scores, findings and sums of an index are those that are found")
 	sums = point_sums_compute(&(struct view_scope){.trace = found}, &err);
 	CHECK(sums && memcmp(sums, pair.with->sums, model->points.count * sizeof *sums) == 0);
 	free(sums);
-	view_trace_free(found);
+	study_free(found);
 	pair_free(&pair);
 }
 
@@ -250,7 +250,7 @@ TEST(made_up, "tables of an index that cannot be are not taken")
 {
 	struct pair pair = pair_of(index_trace("made-up.hwt", 20000));
 	u64 from = STORED_OTHERS, tags[STORED_KINDS];
-	struct view_trace *trace = pair.with;
+	struct study *trace = pair.with;
 
 	for (u32 i = 0; i < STORED_KINDS; i++)
 		tags[i] = trace->model->stored[i].tag;

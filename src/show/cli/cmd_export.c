@@ -211,7 +211,7 @@ static enum report_source source_of(const char *word)
 }
 
 /* A query that is wrong would leave all views out, and nobody would know why. */
-static int check_query(struct view_trace *trace, const char *text, struct err *err)
+static int check_query(struct study *trace, const char *text, struct err *err)
 {
 	struct query_error error = {0};
 	struct selection chosen = {0};
@@ -254,13 +254,13 @@ static int write_page(const struct format_row *format, const struct export_args 
 	if (status < 0)
 		return status;
 
-	api.traces[0] = view_trace_new(path);
+	api.traces[0] = study_new(path);
 	if (!api.traces[0])
 		return err_set(err, ERR_MEMORY, "out of memory");
 	api.count = 1;
 	api_init(&api);
 	progress_phase("reading", path);
-	status = view_trace_load(api.traces[0], err);
+	status = study_load(api.traces[0], err);
 	progress_end();
 	if (status == 0)
 		web_say_index(api.traces[0]);
@@ -276,7 +276,7 @@ static int write_page(const struct format_row *format, const struct export_args 
 		say_withheld(&withheld);
 	folders_release(&withheld);
 	api_release(&api);
-	view_trace_free(api.traces[0]);
+	study_free(api.traces[0]);
 	return status;
 }
 

@@ -64,7 +64,7 @@ struct serve {
 /* A run in progress: what it has written so far is shown, and what it writes from then on. */
 static void follow_trace(struct serve *self, u32 slot)
 {
-	const struct view_trace *face = self->api.traces[slot];
+	const struct study *face = self->api.traces[slot];
 	struct renewal *renewal = &self->renewals[slot];
 
 	renewal->path = face->path;
@@ -80,7 +80,7 @@ static void follow_trace(struct serve *self, u32 slot)
 /* One that is being written may have nothing to read yet. */
 static int check_trace(const char *path, struct err *err)
 {
-	struct trace_reader *reader = view_is_being_written(path) ? NULL : trace_open(path, err);
+	struct trace_reader *reader = study_is_being_written(path) ? NULL : trace_open(path, err);
 
 	if (reader)
 		trace_close(reader);
@@ -110,10 +110,10 @@ static int add_trace(struct serve *self, const char *path, struct err *err)
 		return err_set(err, ERR_USAGE, "more than %d traces", API_TRACES_MAX);
 	if (access(path, R_OK) != 0)
 		return err_set(err, ERR_INPUT, "cannot open %s: %s", path, strerror(errno));
-	self->api.traces[self->api.count] = view_trace_new(path);
+	self->api.traces[self->api.count] = study_new(path);
 	if (!self->api.traces[self->api.count])
 		return err_set(err, ERR_MEMORY, "out of memory");
-	if (view_is_being_written(path))
+	if (study_is_being_written(path))
 		follow_trace(self, self->api.count);
 	self->api.count++;
 	return 0;
@@ -155,7 +155,7 @@ static void *load_all(void *data)
 	 */
 	setpriority(PRIO_PROCESS, (id_t)gettid(), IN_ADVANCE_NICE);
 	for (u32 i = 0; i < self->api.count && self->args->warm; i++)
-		if (view_trace_progress(self->api.traces[i]).state == VIEW_READY)
+		if (study_progress(self->api.traces[i]).state == STUDY_READY)
 			api_warm(&self->api, i);
 	return NULL;
 }

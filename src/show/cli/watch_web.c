@@ -305,7 +305,7 @@ static int announce(const struct watch_web *self, struct err *err)
 
 static int api_prepare(struct watch_web *self, struct err *err)
 {
-	struct view_trace *face = view_trace_new(self->path);
+	struct study *face = study_new(self->path);
 
 	if (!face)
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -441,7 +441,7 @@ static void api_end(struct watch_web *self)
 	for (u32 i = 0; i < self->api.count; i++) {
 		char *path = i ? (char *)self->api.traces[i]->path : NULL; /* of a snapshot: ours */
 
-		view_trace_free(self->api.traces[i]);
+		study_free(self->api.traces[i]);
 		free(path);
 	}
 	api_release(&self->api);

@@ -46,7 +46,7 @@ char *web_graphs_folder(void)
 	return strbuf_take(&folder);
 }
 
-void web_say_index(const struct view_trace *trace)
+void web_say_index(const struct study *trace)
 {
 	if (trace->index.bytes)
 		fprintf(stderr, "heapwise: wrote the index %s, %s, so that the trace opens faster; 'heapwise trace index --remove %s' removes it\n",

@@ -19,7 +19,7 @@ int web_open_socket(struct server *server, const char *path, struct err *err);
 char *web_graphs_folder(void);
 
 /* Says where an index was written that nobody asked for, how large it is and how to remove it. */
-void web_say_index(const struct view_trace *trace);
+void web_say_index(const struct study *trace);
 
 /* Says so if other machines can reach the server. */
 void web_warn(const struct server *server);

@@ -136,7 +136,7 @@ bool call_trace_slot(const struct call *call, const char *id, u32 *slot)
 	u32 count = load_acquire(&call->api->count); /* pairs with api_add_trace */
 
 	for (u32 i = 0; i < count; i++)
-		if (strcmp(view_trace_file(call->api->traces[i]).id, id) == 0) {
+		if (strcmp(study_file(call->api->traces[i]).id, id) == 0) {
 			*slot = i;
 			return true;
 		}
@@ -148,10 +148,10 @@ bool call_trace_slot(const struct call *call, const char *id, u32 *slot)
 	return false;
 }
 
-struct view_trace *call_trace(struct call *call, u32 slot)
+struct study *call_trace(struct call *call, u32 slot)
 {
 	struct renewal *renewal = call->api->renewals[slot];
-	struct view_trace *trace;
+	struct study *trace;
 
 	if (!renewal || call->held_count == CALL_TRACES)
 		return call->api->traces[slot];
@@ -170,16 +170,16 @@ static void traces_give(struct call *call)
 	call->held_count = 0;
 }
 
-int api_load(struct api *self, struct view_trace *trace, struct err *err)
+int api_load(struct api *self, struct study *trace, struct err *err)
 {
-	int status = view_trace_load(trace, err);
+	int status = study_load(trace, err);
 
 	if (status == 0 && trace->index.bytes && self->on_index)
 		self->on_index(trace);
 	return status;
 }
 
-bool api_add_trace(struct api *self, struct view_trace *trace)
+bool api_add_trace(struct api *self, struct study *trace)
 {
 	u32 count;
 	bool room;
@@ -207,14 +207,14 @@ static bool trace_find(struct call *call)
 
 bool call_trace_is_ready(struct call *call)
 {
-	struct view_progress progress = view_trace_progress(call->trace);
+	struct study_progress progress = study_progress(call->trace);
 	struct renewal *renewal = call->api->renewals[call->slot];
 
-	if (progress.state == VIEW_READY)
+	if (progress.state == STUDY_READY)
 		return true;
 	if (renewal)
 		progress = renewal_progress(renewal);
-	if (progress.state == VIEW_FAILED)
+	if (progress.state == STUDY_FAILED)
 		return answer_refuse(call->answer, 500, "%s", progress.err.text);
 	answer_refuse(call->answer, 503, "%s, %d %%", progress.phase, (int)(100 * progress.share));
 	call->answer->retry_seconds = 1;
@@ -229,7 +229,7 @@ static bool window_read(struct call *call, struct query_window *window)
 	*window = (struct query_window){0};
 	if (from && !parameter_time(from, &window->from_ns))
 		return call_bad(call, "t0", "a time in ns");
-	window->to_ns = from ? view_duration_ns(call->trace) : 0;
+	window->to_ns = from ? study_duration_ns(call->trace) : 0;
 	if (to && !parameter_time(to, &window->to_ns))
 		return call_bad(call, "t1", "a time in ns");
 	if ((from || to) && (!window->to_ns || window->to_ns < window->from_ns))
@@ -253,7 +253,7 @@ static bool scope_find(struct call *call)
 	struct query_window window;
 	struct query_error error = {0};
 
-	call->at_ns = view_duration_ns(call->trace);
+	call->at_ns = study_duration_ns(call->trace);
 	call->has_at = at != NULL;
 	if (at && !parameter_time(at, &call->at_ns))
 		return call_bad(call, "at", "a time in ns");
@@ -306,14 +306,14 @@ bool call_colors(struct call *call)
 	return false;
 }
 
-struct view_trace *call_part(struct call *call, const struct view_scope *scope, struct err *err)
+struct study *call_part(struct call *call, const struct view_scope *scope, struct err *err)
 {
 	if (view_is_all(scope))
 		return scope->trace;
 	return part_cache_get(&call->api->parts, scope, call_text(call, "q"), err);
 }
 
-void call_part_put(struct call *call, const struct view_scope *scope, struct view_trace *part)
+void call_part_put(struct call *call, const struct view_scope *scope, struct study *part)
 {
 	if (part != scope->trace)
 		part_cache_put(&call->api->parts, part);
@@ -340,7 +340,7 @@ static void tag_make(struct call *call)
 	u32 count = load_acquire(&call->api->count);
 
 	for (u32 i = 0; i < count; i++)
-		hash = hash_text(hash, view_trace_file(call->api->traces[i]).id);
+		hash = hash_text(hash, study_file(call->api->traces[i]).id);
 	hash = hash_u64(hash ^ call->epoch);
 	hash = hash_text(hash, call->request->path);
 	for (u32 i = 0; i < call->request->parameter_count && i < REQUEST_PARAMETERS; i++) {

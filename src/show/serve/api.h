@@ -19,7 +19,7 @@
 enum { API_TRACES_MAX = 16, API_BODY_MAX = 256 << 10, CALL_TRACES = 2 };
 
 struct api {
-	struct view_trace *traces[API_TRACES_MAX];
+	struct study *traces[API_TRACES_MAX];
 	/* Of a trace that is still being written; what it says comes from there then. NULL = it is recorded. */
 	struct renewal *renewals[API_TRACES_MAX];
 	u32 count;         /* grows by snapshots */
@@ -29,7 +29,7 @@ struct api {
 	const char *folder;        /* whose traces may be opened, without links in it; NULL = none */
 	struct editor editor;      /* that shows source lines */
 	struct folders sources;    /* whose files may be shown */
-	void (*on_index)(const struct view_trace *trace); /* a load wrote an index; may be NULL */
+	void (*on_index)(const struct study *trace); /* a load wrote an index; may be NULL */
 	/* Answers that take time are made a few at a time; the others wait. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -47,11 +47,11 @@ void api_release(struct api *self);
 /* Makes what most views begin with, and the answers that take longest, before they are asked for. */
 void api_warm(struct api *self, u32 trace);
 
-/* view_trace_load, and on_index if it is due. */
-int api_load(struct api *self, struct view_trace *trace, struct err *err);
+/* study_load, and on_index if it is due. */
+int api_load(struct api *self, struct study *trace, struct err *err);
 
 /* One more trace, while others are looked at; it is taken over unless there are too many. */
-bool api_add_trace(struct api *self, struct view_trace *trace);
+bool api_add_trace(struct api *self, struct study *trace);
 
 /* What the server serves. */
 struct site api_site(struct api *self);
@@ -65,11 +65,11 @@ struct call {
 	const struct request *request;
 	const struct route_match *match;
 	struct answer *answer;
-	struct view_trace *trace; /* with ROUTE_TRACE; with ROUTE_PART that of the selection */
-	struct view_trace *whole; /* that was asked about; the trace itself unless it is a part */
+	struct study *trace; /* with ROUTE_TRACE; with ROUTE_PART that of the selection */
+	struct study *whole; /* that was asked about; the trace itself unless it is a part */
 	u32 slot;                 /* of the trace that was asked about */
 	u64 epoch;                /* which copy of a trace that grows; 0 = it does not */
-	struct view_trace *held[CALL_TRACES]; /* copies that are given back at the end */
+	struct study *held[CALL_TRACES]; /* copies that are given back at the end */
 	u32 held_slots[CALL_TRACES], held_count;
 	struct view_scope scope;  /* with ROUTE_SCOPE and ROUTE_PART: of the whole */
 	u64 at_ns;                /* parameter `at`; the end of the run without */
@@ -97,7 +97,7 @@ bool call_index(struct call *call, u32 segment, const char *what, u64 count, u64
 bool call_trace_slot(const struct call *call, const char *id, u32 *slot);
 
 /* The trace, or the copy of it that is newest. */
-struct view_trace *call_trace(struct call *call, u32 slot);
+struct study *call_trace(struct call *call, u32 slot);
 
 /* Whether call->trace is loaded; if not, that is answered. */
 bool call_trace_is_ready(struct call *call);
@@ -110,8 +110,8 @@ bool call_base(struct call *call, struct view_scope *base, bool *given);
 bool call_colors(struct call *call);
 
 /* The part of a scope, or its trace if the scope is all of it; NULL and err on failure. */
-struct view_trace *call_part(struct call *call, const struct view_scope *scope, struct err *err);
-void call_part_put(struct call *call, const struct view_scope *scope, struct view_trace *part);
+struct study *call_part(struct call *call, const struct view_scope *scope, struct err *err);
+void call_part_put(struct call *call, const struct view_scope *scope, struct study *part);
 
 /* Answers a failure of ours or of the query; a client that has gone gets nothing anyway. */
 void call_fail(struct call *call, const struct err *err);
@@ -171,7 +171,7 @@ void reply_columns_send(struct call *call, struct reply_columns *self, bool trun
 void put_stack(struct call *call, const char *key, struct frame_id frame);
 
 /* A finding as an object: what, where, how much, the repair, and the chunks as a condition of queries. Needs
- * view_scores of call->trace; texts live as long as holder. */
+ * study_scores of call->trace; texts live as long as holder. */
 void put_finding(struct call *call, const struct finding *finding, struct result *holder);
 
 /* Bytes as base64; null if there is no memory. */

@@ -9,7 +9,7 @@
 enum { ROWS_MAX = 500 };
 
 struct comparing {
-	struct view_trace *trace[2]; /* what was, what is; of a selection parts of them */
+	struct study *trace[2]; /* what was, what is; of a selection parts of them */
 	struct view_scope base;
 	struct compare_query query;
 	struct type_cascade types[2];

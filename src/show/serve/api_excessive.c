@@ -89,7 +89,7 @@ static int judge(struct call *call, struct judged *self, struct err *err)
 	int status;
 
 	if (call->trace->info.routines) {
-		graph = view_callgraph(call->trace, err);
+		graph = study_callgraph(call->trace, err);
 		if (!graph)
 			return err->code;
 	}
@@ -161,7 +161,7 @@ static const struct reply_column object_columns[OBJECT_COLUMNS] = {
 struct objects_base {
 	struct judged judged;
 	struct view_scope scope;
-	struct view_trace *trace; /* or the part of it */
+	struct study *trace; /* or the part of it */
 	struct map by_object;     /* row + 1 */
 	bool given;
 };

@@ -94,7 +94,7 @@ static bool sort_read(struct call *call, struct feed_question *question)
 }
 
 /* `trace` knows types, if it is there; NULL = it is not. */
-static void put_suspect(struct json *json, const struct feed_suspect *row, struct view_trace *trace)
+static void put_suspect(struct json *json, const struct feed_suspect *row, struct study *trace)
 {
 	static const char *const states[] = {
 		[FEED_UNKNOWN] = "unknown", [FEED_REACHABLE] = "reachable", [FEED_LOST] = "lost"};
@@ -105,7 +105,7 @@ static void put_suspect(struct json *json, const struct feed_suspect *row, struc
 	json_text(json, "fn", row->function);
 	json_text(json, "file", row->file);
 	put_number_or_null(json, "line", row->line);
-	json_text(json, "type", trace ? view_known_type(trace, row->point) : NULL);
+	json_text(json, "type", trace ? study_known_type(trace, row->point) : NULL);
 	json_number(json, "size", row->size);
 	json_number(json, "age", row->age_ns);
 	json_number(json, "idle", row->idle_ns);
@@ -119,7 +119,7 @@ static void put_suspects(struct call *call, const struct feed_suspects *found)
 {
 	struct renewal *renewal = call->api->renewals[0];
 	struct json *json = &call->json;
-	struct view_trace *trace;
+	struct study *trace;
 
 	call->has_rows_total = true;
 	call->rows_total = found->count;
@@ -326,9 +326,9 @@ void api_live_configure(struct call *call)
 /* ---- snapshots ---- */
 
 /* The trace has the path from now on, as long as the server lives. */
-static struct view_trace *snapshot_open(struct call *call, char *path, struct err *err)
+static struct study *snapshot_open(struct call *call, char *path, struct err *err)
 {
-	struct view_trace *trace = view_trace_new(path);
+	struct study *trace = study_new(path);
 
 	if (!trace) {
 		err_set(err, ERR_MEMORY, "out of memory");
@@ -339,11 +339,11 @@ static struct view_trace *snapshot_open(struct call *call, char *path, struct er
 	if (!err->code)
 		err_set(err, ERR_USAGE, "too many traces: %d are served already; this one was written to %s",
 			API_TRACES_MAX, path);
-	view_trace_free(trace);
+	study_free(trace);
 	return NULL;
 }
 
-static void put_snapshot(struct call *call, const struct view_trace *trace)
+static void put_snapshot(struct call *call, const struct study *trace)
 {
 	char url[64];
 
@@ -362,7 +362,7 @@ static void put_snapshot(struct call *call, const struct view_trace *trace)
 struct snapshot {
 	struct call *call;
 	char *path;
-	struct view_trace *trace;
+	struct study *trace;
 	struct err err;
 };
 

@@ -11,20 +11,20 @@
 
 /* ---- status ---- */
 
-static const char *state_word(enum view_state state)
+static const char *state_word(enum study_state state)
 {
-	static const char *const words[] = {[VIEW_WAITING] = "indexing",
-					    [VIEW_LOADING] = "indexing",
-					    [VIEW_READY] = "ready",
-					    [VIEW_FAILED] = "error"};
+	static const char *const words[] = {[STUDY_WAITING] = "indexing",
+					    [STUDY_LOADING] = "indexing",
+					    [STUDY_READY] = "ready",
+					    [STUDY_FAILED] = "error"};
 
 	return words[state];
 }
 
-static struct view_progress progress_of(const struct api *api, u32 slot)
+static struct study_progress progress_of(const struct api *api, u32 slot)
 {
 	return api->renewals[slot] ? renewal_progress(api->renewals[slot])
-				   : view_trace_progress(api->traces[slot]);
+				   : study_progress(api->traces[slot]);
 }
 
 static bool is_live(const struct api *api, u32 slot)
@@ -32,7 +32,7 @@ static bool is_live(const struct api *api, u32 slot)
 	return api->renewals[slot] && !renewal_is_complete(api->renewals[slot]);
 }
 
-static u64 bytes_of(const struct view_trace *trace, u64 otherwise)
+static u64 bytes_of(const struct study *trace, u64 otherwise)
 {
 	struct stat status;
 
@@ -41,9 +41,9 @@ static u64 bytes_of(const struct view_trace *trace, u64 otherwise)
 
 static void put_trace(struct json *json, const struct api *api, u32 slot)
 {
-	struct view_progress progress = progress_of(api, slot);
-	const struct view_trace *trace = api->traces[slot];
-	struct view_file file = view_trace_file(api->traces[slot]);
+	struct study_progress progress = progress_of(api, slot);
+	const struct study *trace = api->traces[slot];
+	struct study_file file = study_file(api->traces[slot]);
 	bool live = is_live(api, slot);
 
 	json_open_flat(json, NULL, '{');
@@ -54,19 +54,19 @@ static void put_trace(struct json *json, const struct api *api, u32 slot)
 	json_text(json, "state", live ? "live" : state_word(progress.state));
 	json_text(json, "phase", progress.phase);
 	json_real(json, "progress", progress.share);
-	json_text(json, "message", progress.state == VIEW_FAILED ? progress.err.text : NULL);
+	json_text(json, "message", progress.state == STUDY_FAILED ? progress.err.text : NULL);
 	json_close(json, '}');
 }
 
 /* Of all traces the one that is least far. */
-static struct view_progress progress_of_all(const struct api *api)
+static struct study_progress progress_of_all(const struct api *api)
 {
-	struct view_progress worst = {.state = VIEW_READY, .phase = "ready", .share = 1};
+	struct study_progress worst = {.state = STUDY_READY, .phase = "ready", .share = 1};
 
 	for (u32 i = 0; i < api->count; i++) {
-		struct view_progress one = progress_of(api, i);
+		struct study_progress one = progress_of(api, i);
 
-		if (one.state == VIEW_FAILED)
+		if (one.state == STUDY_FAILED)
 			return one;
 		if (one.state < worst.state ||
 		    (one.state == worst.state && one.share < worst.share))
@@ -77,7 +77,7 @@ static struct view_progress progress_of_all(const struct api *api)
 
 void api_status(struct call *call)
 {
-	struct view_progress progress = progress_of_all(call->api);
+	struct study_progress progress = progress_of_all(call->api);
 	u32 count = load_acquire(&call->api->count);
 	struct json *json = &call->json;
 	bool live = false;
@@ -137,7 +137,7 @@ static const char *allocator_name(const struct model *model)
 	return NULL;
 }
 
-static u64 count_functions(const struct view_trace *trace)
+static u64 count_functions(const struct study *trace)
 {
 	struct map seen = {0};
 	u64 count;
@@ -184,7 +184,7 @@ static void put_build_ids(struct json *json, const struct model *model)
 	json_close(json, ']');
 }
 
-static void put_caps(struct json *json, const struct view_trace *trace, bool live)
+static void put_caps(struct json *json, const struct study *trace, bool live)
 {
 	const struct model *model = trace->model;
 	bool lines = false;
@@ -210,7 +210,7 @@ static void put_caps(struct json *json, const struct view_trace *trace, bool liv
 	json_close(json, '}');
 }
 
-static void put_counts(struct json *json, const struct view_trace *trace)
+static void put_counts(struct json *json, const struct study *trace)
 {
 	const struct model *model = trace->model;
 
@@ -238,7 +238,7 @@ void api_trace(struct call *call)
 	json_text(json, "cmdline", model->image.command);
 	json_number(json, "pid", model->image.pid);
 	json_null(json, "start_wall"); /* is not recorded */
-	json_number(json, "duration_ns", view_duration_ns(call->trace));
+	json_number(json, "duration_ns", study_duration_ns(call->trace));
 	json_text(json, "clock", tick_clock_known(&model->clock) ? "ns" : "ticks");
 	json_text(json, "arch", arch_name(model->image.arch));
 	json_text(json, "allocator", allocator_name(model));

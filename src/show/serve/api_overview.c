@@ -40,7 +40,7 @@ static void put_summary(struct json *json, const char *key, const struct score_s
 static void put_scores(struct call *call)
 {
 	static const char *const names[SCORES] = {"lifetime", "usage", "useful"};
-	const struct view_trace *trace = call->trace;
+	const struct study *trace = call->trace;
 	u64 steps[SEVERITY_STEPS] = {0};
 
 	json_open_flat(&call->json, "scores", '{');
@@ -292,10 +292,10 @@ static int overview_make(struct call *call, struct overview *self, struct err *e
 				 .window = call->scope.window};
 	struct timeline_query line = {.bins = HEAP_BINS, .top = 1};
 
-	if (view_scores(call->trace, err) < 0)
+	if (study_scores(call->trace, err) < 0)
 		return err->code;
 	self->sums = point_sums_make(&all, err);
-	self->findings = self->sums ? view_findings(call->trace, err) : NULL;
+	self->findings = self->sums ? study_findings(call->trace, err) : NULL;
 	self->types = self->findings ? view_keys(call->trace, BY_TYPE, err) : NULL;
 	self->modules = self->types ? view_keys(call->trace, BY_MODULE, err) : NULL;
 	if (!self->modules)

@@ -115,7 +115,7 @@ static void put_line(struct json *json, const char *key, u32 line)
 
 static bool has(u32 cols, enum row_field field) { return cols >> field & 1; }
 
-static void put_scores(struct json *json, const struct view_trace *trace, u32 point, u32 cols)
+static void put_scores(struct json *json, const struct study *trace, u32 point, u32 cols)
 {
 	if (has(cols, ROW_SEV) && trace->severity[point])
 		json_number(json, "sev", trace->severity[point]);
@@ -151,7 +151,7 @@ static void put_sums(struct json *json, const struct point_sums *sums, double li
 			put_real(json, row_names[i], values[i]);
 }
 
-static void put_inferences(struct json *json, const char *key, const struct view_trace *trace,
+static void put_inferences(struct json *json, const char *key, const struct study *trace,
 			   u32 point)
 {
 	json_open_flat(json, key, '[');
@@ -555,10 +555,10 @@ void api_point(struct call *call)
 
 	if (!call_index(call, 0, "point", call->trace->model->points.count, &point))
 		return;
-	if (view_scores(call->trace, &err) == 0 && view_types(call->trace, &err) == 0 &&
+	if (study_scores(call->trace, &err) == 0 && study_types(call->trace, &err) == 0 &&
 	    point_detail_make(&detail, &call->scope, (u32)point, &err) == 0 &&
 	    groups_find(call, (u32)point, &worst, &err) == 0)
-		findings = view_findings(call->trace, &err);
+		findings = study_findings(call->trace, &err);
 	if (!findings) {
 		call_fail(call, &err);
 	} else if (reply_begin(call, detail.free_sites.count > FREE_SITES_MAX)) {

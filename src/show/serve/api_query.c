@@ -53,13 +53,13 @@ static void put_error(struct json *json, const struct query_error *error)
 static void put_cost(struct call *call, const struct query *query)
 {
 	const char *id = call_text(call, "trace");
-	struct view_trace *trace = NULL;
+	struct study *trace = NULL;
 	struct json *json = &call->json;
 	u32 passes = query ? query_passes(query) : 0, slot = 0;
 
 	if (!id || call_trace_slot(call, id, &slot))
 		trace = call_trace(call, slot);
-	if (!query || !trace || view_trace_progress(trace).state != VIEW_READY) {
+	if (!query || !trace || study_progress(trace).state != STUDY_READY) {
 		json_null(json, "cost_est");
 		return;
 	}

@@ -90,7 +90,7 @@ void api_report(struct call *call)
 		return;
 	}
 	query.one_list = by != NULL;
-	if (view_typed_stacks(call->trace, &source, &err) == 0) {
+	if (study_typed_stacks(call->trace, &source, &err) == 0) {
 		lock(call);
 		result = analyse_report(&source, &query, &err);
 		unlock(call);
@@ -145,7 +145,7 @@ static bool mprof_read(struct call *call, struct mprof_queries *queries)
 
 enum mprof_table { MPROF_LEAKS, MPROF_BINS, MPROF_DIRECT, MPROF_GRAPH };
 
-static struct result *mprof_table(struct view_trace *trace, const struct mprof_calls *calls,
+static struct result *mprof_table(struct study *trace, const struct mprof_calls *calls,
 				  enum mprof_table table, const struct mprof_queries *queries,
 				  struct err *err)
 {
@@ -168,7 +168,7 @@ static struct result *mprof_table(struct view_trace *trace, const struct mprof_c
 	return NULL;
 }
 
-static void mprof_caveats(struct result *result, const struct view_trace *trace, const struct mprof_calls *calls)
+static void mprof_caveats(struct result *result, const struct study *trace, const struct mprof_calls *calls)
 {
 	add_caveats(result, trace->model, &trace->info);
 	if (calls->startup.calls)
@@ -178,10 +178,10 @@ static void mprof_caveats(struct result *result, const struct view_trace *trace,
 				  units_count(model_count(trace->model, calls->startup.calls)).text);
 }
 
-static struct result *mprof_result(struct view_trace *trace, enum mprof_table table,
+static struct result *mprof_result(struct study *trace, enum mprof_table table,
 				   const struct mprof_queries *queries, struct err *err)
 {
-	const struct mprof_calls *calls = view_calls_folded(trace, err);
+	const struct mprof_calls *calls = study_calls_folded(trace, err);
 	struct result *result = NULL;
 
 	if (calls) {
@@ -195,7 +195,7 @@ static struct result *mprof_result(struct view_trace *trace, enum mprof_table ta
 }
 
 /* Of a Lisp types stand for sizes. */
-static const char *mprof_keys(enum mprof_table table, const struct view_trace *trace)
+static const char *mprof_keys(enum mprof_table table, const struct study *trace)
 {
 	static const char *const keys[] = {[MPROF_LEAKS] = "path",
 					   [MPROF_BINS] = "size size_end",
@@ -212,7 +212,7 @@ static void reply_mprof_beside(struct call *call, enum mprof_table table,
 	const char *keys = mprof_keys(table, call->trace);
 	struct mprof_queries all = *queries;
 	struct err err = {0};
-	struct view_trace *other = call_part(call, base, &err);
+	struct study *other = call_part(call, base, &err);
 	struct result *ours = other ? mprof_result(call->trace, table, queries, &err) : NULL;
 	struct result *theirs, *ours_all;
 	u64 offset = 0, limit = ROWS_MAX;
@@ -282,7 +282,7 @@ void api_mprof_text(struct call *call)
 		result_free(result);
 		return;
 	}
-	calls = view_calls_folded(call->trace, &err);
+	calls = study_calls_folded(call->trace, &err);
 	if (calls) {
 		lock(call);
 		mprof_caveats(result, call->trace, calls);
@@ -321,7 +321,7 @@ void api_scores(struct call *call)
 		call_bad(call, "by", "severity, bytes, count, lifetime, usage or useful");
 		return;
 	}
-	if (view_typed_stacks(call->trace, &source, &err) == 0) {
+	if (study_typed_stacks(call->trace, &source, &err) == 0) {
 		lock(call);
 		result = analyse_scores(&source, &query, &err);
 		unlock(call);
@@ -339,8 +339,8 @@ void api_findings(struct call *call)
 
 	if (!call_number(call, "top", 0, ROWS_MAX, &show.top))
 		return;
-	findings = view_findings(call->trace, &err);
-	if (findings && view_typed_stacks(call->trace, &source, &err) == 0) {
+	findings = study_findings(call->trace, &err);
+	if (findings && study_typed_stacks(call->trace, &source, &err) == 0) {
 		lock(call);
 		result = findings_report(findings, &source, &call->trace->info, &show, &err);
 		unlock(call);
@@ -399,7 +399,7 @@ void api_leaks(struct call *call)
 
 /* ---- types ---- */
 
-static struct result *types_result(struct view_trace *trace, const struct types_query *query,
+static struct result *types_result(struct study *trace, const struct types_query *query,
 				   const char *fields, bool guess, struct err *err)
 {
 	struct type_query ask = {.source = &trace->stacks, .guess = guess};
@@ -531,10 +531,10 @@ static void put_types_base(struct call *call, const struct result *ours_,
 	map_release(&by_name);
 }
 
-static struct result *types_of(struct view_trace *trace, const struct types_query *query,
+static struct result *types_of(struct study *trace, const struct types_query *query,
 			       bool guess, struct err *err)
 {
-	const struct type_list *list = guess ? view_type_list(trace, err) : NULL;
+	const struct type_list *list = guess ? study_type_list(trace, err) : NULL;
 	struct result *result;
 
 	if (guess)
@@ -551,7 +551,7 @@ static void reply_types_beside(struct call *call, const struct view_scope *base,
 {
 	struct types_query all = *query;
 	struct err err = {0};
-	struct view_trace *other = call_part(call, base, &err);
+	struct study *other = call_part(call, base, &err);
 	struct result *ours, *theirs;
 
 	all.top = all.offset = 0;
@@ -587,11 +587,11 @@ static bool types_read(struct call *call, struct types_query *query, bool *guess
 }
 
 /* How many rows there are if nothing is cut. */
-static u64 types_count(struct view_trace *trace, const struct types_query *query, bool guess)
+static u64 types_count(struct study *trace, const struct types_query *query, bool guess)
 {
 	struct types_query all = {.by = query->by, .fold = query->fold, .thresholds = query->thresholds};
 	struct err err = {0};
-	const struct type_list *list = guess && !query->fold ? view_type_list(trace, &err) : NULL;
+	const struct type_list *list = guess && !query->fold ? study_type_list(trace, &err) : NULL;
 	struct result *result = list ? NULL : types_of(trace, &all, guess, &err);
 	struct type_columns columns;
 	const struct result *table = result ? types_table(result, &columns) : NULL;

@@ -227,7 +227,7 @@ static bool calls_read(struct call *call, const struct callgraph *graph, struct 
 /* Functions of another trace, by name. */
 struct graph_base {
 	struct view_scope scope;
-	struct view_trace *trace; /* or the part of it */
+	struct study *trace; /* or the part of it */
 	const struct callgraph *graph;
 	struct map by_name; /* node + 1 */
 	bool given;
@@ -242,7 +242,7 @@ static bool graph_base_find(struct call *call, struct graph_base *self)
 	if (!self->given)
 		return true;
 	self->trace = call_part(call, &self->scope, &err);
-	self->graph = self->trace ? view_callgraph(self->trace, &err) : NULL;
+	self->graph = self->trace ? study_callgraph(self->trace, &err) : NULL;
 	if (!self->graph) {
 		call_fail(call, &err);
 		return false;
@@ -353,7 +353,7 @@ void api_callgraph(struct call *call)
 	struct graph_base base = {0};
 	struct calls_query query;
 	struct err err = {0};
-	const struct callgraph *graph = view_callgraph(call->trace, &err);
+	const struct callgraph *graph = study_callgraph(call->trace, &err);
 
 	if (!graph) {
 		call_fail(call, &err);
@@ -375,7 +375,7 @@ void api_callgraph(struct call *call)
 static void reply_edges(struct call *call, bool callers)
 {
 	struct err err = {0};
-	const struct callgraph *graph = view_callgraph(call->trace, &err);
+	const struct callgraph *graph = study_callgraph(call->trace, &err);
 	u64 rows = 0;
 	i64 node;
 

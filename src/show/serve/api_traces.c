@@ -37,7 +37,7 @@ static char *path_find(struct call *call, const char *name)
 
 struct loading {
 	struct api *api;
-	struct view_trace *trace;
+	struct study *trace;
 };
 
 static void *load(void *data)
@@ -50,7 +50,7 @@ static void *load(void *data)
 	return NULL;
 }
 
-static struct view_trace *known_trace(const struct api *api, const char *path)
+static struct study *known_trace(const struct api *api, const char *path)
 {
 	u32 count = load_acquire(&api->count); /* pairs with api_add_trace */
 
@@ -61,10 +61,10 @@ static struct view_trace *known_trace(const struct api *api, const char *path)
 }
 
 /* Takes the path over. */
-static struct view_trace *add_trace(struct call *call, char *path)
+static struct study *add_trace(struct call *call, char *path)
 {
 	struct loading *loading = calloc(1, sizeof *loading);
-	struct view_trace *trace = loading ? view_trace_new(path) : NULL;
+	struct study *trace = loading ? study_new(path) : NULL;
 	pthread_t thread;
 
 	if (trace && api_add_trace(call->api, trace)) {
@@ -77,16 +77,16 @@ static struct view_trace *add_trace(struct call *call, char *path)
 	} else {
 		answer_refuse(call->answer, trace ? 400 : 500,
 			      trace ? "too many traces: at most %d can be served" : "out of memory", API_TRACES_MAX);
-		view_trace_free(trace);
+		study_free(trace);
 		free(path);
 	}
 	free(loading);
 	return NULL;
 }
 
-static void reply_trace(struct call *call, struct view_trace *trace)
+static void reply_trace(struct call *call, struct study *trace)
 {
-	bool ready = view_trace_progress(trace).state == VIEW_READY;
+	bool ready = study_progress(trace).state == STUDY_READY;
 
 	if (!reply_begin(call, false))
 		return;
@@ -122,7 +122,7 @@ void api_traces(struct call *call)
 	else
 		path = path_find(call, name);
 	if (path) {
-		struct view_trace *trace = known_trace(call->api, path);
+		struct study *trace = known_trace(call->api, path);
 
 		if (trace)
 			free(path);

@@ -35,9 +35,9 @@ static void put_traces(FILE *out, const struct api *api)
 {
 	fputs("<h2>Traces</h2>\n<ul>\n", out);
 	for (u32 i = 0; i < api->count; i++) {
-		struct view_progress progress = api->renewals[i] ? renewal_progress(api->renewals[i])
-							      : view_trace_progress(api->traces[i]);
-		struct view_file file = view_trace_file(api->traces[i]);
+		struct study_progress progress = api->renewals[i] ? renewal_progress(api->renewals[i])
+							      : study_progress(api->traces[i]);
+		struct study_file file = study_file(api->traces[i]);
 
 		fputs("<li><a href=\"/api/v1/trace?trace=", out);
 		put_escaped(out, file.id);
@@ -45,7 +45,7 @@ static void put_traces(FILE *out, const struct api *api)
 		put_escaped(out, api->traces[i]->name);
 		fprintf(out, "</a>, %s, ", units_bytes(file.bytes).text);
 		put_escaped(out,
-			    progress.state == VIEW_FAILED ? progress.err.text : progress.phase);
+			    progress.state == STUDY_FAILED ? progress.err.text : progress.phase);
 		fputs("</li>\n", out);
 	}
 	fputs("</ul>\n", out);

@@ -30,7 +30,7 @@ static struct part_entry *find(struct part_cache *self, const struct view_scope 
 
 static void clear(struct part_entry *entry)
 {
-	view_trace_free(entry->part);
+	study_free(entry->part);
 	free(entry->text);
 	*entry = (struct part_entry){0};
 }
@@ -89,7 +89,7 @@ static struct part_entry *add(struct part_cache *self, const struct view_scope *
 static void make(struct part_cache *self, struct part_entry *entry, const struct view_scope *scope,
 		 struct err *err)
 {
-	struct view_trace *part;
+	struct study *part;
 
 	pthread_mutex_unlock(&self->lock);
 	part = view_part_new(scope, err);
@@ -100,10 +100,10 @@ static void make(struct part_cache *self, struct part_entry *entry, const struct
 	pthread_cond_broadcast(&self->changed);
 }
 
-struct view_trace *part_cache_get(struct part_cache *self, const struct view_scope *scope,
+struct study *part_cache_get(struct part_cache *self, const struct view_scope *scope,
 				  const char *text, struct err *err)
 {
-	struct view_trace *part = NULL;
+	struct study *part = NULL;
 	struct part_entry *entry;
 
 	if (!text)
@@ -125,7 +125,7 @@ struct view_trace *part_cache_get(struct part_cache *self, const struct view_sco
 	return part;
 }
 
-void part_cache_put(struct part_cache *self, struct view_trace *part)
+void part_cache_put(struct part_cache *self, struct study *part)
 {
 	pthread_mutex_lock(&self->lock);
 	for (u32 i = 0; part && i < PARTS_MAX; i++)
@@ -134,7 +134,7 @@ void part_cache_put(struct part_cache *self, struct view_trace *part)
 	pthread_mutex_unlock(&self->lock);
 }
 
-void part_cache_forget(struct part_cache *self, const struct view_trace *whole)
+void part_cache_forget(struct part_cache *self, const struct study *whole)
 {
 	pthread_mutex_lock(&self->lock);
 	for (u32 i = 0; i < PARTS_MAX; i++)

@@ -2,7 +2,7 @@
  * Parts of traces that were asked for, so that all views of one selection share what was found. The least recently
  * used ones go first; one that somebody looks at stays.
  *
- *	struct view_trace *part = part_cache_get(&cache, &scope, text, &err);
+ *	struct study *part = part_cache_get(&cache, &scope, text, &err);
  *	...
  *	part_cache_put(&cache, part);
  */
@@ -16,10 +16,10 @@
 enum { PARTS_KEPT = 4, PARTS_MAX = 64 };
 
 struct part_entry {
-	const struct view_trace *whole; /* NULL = free */
+	const struct study *whole; /* NULL = free */
 	char *text;
 	struct query_window window;
-	struct view_trace *part; /* NULL = being made */
+	struct study *part; /* NULL = being made */
 	u32 users;
 	u64 used; /* the last time, counted in gets */
 };
@@ -35,11 +35,11 @@ void part_cache_init(struct part_cache *self);
 void part_cache_release(struct part_cache *self);
 
 /* The part of the scope, whose selection is that of the text (NULL = all). NULL and err on failure. */
-struct view_trace *part_cache_get(struct part_cache *self, const struct view_scope *scope,
+struct study *part_cache_get(struct part_cache *self, const struct view_scope *scope,
 				  const char *text, struct err *err);
-void part_cache_put(struct part_cache *self, struct view_trace *part);
+void part_cache_put(struct part_cache *self, struct study *part);
 
 /* The trace will be gone, and nobody looks at parts of it. */
-void part_cache_forget(struct part_cache *self, const struct view_trace *whole);
+void part_cache_forget(struct part_cache *self, const struct study *whole);
 
 #endif

@@ -24,7 +24,7 @@ enum { GOOD_TIMES = 10, COPY_STEP = 1 << 30, FIRST_SECONDS = 3, QUIET_SECONDS = 
 
 struct generation {
 	struct generation *next; /* older */
-	struct view_trace *trace;
+	struct study *trace;
 	u32 users;
 	int fd; /* of the copy, -1 = it is the file itself */
 	char path[32];
@@ -108,7 +108,7 @@ static void generation_free(struct renewal *self, struct generation *generation)
 {
 	if (generation->trace) {
 		part_cache_forget(self->parts, generation->trace);
-		view_trace_free(generation->trace);
+		study_free(generation->trace);
 	}
 	if (generation->fd >= 0)
 		close(generation->fd);
@@ -153,14 +153,14 @@ static struct generation *generation_make(struct renewal *self, bool complete, s
 	made->fd = -1;
 	if (!complete && copy_make(self, made, err) < 0)
 		goto fail;
-	made->trace = view_trace_new(complete ? self->path : made->path);
+	made->trace = study_new(complete ? self->path : made->path);
 	if (!made->trace) {
 		err_set(err, ERR_MEMORY, "out of memory");
 		goto fail;
 	}
 	made->trace->is_passing = !complete || strncmp(self->path, "/proc/", 6) == 0;
 	made->trace->name = self->name;
-	if (view_trace_load(made->trace, err) < 0)
+	if (study_load(made->trace, err) < 0)
 		goto fail;
 	memcpy(made->trace->id, self->id, sizeof made->trace->id);
 	return made;
@@ -200,7 +200,7 @@ static bool is_written(struct renewal *self)
 {
 	if (self->is_written)
 		return self->is_written(self->self);
-	return view_is_being_written(self->path) || is_fresh(self->path);
+	return study_is_being_written(self->path) || is_fresh(self->path);
 }
 
 static void renew(struct renewal *self)
@@ -263,7 +263,7 @@ static void first_wait(struct renewal *self)
 }
 
 /* With the lock. */
-static struct view_trace *newest_take(struct renewal *self)
+static struct study *newest_take(struct renewal *self)
 {
 	if (!self->newest)
 		return NULL;
@@ -271,9 +271,9 @@ static struct view_trace *newest_take(struct renewal *self)
 	return self->newest->trace;
 }
 
-struct view_trace *renewal_peek(struct renewal *self)
+struct study *renewal_peek(struct renewal *self)
 {
-	struct view_trace *trace;
+	struct study *trace;
 
 	pthread_mutex_lock(&self->lock);
 	trace = newest_take(self);
@@ -281,9 +281,9 @@ struct view_trace *renewal_peek(struct renewal *self)
 	return trace;
 }
 
-struct view_trace *renewal_take(struct renewal *self, u64 *epoch)
+struct study *renewal_take(struct renewal *self, u64 *epoch)
 {
-	struct view_trace *trace;
+	struct study *trace;
 
 	pthread_mutex_lock(&self->lock);
 	renewal_begin(self);
@@ -294,7 +294,7 @@ struct view_trace *renewal_take(struct renewal *self, u64 *epoch)
 	return trace;
 }
 
-void renewal_give(struct renewal *self, struct view_trace *trace)
+void renewal_give(struct renewal *self, struct study *trace)
 {
 	pthread_mutex_lock(&self->lock);
 	for (struct generation *at = self->newest; at; at = at->next)
@@ -355,19 +355,19 @@ u64 renewal_epoch(struct renewal *self)
 	return epoch;
 }
 
-struct view_progress renewal_progress(struct renewal *self)
+struct study_progress renewal_progress(struct renewal *self)
 {
-	struct view_progress progress = {.state = VIEW_LOADING,
+	struct study_progress progress = {.state = STUDY_LOADING,
 					 .phase = "reading the part that is there"};
 
 	pthread_mutex_lock(&self->lock);
 	if (self->newest)
-		progress = (struct view_progress){.state = VIEW_READY,
+		progress = (struct study_progress){.state = STUDY_READY,
 						  .phase = self->complete ? "ready"
 									  : "still being written",
 						  .share = 1};
 	else if (self->complete)
-		progress = (struct view_progress){.state = VIEW_FAILED,
+		progress = (struct study_progress){.state = STUDY_FAILED,
 						  .phase = "failed",
 						  .err = self->err};
 	else if (self->err.code)

@@ -4,7 +4,7 @@
  * the next one is made meanwhile, on a thread of its own, and the old one goes when its last reader does. The
  * program that is recorded notices nothing: only the file is read.
  *
- *	struct view_trace *trace = renewal_take(renewal, &epoch);     (NULL = there is none yet)
+ *	struct study *trace = renewal_take(renewal, &epoch);     (NULL = there is none yet)
  *	...
  *	renewal_give(renewal, trace);
  */
@@ -50,10 +50,10 @@ void renewal_release(struct renewal *self);
 
 /* The newest copy, which stays until it is given back; the next one is begun if it is time. NULL = there is none
  * yet. */
-struct view_trace *renewal_take(struct renewal *self, u64 *epoch);
-void renewal_give(struct renewal *self, struct view_trace *trace);
+struct study *renewal_take(struct renewal *self, u64 *epoch);
+void renewal_give(struct renewal *self, struct study *trace);
 /* The same without a wish for a newer one. */
-struct view_trace *renewal_peek(struct renewal *self);
+struct study *renewal_peek(struct renewal *self);
 
 /* The file is complete now: makes the last copy, and waits for it. */
 void renewal_finish(struct renewal *self);
@@ -61,7 +61,7 @@ void renewal_finish(struct renewal *self);
 /* Whether the newest copy is all there will be; and how the last try went. */
 bool renewal_is_complete(struct renewal *self);
 u64 renewal_epoch(struct renewal *self);
-struct view_progress renewal_progress(struct renewal *self);
+struct study_progress renewal_progress(struct renewal *self);
 
 /* Copies a file as it is now, and adds function names to the copy. The descriptor is for reading. */
 int trace_copy(const char *from, int to, struct err *err);

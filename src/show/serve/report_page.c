@@ -191,7 +191,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct report *self, const
 	free(question);
 }
 
-static void note_withheld(struct report *self, const struct view_trace *trace, u32 file)
+static void note_withheld(struct report *self, const struct study *trace, u32 file)
 {
 	struct source_text text = {0};
 	struct err ignored = {0};
@@ -203,7 +203,7 @@ static void note_withheld(struct report *self, const struct view_trace *trace, u
 }
 
 /* Files that something is allocated in, as the page asks for them. */
-static void put_sources(struct report *self, struct view_trace *trace)
+static void put_sources(struct report *self, struct study *trace)
 {
 	struct err err = {0};
 	const struct source_table *table = view_source(trace, &err);
@@ -303,12 +303,12 @@ static int worst_first(const void *a, const void *b)
 }
 
 /* All points, the worst ones first; NULL without memory. For free. */
-static struct ranked *rank_points(struct view_trace *trace)
+static struct ranked *rank_points(struct study *trace)
 {
 	u64 points = trace->model->points.count;
 	struct ranked *ranked = calloc(points + 1, sizeof *ranked);
 	struct err err = {0};
-	bool scored = view_scores(trace, &err) == 0;
+	bool scored = study_scores(trace, &err) == 0;
 
 	for (u32 i = 0; ranked && i < points; i++)
 		ranked[i] = (struct ranked){.severity = scored ? trace->severity[i] : 0,
@@ -356,7 +356,7 @@ static void put_tables(struct report *self)
 }
 
 /* What matters most comes first: what does not fit is left out. */
-static void put_views(struct report *self, struct view_trace *trace, u64 end_ns)
+static void put_views(struct report *self, struct study *trace, u64 end_ns)
 {
 	struct ranked *ranked = rank_points(trace);
 	u64 points = ranked ? trace->model->points.count : 0;

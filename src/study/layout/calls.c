@@ -132,7 +132,7 @@ static int take_edges(struct calls_view *self)
 }
 
 /* Points by the function that allocates there, as the numbers of nodes are. */
-static int take_severities(struct calls_view *self, struct view_trace *trace,
+static int take_severities(struct calls_view *self, struct study *trace,
 			   const struct mprof_calls *calls)
 {
 	struct map worst = {0};
@@ -169,16 +169,16 @@ static int take_cycles(struct calls_view *self)
 	return cycles ? 0 : ERR_MEMORY;
 }
 
-int calls_view_make(struct calls_view *self, struct view_trace *trace,
+int calls_view_make(struct calls_view *self, struct study *trace,
 		    const struct calls_query *query, struct err *err)
 {
 	const struct mprof_calls *calls;
 	u8 *near;
 	int status;
 
-	self->graph = view_callgraph(trace, err);
-	calls = self->graph ? view_calls(trace, err) : NULL;
-	if (!calls || view_scores(trace, err) < 0)
+	self->graph = study_callgraph(trace, err);
+	calls = self->graph ? study_calls(trace, err) : NULL;
+	if (!calls || study_scores(trace, err) < 0)
 		return err->code;
 	if (!self->graph->nodes.count)
 		return 0;

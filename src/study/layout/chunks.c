@@ -282,7 +282,7 @@ static void times_of(const struct gathered *self, const struct view_chunk *chunk
 
 	*from_ns = tick_clock_ns(clock, chunk->page->alloc_ticks[chunk->at]);
 	*to_ns = view_is_freed(chunk) ? tick_clock_ns(clock, chunk->page->free_ticks[chunk->at])
-				      : view_duration_ns(self->scope->trace);
+				      : study_duration_ns(self->scope->trace);
 }
 
 static void add_accesses(const struct gathered *self, const struct view_chunk *chunk,
@@ -414,7 +414,7 @@ int chunks_view_make(struct chunks_view *self, const struct view_scope *scope,
 		     const struct chunks_query *query, struct err *err)
 {
 	struct gathered gathered = {.scope = scope, .query = query};
-	int status = view_scores(scope->trace, err);
+	int status = study_scores(scope->trace, err);
 
 	if (status == 0)
 		status = gather(&gathered, err);

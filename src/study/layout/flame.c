@@ -9,7 +9,7 @@
 
 #include "study/layout/pattern.h"
 
-void weighed_release(struct weighed *self, struct view_trace *trace)
+void weighed_release(struct weighed *self, struct study *trace)
 {
 	flame_shape_put(trace, self->shape);
 	free(self->points);
@@ -49,7 +49,7 @@ static void credit(struct weighed *self, u32 node, u32 point, u8 severity)
 	}
 }
 
-static void sum_up(struct weighed *self, const struct view_trace *trace)
+static void sum_up(struct weighed *self, const struct study *trace)
 {
 	struct flame_shape *shape = self->shape;
 
@@ -95,7 +95,7 @@ static int find_matches(struct weighed *self, const char *search, struct err *er
 int flame_weigh(struct weighed *self, const struct view_scope *scope,
 		const struct flame_query *query, struct err *err)
 {
-	if (view_scores(scope->trace, err) < 0)
+	if (study_scores(scope->trace, err) < 0)
 		return err->code;
 	self->at_ns = query->at_ns;
 	self->shape = flame_shape_get(scope->trace, query, err);
@@ -113,7 +113,7 @@ int flame_weigh(struct weighed *self, const struct view_scope *scope,
 /* ---- boxes ---- */
 
 /* Where the function's own code calls from, as the symbols of one of its frames say. */
-static void place_box(struct flame_box *box, const struct view_trace *trace,
+static void place_box(struct flame_box *box, const struct study *trace,
 		      const struct mprof_calls *calls, u32 call)
 {
 	struct frame_id frame = calls->calls.data[call].frame;
@@ -132,7 +132,7 @@ static void place_box(struct flame_box *box, const struct view_trace *trace,
 struct layout {
 	struct flame_view *view;
 	const struct weighed *weighed;
-	const struct view_trace *trace;
+	const struct study *trace;
 	const struct flame_query *query;
 	double narrowest;  /* part of the root */
 	VEC(u32) children; /* scratch, by weight */

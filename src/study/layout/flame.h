@@ -120,9 +120,9 @@ struct flame_shape {
 };
 
 /* Kept until flame_shape_put. NULL and err on failure. */
-struct flame_shape *flame_shape_get(struct view_trace *trace, const struct flame_query *query,
+struct flame_shape *flame_shape_get(struct study *trace, const struct flame_query *query,
 				    struct err *err);
-void flame_shape_put(struct view_trace *trace, struct flame_shape *shape);
+void flame_shape_put(struct study *trace, struct flame_shape *shape);
 
 /* A tree and what it weighs. */
 struct weighed {
@@ -139,7 +139,7 @@ struct weighed {
 
 int flame_weigh(struct weighed *self, const struct view_scope *scope,
 		const struct flame_query *query, struct err *err);
-void weighed_release(struct weighed *self, struct view_trace *trace);
+void weighed_release(struct weighed *self, struct study *trace);
 
 /* Fills weighed->base, and what the view says of the base. */
 int flame_base_find(struct flame_view *self, struct weighed *weighed,

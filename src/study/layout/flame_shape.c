@@ -18,7 +18,7 @@ struct flame_shapes {
 
 struct builder {
 	struct flame_shape *shape;
-	const struct view_trace *trace;
+	const struct study *trace;
 	struct map children; /* parent << 32 | function → node */
 	struct map lines;    /* parent << 32 | line → node */
 	u8 *hidden;          /* by function */
@@ -271,7 +271,7 @@ static void shape_free(struct flame_shape *self)
 	free(self);
 }
 
-static int shape_build(struct flame_shape *self, const struct view_trace *trace,
+static int shape_build(struct flame_shape *self, const struct study *trace,
 		       const struct flame_query *query, struct err *err)
 {
 	struct builder builder = {.shape = self, .trace = trace};
@@ -296,7 +296,7 @@ static int shape_build(struct flame_shape *self, const struct view_trace *trace,
 
 static char *copy_text(const char *text) { return text ? strdup(text) : NULL; }
 
-static struct flame_shape *shape_new(struct view_trace *trace, const struct flame_query *query,
+static struct flame_shape *shape_new(struct study *trace, const struct flame_query *query,
 				     struct err *err)
 {
 	struct flame_shape *self = calloc(1, sizeof *self);
@@ -312,7 +312,7 @@ static struct flame_shape *shape_new(struct view_trace *trace, const struct flam
 	self->hide = copy_text(query->hide);
 	self->tip = calloc(points + 1, sizeof *self->tip);
 	self->above = calloc(points + 1, sizeof *self->above);
-	self->calls = view_calls(trace, err);
+	self->calls = study_calls(trace, err);
 	if (!self->calls) {
 		shape_free(self);
 		return NULL;
@@ -356,7 +356,7 @@ static void shapes_trim(struct flame_shapes *self)
 
 static int shapes_make(void *data, struct err *err)
 {
-	struct view_trace *trace = data;
+	struct study *trace = data;
 
 	trace->shapes = calloc(1, sizeof *trace->shapes);
 	if (!trace->shapes)
@@ -380,12 +380,12 @@ static struct flame_shape *shapes_find(struct flame_shapes *self, const struct f
 	return NULL;
 }
 
-struct flame_shape *flame_shape_get(struct view_trace *trace, const struct flame_query *query,
+struct flame_shape *flame_shape_get(struct study *trace, const struct flame_query *query,
 				    struct err *err)
 {
 	struct flame_shape *shape;
 
-	if (view_once(&trace->shapes_once, err, shapes_make, trace) < 0)
+	if (study_once(&trace->shapes_once, err, shapes_make, trace) < 0)
 		return NULL;
 	pthread_mutex_lock(&trace->shapes->lock);
 	shape = shapes_find(trace->shapes, query);
@@ -403,7 +403,7 @@ struct flame_shape *flame_shape_get(struct view_trace *trace, const struct flame
 	return shape;
 }
 
-void flame_shape_put(struct view_trace *trace, struct flame_shape *shape)
+void flame_shape_put(struct study *trace, struct flame_shape *shape)
 {
 	if (!shape)
 		return;

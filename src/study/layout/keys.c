@@ -41,7 +41,7 @@ bool view_flow_parse(const char *word, enum view_flow *flow)
 	return true;
 }
 
-const char *view_point_module(const struct view_trace *trace, u32 point)
+const char *view_point_module(const struct study *trace, u32 point)
 {
 	struct finding_place place =
 		finding_place(&trace->stacks, trace->model->points.data[point].frame);
@@ -80,7 +80,7 @@ static u32 key_by_label(struct view_keys *self, struct map *by_label, const char
 	}
 }
 
-static const char *point_label(const struct view_keys *self, const struct view_trace *trace,
+static const char *point_label(const struct view_keys *self, const struct study *trace,
 			       u32 point)
 {
 	const char *label;
@@ -93,7 +93,7 @@ static const char *point_label(const struct view_keys *self, const struct view_t
 	return label ? label : "(unknown)";
 }
 
-static int make_labelled(struct view_keys *self, struct view_trace *trace)
+static int make_labelled(struct view_keys *self, struct study *trace)
 {
 	struct map by_label = {0};
 	int status = 0;
@@ -106,7 +106,7 @@ static int make_labelled(struct view_keys *self, struct view_trace *trace)
 	return status;
 }
 
-static const char *function_label(const struct view_trace *trace, u32 point)
+static const char *function_label(const struct study *trace, u32 point)
 {
 	struct finding_place place =
 		finding_place(&trace->stacks, trace->model->points.data[point].frame);
@@ -114,7 +114,7 @@ static const char *function_label(const struct view_trace *trace, u32 point)
 	return *place.own.function ? place.own.function : "(unknown)";
 }
 
-static int make_of_points(struct view_keys *self, struct view_trace *trace)
+static int make_of_points(struct view_keys *self, struct study *trace)
 {
 	for (u32 i = 0; i < trace->model->points.count; i++) {
 		self->of_point[i] = i;
@@ -124,7 +124,7 @@ static int make_of_points(struct view_keys *self, struct view_trace *trace)
 	return 0;
 }
 
-static int make_of_severity(struct view_keys *self, struct view_trace *trace)
+static int make_of_severity(struct view_keys *self, struct study *trace)
 {
 	for (u64 i = 0; i <= SEVERITY_STEPS; i++)
 		if (!vec_push(&self->keys,
@@ -168,7 +168,7 @@ static int make_of_sizes(struct view_keys *self)
 	return 0;
 }
 
-static int make(struct view_keys *self, struct view_trace *trace)
+static int make(struct view_keys *self, struct study *trace)
 {
 	switch (self->by) {
 	case BY_TYPE:
@@ -190,13 +190,13 @@ static int make(struct view_keys *self, struct view_trace *trace)
 	return vec_push(&self->keys, (struct view_key){"all", 0}) ? 0 : ERR_MEMORY;
 }
 
-static int fill(struct view_keys *self, struct view_trace *trace, struct err *err)
+static int fill(struct view_keys *self, struct study *trace, struct err *err)
 {
 	bool of_points = self->by == BY_TYPE || self->by == BY_MODULE || self->by == BY_POINT ||
 			 self->by == BY_SEV;
 
-	if ((self->by == BY_TYPE && view_types(trace, err) < 0) ||
-	    (self->by == BY_SEV && view_scores(trace, err) < 0))
+	if ((self->by == BY_TYPE && study_types(trace, err) < 0) ||
+	    (self->by == BY_SEV && study_scores(trace, err) < 0))
 		return err->code;
 	if (of_points)
 		self->of_point = calloc(trace->model->points.count + 1, sizeof *self->of_point);
@@ -206,7 +206,7 @@ static int fill(struct view_keys *self, struct view_trace *trace, struct err *er
 }
 
 struct wanted {
-	struct view_trace *trace;
+	struct study *trace;
 	enum view_by by;
 };
 
@@ -229,11 +229,11 @@ static int make_once(void *data, struct err *err)
 	return status;
 }
 
-const struct view_keys *view_keys(struct view_trace *trace, enum view_by by, struct err *err)
+const struct view_keys *view_keys(struct study *trace, enum view_by by, struct err *err)
 {
 	struct wanted wanted = {trace, by};
 
-	return view_once(&trace->keys_once[by], err, make_once, &wanted) < 0 ? NULL
+	return study_once(&trace->keys_once[by], err, make_once, &wanted) < 0 ? NULL
 									     : trace->keys[by];
 }
 

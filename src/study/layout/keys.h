@@ -20,7 +20,7 @@ struct view_keys { /* all zero = empty */
 };
 
 /* Made once for each trace; NULL and err on failure. */
-const struct view_keys *view_keys(struct view_trace *trace, enum view_by by, struct err *err);
+const struct view_keys *view_keys(struct study *trace, enum view_by by, struct err *err);
 void view_keys_free(struct view_keys *self);
 
 /* Colours that color stages of the query gave, for BY_COLOR; key 0 is no colour. */
@@ -57,6 +57,6 @@ static inline u32 view_key_of(const struct view_keys *self, const struct view_sc
 }
 
 /* The file that the program's own code of a stack is in: without the folder. "" = unknown. */
-const char *view_point_module(const struct view_trace *trace, u32 point);
+const char *view_point_module(const struct study *trace, u32 point);
 
 #endif

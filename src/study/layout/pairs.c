@@ -19,7 +19,7 @@ static const char *file_name(const char *path)
 }
 
 /* A frame without names is known by its place in the file. */
-static void add_frame(const struct view_trace *trace, u32 index, u64 *names, u64 *lines)
+static void add_frame(const struct study *trace, u32 index, u64 *names, u64 *lines)
 {
 	struct stack_names known = stack_names(&trace->stacks, (struct frame_id){index});
 	const struct frame *frame = &trace->model->contexts.frames.data[index];
@@ -33,7 +33,7 @@ static void add_frame(const struct view_trace *trace, u32 index, u64 *names, u64
 }
 
 /* Callers come before what they call. */
-static struct stack_key *keys_make(const struct view_trace *trace)
+static struct stack_key *keys_make(const struct study *trace)
 {
 	const struct model *model = trace->model;
 	u64 frames = model->contexts.frames.count;
@@ -109,8 +109,8 @@ static void pair(struct view_pairs *self, const struct stack_key *ours, u64 our_
 	}
 }
 
-int view_pairs_make(struct view_pairs *self, const struct view_trace *trace,
-		    const struct view_trace *base, struct err *err)
+int view_pairs_make(struct view_pairs *self, const struct study *trace,
+		    const struct study *base, struct err *err)
 {
 	u64 our_count = trace->model->points.count, their_count = base->model->points.count;
 	struct stack_key *ours = keys_make(trace), *theirs = keys_make(base);

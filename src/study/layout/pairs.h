@@ -11,8 +11,8 @@ struct view_pairs {   /* all zero = empty */
 	u8 *taken;    /* by point of the base: whether it is one of these */
 };
 
-int view_pairs_make(struct view_pairs *self, const struct view_trace *trace,
-		    const struct view_trace *base, struct err *err);
+int view_pairs_make(struct view_pairs *self, const struct study *trace,
+		    const struct study *base, struct err *err);
 void view_pairs_release(struct view_pairs *self);
 
 #endif

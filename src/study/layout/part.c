@@ -5,11 +5,11 @@
 
 #include "study/model/narrow.h"
 
-struct view_trace *view_part_new(const struct view_scope *scope, struct err *err)
+struct study *view_part_new(const struct view_scope *scope, struct err *err)
 {
 	const struct model *whole = scope->trace->model;
 	struct narrow_query query = {.words = scope->selection.words};
-	struct view_trace *self = view_trace_new(scope->trace->path);
+	struct study *self = study_new(scope->trace->path);
 	struct model *model;
 
 	if (!self) {
@@ -23,8 +23,8 @@ struct view_trace *view_part_new(const struct view_scope *scope, struct err *err
 	self->info = scope->trace->info;
 	self->info.routines = 0; /* they belong to no chunk */
 	model = model_narrow(whole, &query, err);
-	if (!model || view_trace_take(self, model, &scope->trace->symbols, err) < 0) {
-		view_trace_free(self);
+	if (!model || study_take(self, model, &scope->trace->symbols, err) < 0) {
+		study_free(self);
 		return NULL;
 	}
 	return self;

@@ -5,8 +5,8 @@
 
 #include "study/layout/scope.h"
 
-/* Released by view_trace_free, before the scope's own trace. Numbers of points and files are those of
+/* Released by study_free, before the scope's own trace. Numbers of points and files are those of
  * that trace. NULL and err on failure. */
-struct view_trace *view_part_new(const struct view_scope *scope, struct err *err);
+struct study *view_part_new(const struct view_scope *scope, struct err *err);
 
 #endif

@@ -312,12 +312,12 @@ void sums_cache_free(struct sums_cache *self)
 	free(self);
 }
 
-static u64 sums_bytes(const struct view_trace *trace)
+static u64 sums_bytes(const struct study *trace)
 {
 	return (trace->model->points.count + 1) * sizeof(struct point_sums);
 }
 
-static struct point_sums *copy_sums(const struct view_trace *trace, const struct point_sums *sums)
+static struct point_sums *copy_sums(const struct study *trace, const struct point_sums *sums)
 {
 	struct point_sums *copy = malloc(sums_bytes(trace));
 
@@ -326,7 +326,7 @@ static struct point_sums *copy_sums(const struct view_trace *trace, const struct
 	return copy;
 }
 
-static struct point_sums *cache_find(struct view_trace *trace, u64 key)
+static struct point_sums *cache_find(struct study *trace, u64 key)
 {
 	struct point_sums *copy = NULL;
 
@@ -340,7 +340,7 @@ static struct point_sums *cache_find(struct view_trace *trace, u64 key)
 	return copy;
 }
 
-static void cache_put(struct view_trace *trace, u64 key, const struct point_sums *sums)
+static void cache_put(struct study *trace, u64 key, const struct point_sums *sums)
 {
 	struct point_sums *copy = copy_sums(trace, sums);
 	struct sums_cache *cache;
@@ -367,7 +367,7 @@ static void cache_put(struct view_trace *trace, u64 key, const struct point_sums
 /* Those of the whole trace are asked for all the time. */
 static int make_whole(void *data, struct err *err)
 {
-	struct view_trace *trace = data;
+	struct study *trace = data;
 	struct view_scope scope = {.trace = trace, .selection = trace->all};
 
 	trace->own_sums = point_sums_compute(&scope, err);
@@ -377,7 +377,7 @@ static int make_whole(void *data, struct err *err)
 
 struct point_sums *point_sums_make(const struct view_scope *scope, struct err *err)
 {
-	struct view_trace *trace = scope->trace;
+	struct study *trace = scope->trace;
 	u64 key = scope->selection.words == scope->own_words ? scope->key : 0;
 	struct point_sums *sums;
 
@@ -390,7 +390,7 @@ struct point_sums *point_sums_make(const struct view_scope *scope, struct err *e
 			cache_put(trace, key, sums);
 		return sums;
 	}
-	if (view_once(&trace->sums_once, err, make_whole, trace) < 0)
+	if (study_once(&trace->sums_once, err, make_whole, trace) < 0)
 		return NULL;
 	sums = copy_sums(trace, trace->sums);
 	if (!sums)

@@ -19,7 +19,7 @@ struct point_index {
 
 static int make_index(void *data, struct err *err)
 {
-	struct view_trace *trace = data;
+	struct study *trace = data;
 	struct view_scope scope = {.trace = trace, .selection = trace->all};
 	u64 points = trace->model->points.count, total = 0;
 	struct point_index *self = calloc(1, sizeof *self);
@@ -43,7 +43,7 @@ static int make_index(void *data, struct err *err)
 	return 0;
 }
 
-int view_point_chunks(struct view_trace *trace, u32 point, struct point_chunks *chunks,
+int view_point_chunks(struct study *trace, u32 point, struct point_chunks *chunks,
 		      struct err *err)
 {
 	const struct chunks_by_point *known = &trace->model->by_point;
@@ -54,7 +54,7 @@ int view_point_chunks(struct view_trace *trace, u32 point, struct point_chunks *
 		chunks->count = known->first[point + 1] - known->first[point];
 		return 0;
 	}
-	if (view_once(&trace->index_once, err, make_index, trace) < 0)
+	if (study_once(&trace->index_once, err, make_index, trace) < 0)
 		return err->code;
 	index = trace->point_index;
 	chunks->numbers = &index->numbers[index->first[point]];
@@ -121,7 +121,7 @@ bool point_column_parse(const char *word, size_t bytes, enum point_column *colum
 
 struct order {
 	const struct points_query_view *query;
-	const struct view_trace *trace;
+	const struct study *trace;
 	const struct point_sums *sums;
 	const char **names; /* by point, if sorted by name */
 	double *keys;       /* by point and sort: what it is sorted by */
@@ -305,7 +305,7 @@ static int next_point(struct order *self, u32 *point, struct err *err)
 
 /* ---- rows ---- */
 
-static void name_row(struct point_row *row, const struct view_trace *trace)
+static void name_row(struct point_row *row, const struct study *trace)
 {
 	struct finding_place place =
 		finding_place(&trace->stacks, trace->model->points.data[row->point].frame);
@@ -475,10 +475,10 @@ int points_page_make(struct points_page *self, const struct view_scope *scope,
 {
 	u64 count = scope->trace->model->points.count;
 	struct order order = {.query = query, .trace = scope->trace, .scope = scope};
-	int status = view_scores(scope->trace, err);
+	int status = study_scores(scope->trace, err);
 
 	if (status == 0)
-		status = view_types(scope->trace, err);
+		status = study_types(scope->trace, err);
 	if (status == 0)
 		status = order_init(&order, err);
 	for (u32 i = 0; i < count && status == 0; i++) {

@@ -28,7 +28,7 @@ bool point_peaks_known(const struct view_scope *scope);
 int point_peak(const struct view_scope *scope, u32 point, double *peak, struct err *err);
 int point_peaks(const struct view_scope *scope, double *peaks, struct err *err);
 
-/* Of struct view_trace. */
+/* Of struct study. */
 void sums_cache_free(struct sums_cache *self);
 
 /* The chunks of a point, in order of their numbers. */
@@ -36,7 +36,7 @@ struct point_chunks {
 	const u32 *numbers;
 	u64 count;
 };
-int view_point_chunks(struct view_trace *trace, u32 point, struct point_chunks *chunks,
+int view_point_chunks(struct study *trace, u32 point, struct point_chunks *chunks,
 		      struct err *err);
 
 void point_index_free(struct point_index *self);

@@ -66,7 +66,7 @@ static u64 next_allocated(const struct chunk_table *chunks, u64 chunk,
 	return REALLOC_NONE;
 }
 
-u64 view_realloc_after(const struct view_trace *trace, u64 chunk)
+u64 view_realloc_after(const struct study *trace, u64 chunk)
 {
 	const struct chunk_table *chunks = &trace->model->chunks;
 	const struct chunk_page *page = chunk_at(chunks, chunk);
@@ -84,7 +84,7 @@ u64 view_realloc_after(const struct view_trace *trace, u64 chunk)
 	return is_begun_by(chunk_at(chunks, next), (u32)(next % CHUNK_PAGE), &call) ? next : REALLOC_NONE;
 }
 
-u64 view_realloc_before(const struct view_trace *trace, u64 chunk)
+u64 view_realloc_before(const struct study *trace, u64 chunk)
 {
 	const struct chunk_table *chunks = &trace->model->chunks;
 	const struct chunk_page *page = chunk_at(chunks, chunk);
@@ -102,7 +102,7 @@ u64 view_realloc_before(const struct view_trace *trace, u64 chunk)
 										    : REALLOC_NONE;
 }
 
-void view_realloc_chain(const struct view_trace *trace, u64 chunk, struct realloc_chain *chain)
+void view_realloc_chain(const struct study *trace, u64 chunk, struct realloc_chain *chain)
 {
 	u64 before[REALLOC_SIDE_MAX], at = chunk;
 	u32 count = 0;

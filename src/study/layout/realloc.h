@@ -9,8 +9,8 @@
 #define REALLOC_NONE UINT64_MAX
 
 /* The chunk that it was, or that it became; REALLOC_NONE also where stacks were not recorded, by which this is told. */
-u64 view_realloc_before(const struct view_trace *trace, u64 chunk);
-u64 view_realloc_after(const struct view_trace *trace, u64 chunk);
+u64 view_realloc_before(const struct study *trace, u64 chunk);
+u64 view_realloc_after(const struct study *trace, u64 chunk);
 
 enum { REALLOC_SIDE_MAX = 100 };
 
@@ -21,6 +21,6 @@ struct realloc_chain {
 	u32 own;  /* where the chunk itself is */
 	bool cut; /* there are more */
 };
-void view_realloc_chain(const struct view_trace *trace, u64 chunk, struct realloc_chain *chain);
+void view_realloc_chain(const struct study *trace, u64 chunk, struct realloc_chain *chain);
 
 #endif

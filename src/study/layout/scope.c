@@ -18,7 +18,7 @@ static u64 scope_key(const char *text, const struct query_window *window)
 	return hash_u64(key ^ (window->mode + 1)) | 1;
 }
 
-int view_scope_init(struct view_scope *self, struct view_trace *trace, const char *text,
+int view_scope_init(struct view_scope *self, struct study *trace, const char *text,
 		    const struct query_window *window, struct query_error *error)
 {
 	bool all = !text || strcmp(text, "all") == 0;

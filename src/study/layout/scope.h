@@ -7,7 +7,7 @@
 #include "study/layout/trace.h"
 
 struct view_scope {
-	struct view_trace *trace;
+	struct study *trace;
 	struct selection selection; /* words NULL: all chunks */
 	struct query_window window; /* to_ns 0 = the whole run */
 	/* As it was selected. Whoever narrows the selection gives it other words: the next two do not count then. */
@@ -21,7 +21,7 @@ struct view_scope {
 };
 
 /* Selects; window as in query_select, text NULL = "all". Released by the caller in any case. */
-int view_scope_init(struct view_scope *self, struct view_trace *trace, const char *text,
+int view_scope_init(struct view_scope *self, struct study *trace, const char *text,
 		    const struct query_window *window, struct query_error *error);
 void view_scope_release(struct view_scope *self);
 

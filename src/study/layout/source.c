@@ -16,7 +16,7 @@
 
 struct building {
 	struct source_table *table;
-	const struct view_trace *trace;
+	const struct study *trace;
 	struct map by_path;                /* address of a path → number of its text + 1 */
 	struct map by_text;                /* hash → file + 1 */
 	struct map by_line;                /* file << 32 | line → line + 1 */
@@ -208,7 +208,7 @@ static bool sort_lines(struct source_table *self, u64 points)
 
 static int make(void *data, struct err *err)
 {
-	struct view_trace *trace = data;
+	struct study *trace = data;
 	u64 points = trace->model->points.count;
 	struct source_table *self = calloc(1, sizeof *self);
 	struct building building = {.table = self, .trace = trace};
@@ -230,9 +230,9 @@ static int make(void *data, struct err *err)
 	return err_set(err, ERR_MEMORY, "out of memory for the source files");
 }
 
-const struct source_table *view_source(struct view_trace *trace, struct err *err)
+const struct source_table *view_source(struct study *trace, struct err *err)
 {
-	return view_once(&trace->source_once, err, make, trace) < 0 ? NULL : trace->source;
+	return study_once(&trace->source_once, err, make, trace) < 0 ? NULL : trace->source;
 }
 
 void source_table_free(struct source_table *self)
@@ -291,7 +291,7 @@ static char *folder_of(const char *path)
 	return slash && slash > path ? strndup(path, (size_t)(slash - path)) : NULL;
 }
 
-static bool try_path(struct source_text *self, const struct view_trace *trace, char *path, const struct folders *allowed)
+static bool try_path(struct source_text *self, const struct study *trace, char *path, const struct folders *allowed)
 {
 	char *real;
 	struct stat status;
@@ -314,7 +314,7 @@ static bool try_path(struct source_text *self, const struct view_trace *trace, c
 
 /* A path that is not absolute was so to the folder of the compiler, which is not known: the program's
  * folder, and the one that the server runs in, are tried. */
-void source_text_read(struct source_text *self, const struct view_trace *trace, u32 file, const struct folders *allowed)
+void source_text_read(struct source_text *self, const struct study *trace, u32 file, const struct folders *allowed)
 {
 	const char *path = trace->source->files.data[file].path;
 	const char *program = trace->model->image.program, *slash = strrchr(program, '/');

@@ -29,7 +29,7 @@ struct source_table {                  /* of a trace, made once */
 	u32 *own_line; /* by point: line of its own code, index of lines + 1; 0 = unknown */
 };
 
-const struct source_table *view_source(struct view_trace *trace, struct err *err);
+const struct source_table *view_source(struct study *trace, struct err *err);
 void source_table_free(struct source_table *self);
 
 enum { SOURCE_BYTES_MAX = 16 << 20 };
@@ -43,7 +43,7 @@ struct source_text { /* all zero = empty */
 	VEC(char *) searched;
 };
 
-void source_text_read(struct source_text *self, const struct view_trace *trace, u32 file, const struct folders *allowed);
+void source_text_read(struct source_text *self, const struct study *trace, u32 file, const struct folders *allowed);
 void source_text_release(struct source_text *self);
 
 #endif

@@ -63,7 +63,7 @@ static int put_behaviour(const struct behaviour_table *behaviour, const struct f
 static int put_sums(const struct model *model, struct index_writer *out, struct err *err)
 {
 	/* Only the model is asked of it. */
-	struct view_trace trace = {.model = (struct model *)model};
+	struct study trace = {.model = (struct model *)model};
 	struct view_scope all = {.trace = &trace};
 	struct point_sums *sums = point_sums_compute(&all, err);
 	int status = sums ? stored_put(out, STORED_SUMS, stored_tag(), sums,
@@ -147,7 +147,7 @@ static bool finding_sound(const struct finding *self, const struct model *model)
 	       self->misuse < MISUSE_KINDS;
 }
 
-static void take_findings(struct view_trace *self, const struct whole *whole)
+static void take_findings(struct study *self, const struct whole *whole)
 {
 	const struct model *model = self->model;
 	const struct finding *rows = table_of(model, STORED_FINDINGS, sizeof *rows, 0);
@@ -165,7 +165,7 @@ static void take_findings(struct view_trace *self, const struct whole *whole)
 	self->findings_once.made = true;
 }
 
-static bool take_behaviour(struct view_trace *self, const struct whole *whole)
+static bool take_behaviour(struct study *self, const struct whole *whole)
 {
 	const struct model *model = self->model;
 	const struct thresholds limits = THRESHOLDS_DEFAULT;
@@ -188,7 +188,7 @@ static bool take_behaviour(struct view_trace *self, const struct whole *whole)
 	return true;
 }
 
-void view_stored_take(struct view_trace *self)
+void view_stored_take(struct study *self)
 {
 	const struct model *model = self->model;
 	const struct whole *whole = table_of(model, STORED_WHOLE, sizeof *whole, 1);

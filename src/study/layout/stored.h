@@ -12,6 +12,6 @@ int view_store(void *self, const struct model *model, const struct trace_info *i
 
 /* Takes what the index of the model has and this build of Heapwise would find; the rest is found when asked for. Before
  * anybody else asks the trace. */
-void view_stored_take(struct view_trace *self);
+void view_stored_take(struct study *self);
 
 #endif

@@ -24,7 +24,7 @@ bool suggest_kind_parse(const char *word, enum suggest_kind *kind)
 /* Names that were met, each once. */
 struct names_met {
 	struct suggestions *list;
-	const struct view_trace *trace;
+	const struct study *trace;
 	struct map by_text; /* hash → index + 1 */
 	VEC(u32) stamps;    /* by row: the last point that counted for it, + 1 */
 };
@@ -103,12 +103,12 @@ static bool meet_threads(struct names_met *self)
 	return true;
 }
 
-static int meet_all(struct names_met *self, struct view_trace *trace, enum suggest_kind kind,
+static int meet_all(struct names_met *self, struct study *trace, enum suggest_kind kind,
 		    struct err *err)
 {
 	bool enough = true;
 
-	if (kind == SUGGEST_TYPE && view_types(trace, err) < 0)
+	if (kind == SUGGEST_TYPE && study_types(trace, err) < 0)
 		return err->code;
 	if (kind == SUGGEST_THREAD)
 		enough = meet_threads(self);
@@ -135,7 +135,7 @@ static int most_first(const void *a, const void *b)
 }
 
 struct wanted {
-	struct view_trace *trace;
+	struct study *trace;
 	enum suggest_kind kind;
 };
 
@@ -160,13 +160,13 @@ static int make_all(void *data, struct err *err)
 	return 0;
 }
 
-int suggestions_make(struct suggestions *self, struct view_trace *trace, enum suggest_kind kind,
+int suggestions_make(struct suggestions *self, struct study *trace, enum suggest_kind kind,
 		     const char *text, u64 limit, struct err *err)
 {
 	struct wanted wanted = {trace, kind};
 	struct view_pattern pattern;
 	const struct suggestions *all;
-	int status = view_once(&trace->suggest_once[kind], err, make_all, &wanted);
+	int status = study_once(&trace->suggest_once[kind], err, make_all, &wanted);
 
 	if (status < 0)
 		return status;

@@ -29,7 +29,7 @@ struct suggestions {                 /* all zero = empty */
 };
 
 /* Those that match (see study/layout/pattern.h), at most `limit`. */
-int suggestions_make(struct suggestions *self, struct view_trace *trace, enum suggest_kind kind,
+int suggestions_make(struct suggestions *self, struct study *trace, enum suggest_kind kind,
 		     const char *text, u64 limit, struct err *err);
 void suggestions_release(struct suggestions *self);
 void suggestions_free(struct suggestions *self);

@@ -24,9 +24,9 @@ enum { INDEX_EVENTS = 2 << 20 };
 
 /* ---- life ---- */
 
-static void once_init(struct view_once *self) { pthread_mutex_init(&self->lock, NULL); }
+static void once_init(struct study_once *self) { pthread_mutex_init(&self->lock, NULL); }
 
-int view_once(struct view_once *self, struct err *err, int (*make)(void *data, struct err *err),
+int study_once(struct study_once *self, struct err *err, int (*make)(void *data, struct err *err),
 	      void *data)
 {
 	pthread_mutex_lock(&self->lock);
@@ -42,7 +42,7 @@ int view_once(struct view_once *self, struct err *err, int (*make)(void *data, s
 }
 
 /* Another file, or the same one written anew, has another id, so that no answer is mistaken. */
-static void identify(struct view_trace *self)
+static void identify(struct study *self)
 {
 	struct stat status = {0};
 	u64 hash = hash_text(HASH_START, self->path);
@@ -59,9 +59,9 @@ static void identify(struct view_trace *self)
 	pthread_mutex_unlock(&self->lock);
 }
 
-struct view_file view_trace_file(struct view_trace *self)
+struct study_file study_file(struct study *self)
 {
-	struct view_file file;
+	struct study_file file;
 
 	pthread_mutex_lock(&self->lock);
 	memcpy(file.id, self->id, sizeof file.id);
@@ -70,9 +70,9 @@ struct view_file view_trace_file(struct view_trace *self)
 	return file;
 }
 
-struct view_trace *view_trace_new(const char *path)
+struct study *study_new(const char *path)
 {
-	struct view_trace *self = calloc(1, sizeof *self);
+	struct study *self = calloc(1, sizeof *self);
 	const char *slash = strrchr(path, '/');
 
 	if (!self)
@@ -104,7 +104,7 @@ struct view_trace *view_trace_new(const char *path)
 	return self;
 }
 
-void view_trace_free(struct view_trace *self)
+void study_free(struct study *self)
 {
 	if (!self)
 		return;
@@ -143,7 +143,7 @@ void view_trace_free(struct view_trace *self)
 
 /* ---- loading ---- */
 
-static void phase_set(struct view_trace *self, enum view_state state, const char *phase)
+static void phase_set(struct study *self, enum study_state state, const char *phase)
 {
 	pthread_mutex_lock(&self->lock);
 	self->progress.state = state;
@@ -154,16 +154,16 @@ static void phase_set(struct view_trace *self, enum view_state state, const char
 
 static void share_set(void *self_, double share)
 {
-	struct view_trace *self = self_;
+	struct study *self = self_;
 
 	pthread_mutex_lock(&self->lock);
 	self->progress.share = share;
 	pthread_mutex_unlock(&self->lock);
 }
 
-struct view_progress view_trace_progress(struct view_trace *self)
+struct study_progress study_progress(struct study *self)
 {
-	struct view_progress progress;
+	struct study_progress progress;
 
 	pthread_mutex_lock(&self->lock);
 	progress = self->progress;
@@ -173,7 +173,7 @@ struct view_progress view_trace_progress(struct view_trace *self)
 
 /* A run in progress has the file open for writing: nothing may be added to it then. The kernel grants
  * a read lease only if nobody has. */
-bool view_is_being_written(const char *path)
+bool study_is_being_written(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	bool refused;
@@ -186,21 +186,21 @@ bool view_is_being_written(const char *path)
 	return refused;
 }
 
-static void find_names(struct view_trace *self)
+static void find_names(struct study *self)
 {
 	struct symbolize_options how = {.progress = share_set, .progress_self = self};
 	struct symbolize_summary found;
 	struct err err = {0};
 
-	if ((!self->info.complete && view_is_being_written(self->path)) || access(self->path, W_OK) != 0)
+	if ((!self->info.complete && study_is_being_written(self->path)) || access(self->path, W_OK) != 0)
 		return; /* names are missing then, which every view shows */
-	phase_set(self, VIEW_LOADING, "looking up function names");
+	phase_set(self, STUDY_LOADING, "looking up function names");
 	symbols_resolve_trace(self->path, &how, &found, &err);
 	identify(self); /* the file was changed */
 }
 
 /* All places are found now, because later on nobody may change the model. */
-static int place_contexts(struct view_trace *self, struct err *err)
+static int place_contexts(struct study *self, struct err *err)
 {
 	int status = 0;
 
@@ -213,7 +213,7 @@ static int place_contexts(struct view_trace *self, struct err *err)
 	return status;
 }
 
-static int prepare(struct view_trace *self, struct err *err)
+static int prepare(struct study *self, struct err *err)
 {
 	struct query_trace trace = {.model = self->model,
 				    .symbols = &self->symbols,
@@ -245,7 +245,7 @@ static int prepare(struct view_trace *self, struct err *err)
 	return 0;
 }
 
-static int read_file(struct view_trace *self, struct err *err)
+static int read_file(struct study *self, struct err *err)
 {
 	struct model_options how = {.image = TRACE_LAST_IMAGE,
 				    .info = &self->info,
@@ -260,7 +260,7 @@ static int read_file(struct view_trace *self, struct err *err)
 	trace_close(reader);
 	if (!self->info.has_symbols)
 		find_names(self);
-	phase_set(self, VIEW_LOADING, "reading the trace");
+	phase_set(self, STUDY_LOADING, "reading the trace");
 	self->model = model_new();
 	if (!self->model)
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -273,16 +273,16 @@ static int read_file(struct view_trace *self, struct err *err)
 		return err->code;
 	if (self->info.has_symbols && trace_read_symbols(self->path, &self->symbols, err) < 0)
 		return err->code;
-	phase_set(self, VIEW_LOADING, "preparing");
+	phase_set(self, STUDY_LOADING, "preparing");
 	return prepare(self, err);
 }
 
-int view_trace_load(struct view_trace *self, struct err *err)
+int study_load(struct study *self, struct err *err)
 {
 	int status = read_file(self, err);
 
 	pthread_mutex_lock(&self->lock);
-	self->progress.state = status < 0 ? VIEW_FAILED : VIEW_READY;
+	self->progress.state = status < 0 ? STUDY_FAILED : STUDY_READY;
 	self->progress.phase = status < 0 ? "failed" : "ready";
 	self->progress.share = status < 0 ? 0 : 1;
 	if (status < 0)
@@ -291,7 +291,7 @@ int view_trace_load(struct view_trace *self, struct err *err)
 	return status;
 }
 
-int view_trace_take(struct view_trace *self, struct model *model,
+int study_take(struct study *self, struct model *model,
 		    const struct symbol_table *symbols, struct err *err)
 {
 	int status;
@@ -301,41 +301,41 @@ int view_trace_take(struct view_trace *self, struct model *model,
 		self->symbols =
 			(struct symbol_table){.entries = symbols->entries, .count = symbols->count};
 	status = prepare(self, err);
-	phase_set(self, status < 0 ? VIEW_FAILED : VIEW_READY, status < 0 ? "failed" : "ready");
+	phase_set(self, status < 0 ? STUDY_FAILED : STUDY_READY, status < 0 ? "failed" : "ready");
 	return status;
 }
 
-u64 view_duration_ns(const struct view_trace *self) { return model_duration_ns(self->model); }
+u64 study_duration_ns(const struct study *self) { return model_duration_ns(self->model); }
 
 /* ---- what views share ---- */
 
 static int make_calls(void *data, struct err *err)
 {
-	struct view_trace *self = data;
+	struct study *self = data;
 
 	return mprof_calls_read(&self->calls, &self->stacks, err);
 }
 
-const struct mprof_calls *view_calls(struct view_trace *self, struct err *err)
+const struct mprof_calls *study_calls(struct study *self, struct err *err)
 {
-	return view_once(&self->calls_once, err, make_calls, self) < 0 ? NULL : &self->calls;
+	return study_once(&self->calls_once, err, make_calls, self) < 0 ? NULL : &self->calls;
 }
 
 static int make_folded(void *data, struct err *err)
 {
-	struct view_trace *self = data;
+	struct study *self = data;
 
 	return mprof_calls_read_lisp(&self->folded, &self->folded_stacks, false, err);
 }
 
-const struct mprof_calls *view_calls_folded(struct view_trace *self, struct err *err)
+const struct mprof_calls *study_calls_folded(struct study *self, struct err *err)
 {
-	return view_once(&self->folded_once, err, make_folded, self) < 0 ? NULL : &self->folded;
+	return study_once(&self->folded_once, err, make_folded, self) < 0 ? NULL : &self->folded;
 }
 
 static int make_scores(void *data, struct err *err)
 {
-	struct view_trace *self = data;
+	struct study *self = data;
 	const struct thresholds limits = THRESHOLDS_DEFAULT;
 	u64 points = self->model->points.count;
 
@@ -355,14 +355,14 @@ static int make_scores(void *data, struct err *err)
 	return 0;
 }
 
-int view_scores(struct view_trace *self, struct err *err)
+int study_scores(struct study *self, struct err *err)
 {
-	return view_once(&self->scores_once, err, make_scores, self);
+	return study_once(&self->scores_once, err, make_scores, self);
 }
 
 static int make_types(void *data, struct err *err)
 {
-	struct view_trace *self = data;
+	struct study *self = data;
 	struct type_query query = {.source = &self->stacks};
 	int status = type_cascade_init(&self->types, &query, err);
 
@@ -375,17 +375,17 @@ static int make_types(void *data, struct err *err)
 	return 0;
 }
 
-int view_types(struct view_trace *self, struct err *err)
+int study_types(struct study *self, struct err *err)
 {
-	return view_once(&self->types_once, err, make_types, self);
+	return study_once(&self->types_once, err, make_types, self);
 }
 
 static int make_type_list(void *data, struct err *err)
 {
 	const struct thresholds limits = THRESHOLDS_DEFAULT;
-	struct view_trace *self = data;
+	struct study *self = data;
 	struct type_query query = {.source = &self->guess_stacks, .guess = true};
-	int status = view_scores(self, err);
+	int status = study_scores(self, err);
 
 	if (status < 0)
 		return status;
@@ -400,13 +400,13 @@ static int make_type_list(void *data, struct err *err)
 	return status;
 }
 
-const struct type_list *view_type_list(struct view_trace *self, struct err *err)
+const struct type_list *study_type_list(struct study *self, struct err *err)
 {
-	return view_once(&self->type_list_once, err, make_type_list, self) < 0 ? NULL
+	return study_once(&self->type_list_once, err, make_type_list, self) < 0 ? NULL
 									       : &self->type_list;
 }
 
-const char *view_known_type(struct view_trace *self, u64 point)
+const char *study_known_type(struct study *self, u64 point)
 {
 	bool known;
 
@@ -416,9 +416,9 @@ const char *view_known_type(struct view_trace *self, u64 point)
 	return known && point < self->model->points.count ? self->point_types[point].name : NULL;
 }
 
-int view_typed_stacks(struct view_trace *self, struct stack_source *source, struct err *err)
+int study_typed_stacks(struct study *self, struct stack_source *source, struct err *err)
 {
-	if (view_types(self, err) < 0 || view_scores(self, err) < 0)
+	if (study_types(self, err) < 0 || study_scores(self, err) < 0)
 		return err->code;
 	*source = self->stacks;
 	source->types = self->point_types;
@@ -428,25 +428,25 @@ int view_typed_stacks(struct view_trace *self, struct stack_source *source, stru
 
 static int make_findings(void *data, struct err *err)
 {
-	struct view_trace *self = data;
+	struct study *self = data;
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
 				       .min_share = FINDINGS_MIN_SHARE};
 	struct stack_source source;
 
-	if (view_scores(self, err) < 0)
+	if (study_scores(self, err) < 0)
 		return err->code;
 	source = self->stacks;
 	source.behaviour = &self->behaviour;
 	return findings_make(&self->findings, &source, &self->info, &query, err);
 }
 
-const struct findings *view_findings(struct view_trace *self, struct err *err)
+const struct findings *study_findings(struct study *self, struct err *err)
 {
-	return view_once(&self->findings_once, err, make_findings, self) < 0 ? NULL
+	return study_once(&self->findings_once, err, make_findings, self) < 0 ? NULL
 									     : &self->findings;
 }
 
-static int read_routines(struct view_trace *self, struct err *err)
+static int read_routines(struct study *self, struct err *err)
 {
 	struct trace_read_options how = {.image = TRACE_LAST_IMAGE};
 	struct trace_reader *reader = trace_open(self->path, err);
@@ -468,18 +468,18 @@ static int read_routines(struct view_trace *self, struct err *err)
 
 static int make_graph(void *data, struct err *err)
 {
-	struct view_trace *self = data;
+	struct study *self = data;
 	const struct mprof_calls *calls;
 
 	if (self->info.routines && read_routines(self, err) < 0)
 		return err->code;
 	if (self->routines && (self->routines->counts.enters || self->routines->counts.leaves))
 		return callgraph_of_routines(&self->graph, self->routines, &self->symbols, err);
-	calls = view_calls(self, err);
+	calls = study_calls(self, err);
 	return calls ? callgraph_of_stacks(&self->graph, calls, err) : err->code;
 }
 
-const struct callgraph *view_callgraph(struct view_trace *self, struct err *err)
+const struct callgraph *study_callgraph(struct study *self, struct err *err)
 {
-	return view_once(&self->routines_once, err, make_graph, self) < 0 ? NULL : &self->graph;
+	return study_once(&self->routines_once, err, make_graph, self) < 0 ? NULL : &self->graph;
 }

@@ -10,7 +10,7 @@
 /* By point: a hash of the place where it allocates. Found once, because it takes a look at each stack. */
 static int make_places(void *data, struct err *err)
 {
-	struct view_trace *trace = data;
+	struct study *trace = data;
 	u64 points = trace->model->points.count;
 
 	trace->point_places = calloc(points + 1, sizeof *trace->point_places);
@@ -46,13 +46,13 @@ static const u8 inference_of_kind[FINDING_KINDS] = {
 	[FINDING_RESIDENT] = INFERENCES,
 };
 
-static bool holds(const struct view_trace *trace, u32 point, enum inference inference)
+static bool holds(const struct study *trace, u32 point, enum inference inference)
 {
 	return inference_of(&trace->inferences, (struct point_id){point}, inference).state ==
 	       STATE_HOLDS;
 }
 
-static bool is_about(const struct view_trace *trace, const struct finding *finding, u32 point)
+static bool is_about(const struct study *trace, const struct finding *finding, u32 point)
 {
 	enum inference inference = (enum inference)inference_of_kind[finding->kind];
 
@@ -70,7 +70,7 @@ static void add_point(struct verdict_points *self, u32 point)
 		self->points[self->count++] = point;
 }
 
-int verdict_points_find(struct verdict_points *self, struct view_trace *trace,
+int verdict_points_find(struct verdict_points *self, struct study *trace,
 			const struct finding *finding, struct err *err)
 {
 	const struct model *model = trace->model;
@@ -81,7 +81,7 @@ int verdict_points_find(struct verdict_points *self, struct view_trace *trace,
 	if (own)
 		add_point(self, own - 1);
 	if (own && finding->points > 1) {
-		if (view_once(&trace->places_once, err, make_places, trace) < 0)
+		if (study_once(&trace->places_once, err, make_places, trace) < 0)
 			return err->code;
 		for (u32 i = 0; i < model->points.count; i++)
 			if (i != own - 1 &&

@@ -14,7 +14,7 @@ struct verdict_points {
 };
 
 /* Points of a place that the finding does not hold for are not among them. */
-int verdict_points_find(struct verdict_points *self, struct view_trace *trace,
+int verdict_points_find(struct verdict_points *self, struct study *trace,
 			const struct finding *finding, struct err *err);
 
 /* A condition of a query (`all | where …`) for the chunks; nothing if no point is known. */
