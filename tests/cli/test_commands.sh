@@ -188,6 +188,11 @@ $(printf '%s\n' $commands c++ dev)
 $below
 END
 
+# Options of run are grouped, in the manual as in the help.
+"$HEAPWISE" run --help | grep -E '^[A-Z][a-z ]+$' >"$work/groups"
+equal "groups in heapwise-run(1)" "$(sed -n '/^.SH OPTIONS/,/^.SH "THE/s/^.SS //p' "$HEAPWISE_SOURCE_DIR/man/heapwise-run.1")" "$(cat "$work/groups")"
+equal "first group of run" "$(head -1 "$work/groups")" "Output"
+
 # A letter has one meaning in all commands.
 printf '%s\n' $commands "$below" | while read -r command; do
 	"$HEAPWISE" $command --help | sed -nE 's/^  -([a-zA-Z]), --([a-z-]+).*/\1 \2/p'

@@ -191,6 +191,21 @@ TEST(help_text, "help has a line per option, aligned, without the hidden ones")
 	CHECK_EQ(parse("--growth-min 3K", false).args.size, 3072); /* a limit: works, is not shown */
 }
 
+TEST(headings, "a heading begins a group of options in the help")
+{
+	static const struct option_spec grouped[] = {
+		OPTION_UNDER("Output", struct args, output, 'o', "output", OPTION_STRING, "FILE", "write to FILE"),
+		OPTION_UNDER("Messages", struct args, loud, 'l', "loud", OPTION_SET, NULL, "say more"), OPTION_END};
+	char *help = options_help(grouped);
+
+	CHECK_STR(help, "\nOutput\n"
+			"  -o, --output FILE  write to FILE\n"
+			"\nMessages\n"
+			"  -l, --loud         say more\n"
+			"  -h, --help         show this text\n");
+	free(help);
+}
+
 TEST(stores, "a limit is stored by its name as a file calls it")
 {
 	const struct option_spec *limit = option_find(table, "growth-min");

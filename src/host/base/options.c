@@ -423,6 +423,8 @@ char *options_help(const struct option_spec *table)
 		if (option_is_shown(shown)) {
 			int width = option_label(shown, label, sizeof label);
 
+			if (shown->heading)
+				fprintf(out, "\n%s\n", shown->heading);
 			if (width + 2 > column)
 				fprintf(out, "%s\n%*s", label, column, "");
 			else

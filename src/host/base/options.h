@@ -41,12 +41,18 @@ struct option_spec {
 	const char *help;     /* NULL = works, but is neither shown nor completed */
 	size_t offset;        /* of the field in the struct that options_parse fills */
 	bool limit;           /* a threshold: works, but is set in a file and neither shown nor completed */
+	const char *heading;  /* above it in --help: it begins a group; NULL = none */
 };
 
 #define OPTION(type_, field_, letter_, name_, kind_, argument_, help_)                             \
 	{                                                                                          \
 		.letter = (letter_), .name = (name_), .type = (kind_), .argument = (argument_),    \
 		.help = (help_), .offset = offsetof(type_, field_)                                 \
+	}
+#define OPTION_UNDER(heading_, type_, field_, letter_, name_, kind_, argument_, help_)             \
+	{                                                                                          \
+		.letter = (letter_), .name = (name_), .type = (kind_), .argument = (argument_),    \
+		.help = (help_), .offset = offsetof(type_, field_), .heading = (heading_)          \
 	}
 #define OPTION_LIMIT(type_, field_, name_, kind_, argument_, help_)                                \
 	{                                                                                          \

@@ -32,41 +32,54 @@ static const struct run_args run_defaults = {
 
 #define RUN_OPTION(field, letter, name, kind, argument, help)                                      \
 	OPTION(struct run_args, field, letter, name, kind, argument, help)
+#define RUN_OPTION_UNDER(heading, field, letter, name, kind, argument, help)                       \
+	OPTION_UNDER(heading, struct run_args, field, letter, name, kind, argument, help)
 
 static const struct option_spec run_options[] = {
-	RUN_OPTION(
-		output, 'o', "output", OPTION_STRING, "FILE",
+	RUN_OPTION_UNDER("Output", output, 'o', "output", OPTION_STRING, "FILE",
 		"write the trace to FILE, or with --children one trace per process to folder FILE (default "
 		"heapwise.PROGRAM.PID.hwt; with --children heapwise.PROGRAM.PID)"),
-	RUN_OPTION(children, 0, "children", OPTION_SET, NULL,
+	RUN_OPTION(report, 0, "report", OPTION_SET, NULL,
+		   "when the program ends, print the report on standard output"),
+	RUN_OPTION(open, 0, "open", OPTION_SET, NULL,
+		   "when the program ends, show the trace in the browser (heapwise serve --open FILE)"),
+	RUN_OPTION(symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
+		   "do not look up function names at the end; 'heapwise trace symbolize' can do it later"),
+	RUN_OPTION(dump, 0, "dump", OPTION_STRING, "FILE",
+		   "when the program ends, write all allocation entries and the call graph to FILE, in HeapLog "
+		   "format version 4 (see 'heapwise export')"),
+	RUN_OPTION(dump_every, 0, "dump-every", OPTION_NUMBER, "N",
+		   "with --dump: while the program runs, write every N freed entries to a separate file: "
+		   "FILE.0001, FILE.0002 ..."),
+	RUN_OPTION_UNDER("What to record", children, 0, "children", OPTION_SET, NULL,
 		   "also record the processes that the program starts"),
-	RUN_OPTION(free_stacks, 0, "no-free-stacks", OPTION_CLEAR, NULL,
-		   "do not record call stacks of frees; faster, smaller traces"),
-	RUN_OPTION(alloc_stacks, 0, "no-stacks", OPTION_CLEAR, NULL,
-		   "record no call stacks"),
-	RUN_OPTION(stacks, 0, "stacks", OPTION_CHOICE, "unwind|routines",
-		   "how to find callers: unwind the program's frames (unwind, the default), or use the routines "
-		   "that are running (routines), for code that cannot be unwound in programs built with 'heapwise "
-		   "cc --routines'"),
-	RUN_OPTION(max_depth, 0, "max-depth", OPTION_NUMBER, "FRAMES",
-		   "keep the innermost FRAMES frames of each stack, at most 1024 (the default)"),
 	RUN_OPTION(sample_bytes, 0, "sample", OPTION_BYTES, "BYTES",
 		   "record a sample: about one allocation per BYTES allocated, and every allocation of at "
 		   "least BYTES"),
 	RUN_OPTION(mmap, 0, "mmap", OPTION_SET, NULL, "also record mmap and munmap"),
-	RUN_OPTION(lossy, 0, "lossy", OPTION_SET, NULL,
-		   "drop and count events instead of making the program wait for the monitor"),
-	RUN_OPTION(durations, 0, "no-durations", OPTION_CLEAR, NULL,
-		   "do not measure the duration of allocator calls"),
-	RUN_OPTION(types, 0, "no-types", OPTION_CLEAR, NULL,
-		   "do not read the class of new C++ objects from their vtable pointer"),
-	RUN_OPTION(
-		exact_times, 0, "exact-times", OPTION_SET, NULL,
-		"read the clock at every event; by default short gaps are sometimes estimated"),
 	RUN_OPTION(leak_scan, 0, "leak-scan", OPTION_CHOICE, "auto|off",
 		   "auto (the default): when the program ends, search its memory for pointers to each kept "
 		   "chunk; off: do not"),
-	RUN_OPTION(access, 0, "access", OPTION_CHOICE, "exact|adaptive|valgrind|off",
+	RUN_OPTION(types, 0, "no-types", OPTION_CLEAR, NULL,
+		   "do not read the class of new C++ objects from their vtable pointer"),
+	RUN_OPTION(durations, 0, "no-durations", OPTION_CLEAR, NULL,
+		   "do not measure the duration of allocator calls"),
+	RUN_OPTION(
+		exact_times, 0, "exact-times", OPTION_SET, NULL,
+		"read the clock at every event; by default short gaps are sometimes estimated"),
+	RUN_OPTION(unprofiled, 0, "unprofiled", OPTION_SET, NULL,
+		   "if the program cannot be recorded (statically linked, setuid), run it without recording"),
+	RUN_OPTION_UNDER("Call stacks", free_stacks, 0, "no-free-stacks", OPTION_CLEAR, NULL,
+		   "do not record call stacks of frees; faster, smaller traces"),
+	RUN_OPTION(alloc_stacks, 0, "no-stacks", OPTION_CLEAR, NULL,
+		   "record no call stacks"),
+	RUN_OPTION(max_depth, 0, "max-depth", OPTION_NUMBER, "FRAMES",
+		   "keep the innermost FRAMES frames of each stack, at most 1024 (the default)"),
+	RUN_OPTION(stacks, 0, "stacks", OPTION_CHOICE, "unwind|routines",
+		   "how to find callers: unwind the program's frames (unwind, the default), or use the instrumented "
+		   "routines that have not returned yet (routines), for code that cannot be unwound; needs a program "
+		   "built with 'heapwise cc --routines'"),
+	RUN_OPTION_UNDER("Memory accesses and routines", access, 0, "access", OPTION_CHOICE, "exact|adaptive|valgrind|off",
 		   "record memory accesses. exact: every access (default for programs built with 'heapwise "
 		   "cc'); adaptive: sample hot memory; valgrind: every access of any program, slowly; off: "
 		   "none"),
@@ -76,19 +89,6 @@ static const struct option_spec run_options[] = {
 		   "stop counting the reads and writes of a chunk at N (default: no limit)"),
 	RUN_OPTION(coverage, 0, "coverage", OPTION_SET, NULL,
 		   "also record which bytes of each chunk are accessed"),
-	RUN_OPTION(alloc_fns, 0, "alloc-fn", OPTION_STRINGS, "NAME[:ARG|:=BYTES]",
-		   "record this function's allocations instead of its calls to malloc. ARG is the number of the "
-		   "argument that holds the size (default 1); with =BYTES all blocks have that size. Repeatable"),
-	RUN_OPTION(free_fns, 0, "free-fn", OPTION_STRINGS, "NAME[:ARG]",
-		   "record frees by this function; ARG is the number of the argument that holds the block "
-		   "(default 1). Repeatable"),
-	RUN_OPTION(allocators, 0, "allocator", OPTION_STRINGS, "NAME",
-		   "record this allocator by patching its functions: auto (default: jemalloc, tcmalloc, mimalloc and "
-		   "allocators linked into the program), boehm, apr, talloc or pmr; none: patch nothing, record only calls "
-		   "through the dynamic linker. Repeatable"),
-	RUN_OPTION(lisp, 0, "lisp", OPTION_CHOICE, "ecl",
-		   "record objects of Embeddable Common Lisp, by Lisp type and function, instead of calls to "
-		   "malloc; see 'heapwise mprof'"),
 	RUN_OPTION(routines, 0, "routines", OPTION_OPTIONAL, "FILTER",
 		   "record calls and returns of routines: in programs built with 'heapwise cc --routines' or, "
 		   "with --access valgrind, in any program. FILTER is a comma-separated list of patterns for "
@@ -96,16 +96,20 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(routine_sample, 0, "routine-sample", OPTION_NUMBER, "N",
 		   "with --routines: record the first 16 calls of each routine, then every Nth, with "
 		   "everything it calls"),
-	RUN_OPTION(dump, 0, "dump", OPTION_STRING, "FILE",
-		   "when the program ends, write all allocation entries and the call graph to FILE, in HeapLog "
-		   "format version 4 (see 'heapwise export')"),
-	RUN_OPTION(dump_every, 0, "dump-every", OPTION_NUMBER, "N",
-		   "with --dump: while the program runs, write every N freed entries to a separate file: "
-		   "FILE.0001, FILE.0002 ..."),
-	RUN_OPTION(max_size, 0, "max-size", OPTION_BYTES, "BYTES",
-		   "when the trace reaches BYTES, record only totals per allocation point; without this option, when the "
-		   "disk is 90 % full"),
-	RUN_OPTION(start_paused, 0, "start-paused", OPTION_SET, NULL,
+	RUN_OPTION_UNDER("Allocators", allocators, 0, "allocator", OPTION_STRINGS, "NAME",
+		   "record this allocator by patching its functions: auto (default: jemalloc, tcmalloc, mimalloc and "
+		   "allocators linked into the program), boehm, apr, talloc or pmr; none: patch nothing, record only calls "
+		   "through the dynamic linker. Repeatable"),
+	RUN_OPTION(alloc_fns, 0, "alloc-fn", OPTION_STRINGS, "NAME[:ARG|:=BYTES]",
+		   "record this function's allocations instead of its calls to malloc. ARG is the number of the "
+		   "argument that holds the size (default 1); with =BYTES all blocks have that size. Repeatable"),
+	RUN_OPTION(free_fns, 0, "free-fn", OPTION_STRINGS, "NAME[:ARG]",
+		   "record frees by this function; ARG is the number of the argument that holds the block "
+		   "(default 1). Repeatable"),
+	RUN_OPTION(lisp, 0, "lisp", OPTION_CHOICE, "ecl",
+		   "record objects of Embeddable Common Lisp, by Lisp type and function, instead of calls to "
+		   "malloc; see 'heapwise mprof'"),
+	RUN_OPTION_UNDER("Control while the program runs", start_paused, 0, "start-paused", OPTION_SET, NULL,
 		   "start without recording; the program, 'heapwise ctl' or a toggle starts it"),
 	RUN_OPTION(toggle_signal, 0, "toggle-signal", OPTION_STRING, "NAME",
 		   "pause or resume recording when heapwise (not the program) receives this signal: USR1, "
@@ -115,13 +119,12 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(listen, 0, "listen", OPTION_STRING, "[ADDRESS:]PORT",
 		   "also accept the verbs of 'heapwise ctl' (all but dump) over HTTP, and print the address; ADDRESS is 127.0.0.1 "
 		   "(this machine only) by default; port 0 means any free port"),
-	RUN_OPTION(unprofiled, 0, "unprofiled", OPTION_SET, NULL,
-		   "run programs that cannot be recorded (static, setuid) without recording them"),
-	RUN_OPTION(symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-		   "do not look up function names at the end; 'heapwise trace symbolize' can do it later"),
-	RUN_OPTION(report, 0, "report", OPTION_SET, NULL,
-		   "when the program ends, print the report on standard output"),
-	RUN_OPTION(push, 0, "push", OPTION_STRING, "ADDRESS",
+	RUN_OPTION_UNDER("Limits", max_size, 0, "max-size", OPTION_BYTES, "BYTES",
+		   "when the trace reaches BYTES, record only totals per allocation point; without this option, when the "
+		   "disk is 90 % full"),
+	RUN_OPTION(lossy, 0, "lossy", OPTION_SET, NULL,
+		   "drop and count events instead of making the program wait for the monitor"),
+	RUN_OPTION_UNDER("Many machines", push, 0, "push", OPTION_STRING, "ADDRESS",
 		   "when the program ends, send the trace to a fleet store or a profile server; see 'heapwise fleet "
 		   "push'"),
 	RUN_OPTION(spool, 0, "spool", OPTION_STRING, "FOLDER",
@@ -129,10 +132,8 @@ static const struct option_spec run_options[] = {
 		   "remove what was delivered"),
 	RUN_OPTION(labels, 'l', "label", OPTION_STRINGS, "KEY=VALUE",
 		   "with --push: attach this label to the run. Repeatable"),
-	RUN_OPTION(progress, 0, "progress", OPTION_SET, NULL,
+	RUN_OPTION_UNDER("Messages", progress, 0, "progress", OPTION_SET, NULL,
 		   "show progress from the start instead of after 5 s (terminals only)"),
-	RUN_OPTION(open, 0, "open", OPTION_SET, NULL,
-		   "when the program ends, show the trace in the browser (heapwise serve --open FILE)"),
 	RUN_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "print only errors and losses"),
 	RUN_OPTION(recorder, 0, "recorder", OPTION_STRING, "PATH", NULL),
 	RUN_OPTION(ring_records, 0, "ring-records", OPTION_NUMBER, "N", NULL),
@@ -575,9 +576,9 @@ const struct command cmd_run = {
 	.operands = "[--] PROGRAM [ARGUMENT...]",
 	.summary = "run a program and record its allocations",
 	.details =
-		"The program runs as it would without heapwise: same terminal, same signals, same exit\n"
-		"status. Ctrl-C ends the program and keeps the trace. Without --children only one process\n"
-		"is recorded. Recording continues when that process calls exec (env, nice, sh -c).\n"
+		"The program keeps its terminal, signals and exit status. Ctrl-C ends the program and keeps\n"
+		"the trace. Without --children only one process is recorded. Recording continues when that\n"
+		"process calls exec (env, nice, sh -c).\n"
 		"\n"
 		"Exit status: the program's; 2 for a usage error, 3 if the program could not be started.",
 	.options = run_options,

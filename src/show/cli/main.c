@@ -192,7 +192,7 @@ static void print_help(FILE *out, const struct command *command)
 	fprintf(out, "%s\n\nusage: heapwise %s %s%s\n", command->summary, command->name,
 		command->run ? "[OPTION...] " : "COMMAND [OPTION...] ", command->operands);
 	if (options)
-		fprintf(out, "\noptions:\n%s", options);
+		fprintf(out, "%s%s", command->options->heading ? "" : "\noptions:\n", options);
 	if (command->commands)
 		print_below(out, command);
 	if (command->details)
