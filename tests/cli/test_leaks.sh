@@ -48,7 +48,7 @@ equal "top" "$(known --top 1 | jq '.chains | length')" 1
 equal "depth" "$(known --depth 1 | jq '.chains[0].stack | length')" 1
 "$HEAPWISE" leaks --kinds all "$work/known" >"$work/text"
 says "$work/text" "keep_three +.*keeps\.c:[0-9]+"
-says "$work/text" "Never freed, by call chain"
+says "$work/text" "Never freed, by call stack"
 "$HEAPWISE" leaks --kinds all --format csv "$work/known" >"$work/csv"
 says "$work/csv" '^leak_kind,bytes,chunks,'
 says "$work/csv" '(unknown|lost|reachable),600,3,200,'

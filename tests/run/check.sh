@@ -35,7 +35,7 @@ case_limits()
 	while read -r option number; do
 		check 0 --$option $number "$trace"
 		equal "lines with --$option $number" "$(wc -l <"$work/stdout")" 1
-		says "$work/stdout" "1 limit is kept"
+		says "$work/stdout" "1 limit holds"
 		check 1 --$option $((number - 1)) "$trace"
 		says "$work/stdout" "1 of 1 limit is exceeded"
 		says "$work/stdout" "above by"
@@ -265,7 +265,7 @@ case_incomplete()
 	head -c $(($(stat -c %s "$work/new.hwt") / 3)) "$work/new.hwt" >"$work/cut.hwt"
 	check 1 --no-symbols --max-peak 1G "$work/cut.hwt"
 	says "$work/stdout" "the recording is incomplete: the recording is truncated"
-	says "$work/stdout" "kept for the part that was recorded"
+	says "$work/stdout" "holds for the part that was recorded"
 	check 0 --no-symbols --max-peak 1G --allow-incomplete "$work/cut.hwt"
 	says "$work/stderr" "the recording is incomplete"
 	check 1 --no-symbols --max-growth 1000% --baseline "$work/cut.hwt" "$work/new.hwt"
@@ -304,7 +304,7 @@ case_folder()
 	check 1 --max-kept 0 --format json "$work/session"
 	equal "passed" "$(jq -c '[.[].passed]' "$work/stdout")" "[true,false]"
 	check 0 --max-kept 1M "$work/session"
-	equal "lines" "$(grep -c '1 limit is kept' "$work/stdout")" 2
+	equal "lines" "$(grep -c '1 limit holds' "$work/stdout")" 2
 	check 1 --max-kept 0 --format junit "$work/session"
 	valid_junit "$work/stdout"
 	equal "cases" "$(xmllint --xpath 'count(//testcase)' "$work/stdout")" 4

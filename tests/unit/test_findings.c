@@ -373,7 +373,7 @@ TEST(alike, "where no place holds most of the peak, blocks of one size may")
 	}
 	finish_as(&found, false);
 	found_at(&found, 0, "peak", LEVEL_LOOK,
-		 "Blocks of 1,024 bytes, from 3 stacks, hold 2.9 MiB at the peak: hold less at once, or store it more compactly.");
+		 "Chunks of 1,024 bytes, from 3 stacks, hold 2.9 MiB at the peak: hold less at once, or store it more compactly.");
 	release(&found);
 }
 
@@ -390,7 +390,7 @@ TEST(arena, "where no caller of an arena holds most of the peak, the arena is to
 	}
 	finish_as(&found, false);
 	found_at(&found, 0, "peak", LEVEL_LOOK,
-		 "An arena filled by 3 stacks holds 1.8 MiB at the peak, in blocks of 4.0 KiB to 8.0 KiB: put less into it, or free it sooner; "
+		 "An arena filled by 3 stacks holds 1.8 MiB at the peak, in chunks of 4.0 KiB to 8.0 KiB: put less into it, or free it sooner; "
 		 "--no-fold shows who fills it.");
 	CHECK_STR(where(&found, 0), "delta (prog.c:40)");
 	release(&found);

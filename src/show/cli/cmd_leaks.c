@@ -34,7 +34,7 @@ static const struct leaks_args defaults = {.top = 20,
 
 static const struct option_spec options[] = {
 	LEAKS_OPTION(kinds, 'k', "kinds", OPTION_STRING, "LIST",
-		     "list call chains with these leak kinds, comma-separated: lost, indirect, possible, reachable, "
+		     "list call stacks with these leak kinds, comma-separated: lost, indirect, possible, reachable, "
 		     "unknown, all (default: all but reachable)"),
 	TOP_OPTION(struct leaks_args, "rows of each list (default 20; 0 = all)"),
 	DEPTH_OPTION(struct leaks_args, "default: 8 in text, all in json and csv"),

@@ -45,8 +45,8 @@ static const struct option_spec watch_options[] = {
 	WATCH_OPTION(interval_ms, 0, "interval", OPTION_NUMBER, "MS",
 		     "milliseconds between reports, at least 250 (default 1000)"),
 	WATCH_OPTION(batch, 0, "batch", OPTION_STRING, "N",
-		     "print N reports, and always the last one, as lines of JSON instead of a screen; 0 = all"),
-	WATCH_OPTION(output, 'o', "output", OPTION_STRING, "FILE", "write reports to FILE instead of standard error"),
+		     "print the first N reports and the last one as lines of JSON, instead of a screen and a summary; 0 = all"),
+	WATCH_OPTION(output, 'o', "output", OPTION_STRING, "FILE", "write to FILE instead of standard error: the lines of JSON (--batch), or the summary"),
 	WATCH_OPTION(trace, 0, "trace", OPTION_STRING, "FILE",
 		     "also write a trace, as 'heapwise run' does, without function names"),
 	WATCH_OPTION(rotate, 0, "rotate", OPTION_STRING, "SIZE|TIME",
@@ -284,7 +284,7 @@ static int watch_program(const struct command *command, const struct watch_args 
 	else if (result.totals.faults[HW_FAULT_IO_URING])
 		fprintf(stderr, "heapwise: the program set up io_uring; its memory was not monitored after that\n");
 	if (result.unrecorded_children && !args->quiet)
-		fprintf(stderr, "heapwise: %llu %s of the program %s not watched\n",
+		fprintf(stderr, "heapwise: %llu %s of the program %s not monitored\n",
 			(unsigned long long)result.unrecorded_children, result.unrecorded_children == 1 ? "child" : "children",
 			result.unrecorded_children == 1 ? "was" : "were");
 	/* Who ends us while the program runs ends the program, and means all of it. */

@@ -547,7 +547,7 @@ int run_rows(struct run *run, struct state *state, const struct query_options *o
 	struct result *record = result_new(RESULT_RECORD, "query", "Query");
 	int status;
 
-	self.table = result_new(RESULT_TABLE, "rows", "Entries");
+	self.table = result_new(RESULT_TABLE, "rows", "Rows");
 	if (!record || !self.table) {
 		result_free(record);
 		result_free(self.table);

@@ -216,7 +216,7 @@ static const char *title_of(const struct check *self, struct result *record, str
 		strbuf_addf(text, "%s of %s %s exceeded", units_count(self->over).text,
 			    units_things(self->rows.count, "limit(s)").text, self->over == 1 ? "is" : "are");
 	else
-		strbuf_addf(text, "%s kept%s", units_things(self->rows.count, "limit(s) (is|are)").text,
+		strbuf_addf(text, "%s%s", units_things(self->rows.count, "limit(s) (holds|hold)").text,
 			    self->failed ? " for the part that was recorded" : "");
 	return take_copy(record, text);
 }

@@ -105,7 +105,7 @@ static void put_leak(struct strbuf *out, const struct finding *finding, const st
 	if (finding->led_bytes)
 		strbuf_addf(out, ", nor to %s that only %s", units_bytes(finding->led_bytes).text, one ? "it leads to" : "they lead to");
 	if (finding->bytes_per_s > 0) {
-		strbuf_add(out, "; they grow");
+		strbuf_add(out, "; the amount grows until the end");
 		put_rate(out, finding);
 	}
 }
@@ -200,13 +200,13 @@ static void put_growth(struct strbuf *out, const struct finding *finding)
 static void put_peak(struct strbuf *out, const struct finding *finding)
 {
 	if (finding->of_arena)
-		strbuf_addf(out, "An arena filled by %s holds %s at the peak, in blocks of %s to %s", units_things(finding->points, "stack(s)").text,
+		strbuf_addf(out, "An arena filled by %s holds %s at the peak, in chunks of %s to %s", units_things(finding->points, "stack(s)").text,
 			    units_bytes(finding->bytes).text, units_bytes(finding->min_size).text, units_bytes(finding->max_size).text);
 	else if (finding->of_entry)
 		strbuf_addf(out, "What this call makes the library allocate, from %u stacks, holds %s at the peak", finding->points,
 			    units_bytes(finding->bytes).text);
 	else if (finding->of_type && finding->min_size == finding->max_size)
-		strbuf_addf(out, "Blocks of %s, from %s, hold %s at the peak", units_things(finding->min_size, "byte(s)").text,
+		strbuf_addf(out, "Chunks of %s, from %s, hold %s at the peak", units_things(finding->min_size, "byte(s)").text,
 			    units_things(finding->points, "stack(s)").text, units_bytes(finding->bytes).text);
 	else if (finding->of_type)
 		strbuf_addf(out, "Objects of this type, from %s, hold %s at the peak", units_things(finding->points, "stack(s)").text,
@@ -224,11 +224,11 @@ static void put_peak(struct strbuf *out, const struct finding *finding)
 
 static void put_resident(struct strbuf *out, const struct finding *finding)
 {
-	strbuf_addf(out, "%s stayed resident for %s with %s live: the allocator kept %s",
+	strbuf_addf(out, "%s stayed resident for %s with %s live: the allocator did not return %s",
 		    units_bytes(finding->of_bytes).text, units_ns(finding->lasted_ns).text, units_bytes(finding->left_bytes).text,
 		    units_bytes(finding->bytes).text);
 	if (finding->free_bytes)
-		strbuf_addf(out, ", %s of it on pages without a live block", units_bytes(finding->free_bytes).text);
+		strbuf_addf(out, ", %s of it on pages without a live chunk", units_bytes(finding->free_bytes).text);
 	strbuf_add(out, "; most was freed here");
 }
 

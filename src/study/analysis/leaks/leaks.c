@@ -269,7 +269,7 @@ enum { AT_CLASS, AT_BYTES, AT_CHUNKS, AT_MAX, AT_POINT, AT_DEPTH, AT_STACK, COLU
 static const struct result_column columns[COLUMNS] = {
 	[AT_CLASS] = COLUMN("leak_kind", "leak kind", VALUE_TEXT,
 			    "leak kind: lost, indirect, possible, reachable or unknown"),
-	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "kept bytes of this chain and leak kind"),
+	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "kept bytes of this stack and leak kind"),
 	[AT_CHUNKS] = COLUMN("chunks", "chunks", VALUE_COUNT, "kept chunks"),
 	[AT_MAX] = COLUMN("max_bytes", "largest", VALUE_BYTES, "largest of these chunks"),
 	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the point, as in the report"),
@@ -301,7 +301,7 @@ static void add_chain(struct result *chains, const struct stack_source *source,
 static struct result *chains_result(const struct stack_source *source,
 				    const struct leak_table *table, const struct leaks_query *query)
 {
-	struct result *chains = result_new(RESULT_TABLE, "chains", "Never freed, by call chain");
+	struct result *chains = result_new(RESULT_TABLE, "chains", "Never freed, by call stack");
 	u64 shown = 0, hidden = 0;
 
 	if (!chains)
