@@ -183,12 +183,12 @@ int program_write_symbols(struct program *self, const char *path, struct err *er
 	int status = 0;
 
 	if (!entries || !frames)
-		status = err_set(err, ERR_MEMORY, "out of memory");
+		status = err_memory(err);
 	for (u32 i = 0; i < self->functions && status == 0; i++) {
 		const char *name = program_function_name(self, i), *file = file_name(self, i);
 
 		if (!name || !file)
-			status = err_set(err, ERR_MEMORY, "out of memory");
+			status = err_memory(err);
 		for (u32 site = 0; site < SITES && status == 0; site++, at++) {
 			frames[at] = (struct symbol_frame){.function = name,
 							   .file = file,
@@ -211,7 +211,7 @@ u64 program_type_identity(u32 type) { return modules[0].base + 0x40000000 + (u64
 int program_write_types(struct program *self, const char *path, u32 types, struct err *err)
 {
 	struct type_name *rows = calloc(types + 1, sizeof *rows);
-	int status = rows ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	int status = rows ? 0 : err_memory(err);
 
 	for (u32 i = 0; i < types && status == 0; i++) {
 		char text[128];
@@ -222,7 +222,7 @@ int program_write_types(struct program *self, const char *path, u32 types, struc
 					     .identity = program_type_identity(i),
 					     .name = arena_copy(&self->names, text)};
 		if (!rows[i].name)
-			status = err_set(err, ERR_MEMORY, "out of memory");
+			status = err_memory(err);
 	}
 	if (status == 0)
 		status = trace_write_type_names(path, rows, types, err);

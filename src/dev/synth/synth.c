@@ -65,8 +65,6 @@ static const struct {
 
 const char *synth_phase_name(u32 phase) { return phases[phase].name; }
 
-static int no_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory"); }
-
 static u64 to_ns(u64 ticks) { return (ticks - START_TICKS) * 2 / 5; } /* 2.5 GHz */
 
 /* ---- telling ---- */
@@ -164,9 +162,9 @@ static int add_point(struct run *self, struct err *err)
 	if (self->options->types && draw_below(draw, 4))
 		habit.type = 1 + (u32)draw_below(draw, self->options->types);
 	if (!habit.context || !vec_push(&self->habits, habit))
-		return no_memory(err);
+		return err_memory(err);
 	point.depth = self->program.nodes.data[habit.context].depth;
-	return vec_push(&self->result->points, point) ? 0 : no_memory(err);
+	return vec_push(&self->result->points, point) ? 0 : err_memory(err);
 }
 
 /* Few points make most chunks, and those that the phase has brought more than others. */
@@ -292,7 +290,7 @@ static int birth(struct run *self, struct err *err)
 	life.born_ticks = self->ticks;
 	count_birth(self, habit, &self->result->points.data[number], life.size);
 	if (!lives_add(&self->lives, &life))
-		return no_memory(err);
+		return err_memory(err);
 	self->next++;
 	if (status == 0 && habit->type)
 		status = add_type(self, habit, life.chunk, err);
@@ -354,7 +352,7 @@ static int death(struct run *self, const struct life *life, struct err *err)
 	self->live_bytes -= life->size;
 	self->live_chunks--;
 	if (!addresses_give(&self->addresses, life->thread, life->address, life->size))
-		return no_memory(err);
+		return err_memory(err);
 	return status;
 }
 
@@ -445,7 +443,7 @@ static int tell_start(struct run *self, struct err *err)
 	for (u32 i = 0; i < FREE_STACKS && status == 0; i++) {
 		self->free_contexts[i] = program_new_stack(&self->program);
 		if (!self->free_contexts[i])
-			status = no_memory(err);
+			status = err_memory(err);
 	}
 	return status;
 }
@@ -521,7 +519,7 @@ static int name_points(struct run *self, struct err *err)
 			program_function_name(&self->program,
 					      self->program.nodes.data[point->context].function);
 		if (!point->function)
-			return no_memory(err);
+			return err_memory(err);
 	}
 	self->result->names = self->program.names;
 	self->program.names = (struct arena){0};
@@ -535,13 +533,13 @@ int synth_write(const struct synth_options *options, struct synth_result *result
 
 	*result = (struct synth_result){0};
 	if (!self)
-		return no_memory(err);
+		return err_memory(err);
 	self->options = options;
 	self->result = result;
 	self->draw = (struct draw){draw_mix(options->seed + 1)};
 	self->ticks = START_TICKS;
 	if (!program_init(&self->program, options->points, options->program))
-		status = no_memory(err);
+		status = err_memory(err);
 	if (status == 0)
 		status = write_trace(self, err);
 	if (status == 0)

@@ -5,7 +5,7 @@
  *	struct arena arena = {0};
  *	struct node *node = arena_new(&arena, struct node);
  *	if (!node)
- *		return err_set(err, ERR_MEMORY, "out of memory");
+ *		return err_memory(err);
  *	...
  *	arena_release(&arena);
  */

@@ -41,3 +41,16 @@ int err_prefix(struct err *err, const char *format, ...)
 		 (int)(sizeof(err->text) - (size_t)used - 3), rest);
 	return err->code;
 }
+
+int err_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory"); }
+
+int err_memory_for(struct err *err, const char *format, ...)
+{
+	char what[sizeof(err->text)];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	return err_set(err, ERR_MEMORY, "out of memory for %s", what);
+}

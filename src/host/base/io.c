@@ -72,7 +72,7 @@ static int read_step(int fd, struct strbuf *buf, u64 limit, struct err *err)
 		return err_set(err, ERR_INPUT, "is too large");
 	strbuf_add_bytes(buf, step, (u64)n);
 	if (buf->failed)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	return 1;
 }
 

@@ -25,7 +25,7 @@ static bool fail(struct reader *self, const char *what)
 
 static bool no_memory(struct reader *self)
 {
-	err_set(self->err, ERR_MEMORY, "out of memory");
+	err_memory(self->err);
 	return false;
 }
 

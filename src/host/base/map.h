@@ -4,7 +4,7 @@
  *
  *	u64 *count = map_at(&map, key);
  *	if (!count)
- *		return err_set(err, ERR_MEMORY, "out of memory");
+ *		return err_memory(err);
  *	++*count;
  *
  * Pointers to values are valid until the next map_put, map_at or map_remove. */

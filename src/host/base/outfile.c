@@ -32,7 +32,7 @@ static int make_temporary(struct outfile *self, struct err *err)
 	umask(mask);
 	if (self->temporary.failed || self->target.failed) {
 		names_release(self);
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	}
 	fd = mkstemp(self->temporary.text);
 	if (fd >= 0) {

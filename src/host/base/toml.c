@@ -44,7 +44,7 @@ int toml_refuse(struct err *err, const char *name, u32 line, u32 column, const c
 
 static int no_memory(struct reader *self)
 {
-	return err_set(self->err, ERR_MEMORY, "out of memory for %s", self->name);
+	return err_memory_for(self->err, "%s", self->name);
 }
 
 /* The byte `ahead` of here; 0 at the end, which no text may hold. */

@@ -3,7 +3,7 @@
  *
  *	VEC(struct event) events = {0};
  *	if (!vec_push(&events, event))
- *		return err_set(err, ERR_MEMORY, "out of memory");
+ *		return err_memory(err);
  *	for (u64 i = 0; i < events.count; i++)
  *		use(&events.data[i]);
  *	vec_release(&events);

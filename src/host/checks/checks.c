@@ -502,7 +502,7 @@ int checks_shorten(const char *text, u64 bytes, struct strbuf *shorter, u64 *cou
 
 	*count = 0;
 	if (!listing_read(&listing, text, bytes))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	for (i64 line = 0; (u64)line < listing.lines.count; line++) {
 		struct check check = {.listing = &listing, .line = line};
 		bool is_shorter = place_first(&check) || zero_first(&check);
@@ -514,5 +514,5 @@ int checks_shorten(const char *text, u64 bytes, struct strbuf *shorter, u64 *cou
 	}
 	write_text(&listing, shorter);
 	listing_release(&listing);
-	return shorter->failed ? err_set(err, ERR_MEMORY, "out of memory") : 0;
+	return shorter->failed ? err_memory(err) : 0;
 }

@@ -539,5 +539,5 @@ int checks_untag(const struct untag_job *job, struct strbuf *untagged, u64 *coun
 		write_text(&text, untagged);
 	vec_release(&text.rows);
 	vec_release(&text.slots);
-	return whole && !untagged->failed ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return whole && !untagged->failed ? 0 : err_memory(err);
 }

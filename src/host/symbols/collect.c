@@ -139,7 +139,7 @@ static int take_image(void *opaque, const struct stream_image *image, struct err
 		self->generated[0] = 0;
 	self->program = arena_copy(&self->arena, image->program ? image->program : "");
 	if (!result && !self->program)
-		result = err_set(err, ERR_MEMORY, "out of memory for the addresses of a trace");
+		result = err_memory_for(err, "the addresses of a trace");
 	return result;
 }
 
@@ -176,7 +176,7 @@ static int take_contexts(void *opaque, const struct stream_context *contexts, u6
 			continue;
 		frame.generation = modmap_generation(&self->modules, contexts[i].id);
 		if (!keep_pc(self, &frame))
-			return err_set(err, ERR_MEMORY, "out of memory for the addresses of a trace");
+			return err_memory_for(err, "the addresses of a trace");
 	}
 	return 0;
 }
@@ -198,7 +198,7 @@ static int take_routines(void *opaque, const struct stream_routine *rows, u64 co
 			continue;
 		*recent = frame;
 		if (!keep_pc(self, &frame))
-			return err_set(err, ERR_MEMORY, "out of memory for the addresses of a trace");
+			return err_memory_for(err, "the addresses of a trace");
 	}
 	return 0;
 }
@@ -209,7 +209,7 @@ static int take_types(void *opaque, const struct stream_type *rows, u64 count, s
 
 	for (u64 i = 0; i < count; i++)
 		if (rows[i].identity >= HW_NAMES && !map_at(&self->identities, rows[i].identity))
-			return err_set(err, ERR_MEMORY, "out of memory for the types of a trace");
+			return err_memory_for(err, "the types of a trace");
 	return 0;
 }
 
@@ -223,7 +223,7 @@ static int take_name(void *opaque, const struct stream_name *name, struct err *e
 		return 0;
 	text = arena_copy(&self->arena, name->text);
 	if (!text || !map_put(&self->codes, (u64)self->image << 32 | (name->id - HW_NAMES), (u64)(uintptr_t)text))
-		return err_set(err, ERR_MEMORY, "out of memory for the names of functions");
+		return err_memory_for(err, "the names of functions");
 	return 0;
 }
 

@@ -37,7 +37,7 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options, stru
 		return self;
 	}
 	free(self);
-	err_set(err, ERR_MEMORY, "out of memory for a symbolizer");
+	err_memory_for(err, "a symbolizer");
 	return NULL;
 }
 
@@ -87,7 +87,7 @@ static int new_entry(struct symbolizer *self, const struct symbolizer_module *de
 	u8 *build_id = arena_alloc(&self->arena, bytes);
 
 	if (!entry || !path || !build_id || !vec_push(&self->entries, entry))
-		return err_set(err, ERR_MEMORY, "out of memory for module %s", description->path);
+		return err_memory_for(err, "module %s", description->path);
 	if (bytes)
 		memcpy(build_id, description->build_id, bytes);
 	entry->description = *description;
@@ -208,7 +208,7 @@ int symbolizer_open(struct symbolizer *self, u32 module, struct err *err)
 	if (module >= self->entries.count)
 		return err_set(err, ERR_USAGE, "there is no module %u", module);
 	if (entry_open(self, self->entries.data[module]) < 0)
-		return err_set(err, ERR_MEMORY, "out of memory for the symbols of %s",
+		return err_memory_for(err, "the symbols of %s",
 			       self->entries.data[module]->description.path);
 	return 0;
 }
@@ -286,7 +286,7 @@ static int resolve_rest(struct symbolizer *self, u32 module, const u64 *addresse
 		for (u64 i = 0; i < left && !result; i++)
 			answers[which[i]] = fresh[i];
 	} else {
-		err_set(err, ERR_MEMORY, "out of memory for %llu addresses", (unsigned long long)count);
+		err_memory_for(err, "%llu addresses", (unsigned long long)count);
 	}
 	free(fresh);
 	free(unknown);
@@ -330,12 +330,12 @@ int symbolizer_type(struct symbolizer *self, u32 module, u64 address, const char
 		return 0;
 	if (!entry->module.types.read &&
 	    type_symbols_read(&entry->module.types, entry->module.handle) < 0)
-		return err_set(err, ERR_MEMORY, "out of memory for the types of %s",
+		return err_memory_for(err, "the types of %s",
 			       entry->description.path);
 	symbol = type_symbols_find(&entry->module.types, address);
 	if (!symbol && !entry->module.rtti.read &&
 	    rtti_read(&entry->module.rtti, entry->module.handle) < 0)
-		return err_set(err, ERR_MEMORY, "out of memory for the types of %s",
+		return err_memory_for(err, "the types of %s",
 			       entry->description.path);
 	text = symbol ? type_of_symbol(symbol->name) : rtti_class(&entry->module.rtti, address);
 	*name = names_keep(&self->names, text);

@@ -35,7 +35,7 @@ static int continue_file(struct block_file *file, struct trace_reader *reader, i
 	if (lseek(fd, (off_t)end, SEEK_SET) < 0)
 		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
 	if (block_file_init(file, fd, end, 1) < 0)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	file->list = *reader_list(reader);
 	*reader_list(reader) = (struct block_list){0};
 	block_list_drop_damage(&file->list);

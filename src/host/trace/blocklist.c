@@ -216,7 +216,7 @@ static int resync(struct block_loader *loader, u64 from, u64 end, u64 *found, st
 	int failure = 0;
 
 	if (!window)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	*found = end;
 	while (from < end && *found == end) {
 		u64 got, hit;
@@ -272,7 +272,7 @@ static int scan(struct block_list *list, struct block_loader *loader, struct blo
 		added = status == BLOCK_OK ? add_scanned(list, loader, offset, &header)
 					   : add_damage(list, offset, next, status);
 		if (!added)
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_memory(err);
 		offset = next;
 	}
 	return 0;

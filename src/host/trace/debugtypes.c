@@ -64,7 +64,7 @@ static int append_file(struct block_file *file, const struct debug_types_file *t
 			block_file_append(file, &raw);
 	} while (at < types->rows.count && !payload.failed);
 	if (payload.failed)
-		status = err_set(err, ERR_MEMORY, "out of memory");
+		status = err_memory(err);
 	strbuf_release(&payload);
 	return status;
 }

@@ -154,7 +154,7 @@ static int tell_memory(struct teller *teller, struct cursor *in)
 	}
 	rows = arena_new_array(&teller->arena, struct stream_resident, memory.count);
 	if (!rows)
-		return err_set(teller->err, ERR_MEMORY, "out of memory");
+		return err_memory(teller->err);
 	for (u64 i = 0; i < memory.count && !in->bad; i++) {
 		if (!get_resident(in, &at, &rows[i]) || !facts_resident_fits(&rows[i], end))
 			in->bad = true;
@@ -178,7 +178,7 @@ static int tell_aggregates(struct teller *teller, struct cursor *in)
 	}
 	rows = arena_new_array(&teller->arena, struct stream_aggregate, count);
 	if (!rows)
-		return err_set(teller->err, ERR_MEMORY, "out of memory");
+		return err_memory(teller->err);
 	for (u64 i = 0; i < count; i++) {
 		rows[i].context = cursor_get_u32(in);
 		rows[i].allocations = cursor_get(in);
@@ -292,7 +292,7 @@ static int tell_scan(struct teller *teller, struct cursor *in)
 		gather->open = true;
 	}
 	if (!gather->reason || !get_classes(in, count, gather))
-		return err_set(teller->err, ERR_MEMORY, "out of memory");
+		return err_memory(teller->err);
 	/* A piece may be lost with its block: the end of the image tells what is there. */
 	return gather->rows.count >= gather->total
 		       ? scan_gather_tell(gather, teller->sink, teller->err)

@@ -80,7 +80,7 @@ static int context_add(struct guard *guard, u32 id, struct err *err)
 	if (!*page)
 		*page = calloc(SET_PAGE_BITS / 64, sizeof(u64));
 	if (!*page)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	if (guard->pages_end <= id / SET_PAGE_BITS)
 		guard->pages_end = id / SET_PAGE_BITS + 1;
 	(*page)[id % SET_PAGE_BITS / 64] |= 1ull << (id % 64);

@@ -73,7 +73,7 @@ int modmap_tell(struct modmap *self, const struct stream_module *module, struct 
 		return err_set(err, ERR_INPUT, "module number %u is out of range", module->id);
 	if (array_reach((void **)&self->modules, &self->module_room, module->id,
 			sizeof(*self->modules)))
-		return err_set(err, ERR_MEMORY, "out of memory for module number %u", module->id);
+		return err_memory_for(err, "module number %u", module->id);
 	known = &self->modules[module->id];
 	self->era_start = self->era_end = 0;
 	if (known->told) {
@@ -81,7 +81,7 @@ int modmap_tell(struct modmap *self, const struct stream_module *module, struct 
 		return 0;
 	}
 	if (module_copy(known, module))
-		return err_set(err, ERR_MEMORY, "out of memory for module number %u", module->id);
+		return err_memory_for(err, "module number %u", module->id);
 	if (module->id >= self->module_count)
 		self->module_count = module->id + 1;
 	self->dirty = true;
@@ -117,7 +117,7 @@ int modmap_tell_contexts(struct modmap *self, const struct stream_context *conte
 			return err_set(err, ERR_INPUT, "context number %u is out of range", id);
 		if (array_reach((void **)&self->generations, &self->context_room, id,
 				sizeof(*self->generations)))
-			return err_set(err, ERR_MEMORY, "out of memory for %u contexts", id);
+			return err_memory_for(err, "%u contexts", id);
 		self->generations[id] = (u16)context_generation(self, &contexts[i]);
 		if (id >= self->context_count)
 			self->context_count = id + 1;

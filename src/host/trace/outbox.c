@@ -100,7 +100,7 @@ struct outbox *outbox_open(int fd, const struct outbox_options *options, struct 
 
 	if (!outbox || block_file_init(&outbox->file, fd, 0, options->level) < 0) {
 		free(outbox);
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 		return NULL;
 	}
 	outbox->last = &outbox->first;

@@ -147,7 +147,7 @@ struct trace_reader *trace_open(const char *path, struct err *err)
 	summarize(reader);
 	return reader;
 no_memory:
-	err_set(err, ERR_MEMORY, "out of memory");
+	err_memory(err);
 fail:
 	trace_close(reader);
 	return NULL;
@@ -220,7 +220,7 @@ int reader_blocks(struct trace_reader *reader, u32 type,
 		if (block_load(reader->loader, entry->offset, &header, &payload) != BLOCK_OK)
 			continue;
 		if (!use(data, payload, header.raw_bytes, header.items))
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_memory(err);
 	}
 	return 0;
 }
@@ -435,7 +435,7 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 	info->damage[0] = '\0';
 	r = calloc(1, sizeof(*r));
 	if (!r)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	r->reader = reader;
 	r->options = options;
 	r->decoder_image = HW_NO_IMAGE;
@@ -454,7 +454,7 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 		info->lost_chunks = decoder_lost_chunks(r->decoder);
 		info->lost_names = guard_lost_names(r->guard);
 	} else {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 	}
 	scan_gather_release(&r->gather);
 	decoder_free(r->decoder);

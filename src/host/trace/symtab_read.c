@@ -191,7 +191,7 @@ int trace_read_symbols(const char *path, struct symbol_table *table, struct err 
 	trace_close(reader);
 	if (status < 0)
 		symbol_table_release(table);
-	return status == ERR_MEMORY ? err_set(err, ERR_MEMORY, "out of memory") : status;
+	return status == ERR_MEMORY ? err_memory(err) : status;
 }
 
 void symbol_table_release(struct symbol_table *table)

@@ -104,7 +104,7 @@ static int append_block(struct builder *builder, struct block_file *file, struct
 	strbuf_add_bytes(payload, strbuf_text(&builder->strings), builder->strings.count);
 	strbuf_add_bytes(payload, strbuf_text(&builder->rows), builder->rows.count);
 	if (payload->failed)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	if (payload->count > HW_BLOCK_RAW_MAX)
 		return err_set(err, ERR_INPUT, "the symbols of one address are too long");
 	raw.payload = (const u8 *)strbuf_text(payload);
@@ -123,7 +123,7 @@ static int append_entries(struct block_file *file, const struct symbol_entry *en
 
 	for (u64 i = 0; i < count && status == 0; i++) {
 		if (!add_entry(&builder, &entries[i]))
-			status = err_set(err, ERR_MEMORY, "out of memory");
+			status = err_memory(err);
 		else if (builder.strings.count + builder.rows.count >= BLOCK_FULL)
 			status = append_block(&builder, file, err);
 	}

@@ -37,7 +37,7 @@ static int append_block(struct block_file *file, struct strbuf *payload, u32 ite
 				.items = items};
 
 	if (payload->failed)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	block_file_append(file, &raw);
 	strbuf_clear(payload);
 	return 0;

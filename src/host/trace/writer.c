@@ -512,7 +512,7 @@ struct trace_writer *trace_writer_open(const char *path, const struct trace_writ
 	if (options && options->level)
 		outbox.level = options->level;
 	if (!writer || !(writer->path = strdup(path)) || !(writer->encoder = encoder_new())) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 		goto fail;
 	}
 	writer->image = HW_NO_IMAGE;

@@ -90,7 +90,7 @@ struct image *image_new(const struct berth *berth, const struct image_start *sta
 	return self;
 no_memory:
 	image_free(self);
-	err_set(err, ERR_MEMORY, "out of memory for an image");
+	err_memory_for(err, "an image");
 	return NULL;
 }
 
@@ -215,7 +215,7 @@ int image_restart(struct image *self, const struct image_start *start,
 	if (!correlator || !contexts_told) {
 		correlator_free(correlator);
 		free(contexts_told);
-		return err_set(err, ERR_MEMORY, "out of memory for an image");
+		return err_memory_for(err, "an image");
 	}
 	correlator_free(self->correlator);
 	free(self->contexts_told);
@@ -281,7 +281,7 @@ static int context_tell(struct image *self, u32 id, struct err *err)
 	while (at && at < self->berth.layout.nodes_max && !image_context_is_told(self, at) &&
 	       self->path.count < PATH_MAX_NODES) {
 		if (!vec_push(&self->path, at))
-			return err_set(err, ERR_MEMORY, "out of memory for contexts");
+			return err_memory_for(err, "contexts");
 		at = load_relaxed(&nodes[at].parent);
 	}
 	if (at >= self->berth.layout.nodes_max || self->path.count == PATH_MAX_NODES) {
@@ -295,7 +295,7 @@ static int context_tell(struct image *self, u32 id, struct err *err)
 		struct hw_node node = nodes[self->path.data[i]];
 
 		if (!context_add(self, self->path.data[i], parent, &node))
-			return err_set(err, ERR_MEMORY, "out of memory for contexts");
+			return err_memory_for(err, "contexts");
 	}
 	return 0;
 }

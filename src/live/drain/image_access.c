@@ -31,14 +31,14 @@ int image_add_part(struct image *self, struct slot_cursor *slot, bool nested,
 	if (!slot->gathers)
 		slot->gathers = calloc(2, sizeof(*slot->gathers));
 	if (!slot->gathers)
-		return err_set(err, ERR_MEMORY, "out of memory for accesses");
+		return err_memory_for(err, "accesses");
 	gather = &slot->gathers[nested];
 	switch (access_gather_part(gather, record)) {
 	case ACCESS_MORE:
 		return 1;
 	case ACCESS_WHOLE:
 		if (!correlator_give_access(self->correlator, &gather->row))
-			return err_set(err, ERR_MEMORY, "out of memory for accesses");
+			return err_memory_for(err, "accesses");
 		return 0;
 	case ACCESS_DAMAGED:
 		break;

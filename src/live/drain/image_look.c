@@ -31,7 +31,7 @@ int image_add_look(struct image *self, const struct hw_record *record, struct er
 	if (self->blind || self->looks.count >= LOOKS_MAX || look.size < 8 || self->aggregating)
 		return 1;
 	if (!vec_push(&self->looks, look))
-		return err_set(err, ERR_MEMORY, "out of memory for types");
+		return err_memory_for(err, "types");
 	return 1;
 }
 

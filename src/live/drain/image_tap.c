@@ -126,7 +126,7 @@ int image_add_hit(struct image *self, const struct hw_record *record, struct err
 	};
 
 	if (self->tap && !vec_push(&self->hits, hit))
-		return err_set(err, ERR_MEMORY, "out of memory for hits");
+		return err_memory_for(err, "hits");
 	return 1;
 }
 

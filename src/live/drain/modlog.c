@@ -77,7 +77,7 @@ static int module_loaded(struct image *self, const struct hw_module_note *note, 
 	if (!module.path || !module.build_id || !vec_push(&self->modules, module)) {
 		free(module.path);
 		free(module.build_id);
-		return err_set(err, ERR_MEMORY, "out of memory for modules");
+		return err_memory_for(err, "modules");
 	}
 	memcpy(module.build_id, rest, note->build_id_bytes);
 	if (note->what == HW_MODULE_LOADED)
@@ -148,7 +148,7 @@ static int code_named(struct image *self, const struct hw_module_note *note, con
 	code.name = strndup((const char *)rest + note->build_id_bytes, note->path_bytes);
 	if (!code.name || !vec_push(&self->codes, code)) {
 		free(code.name);
-		return err_set(err, ERR_MEMORY, "out of memory for names of functions");
+		return err_memory_for(err, "names of functions");
 	}
 	return code_tell(self, &code, err);
 }

@@ -198,7 +198,7 @@ int launch_fork(struct launch *self, struct err *err)
 		self->environment = environment_new(self);
 	if (!self->shell_argv || ((self->recorder || self->valgrind) && !self->environment)) {
 		launch_release(self);
-		return err_set(err, ERR_MEMORY, "out of memory for arguments and environment");
+		return err_memory_for(err, "arguments and environment");
 	}
 	if (pipe2(gate, O_CLOEXEC) < 0 || pipe2(failure, O_CLOEXEC) < 0)
 		goto fail;
@@ -241,7 +241,7 @@ int launch_plain(struct launch *self, struct err *err)
 	self->gate = self->failure = -1;
 	self->shell_argv = shell_argv_new(self);
 	if (!self->shell_argv)
-		return err_set(err, ERR_MEMORY, "out of memory for arguments and environment");
+		return err_memory_for(err, "arguments and environment");
 	self->pid = vfork();
 	if (self->pid == 0) {
 		code = child_exec(self);

@@ -304,7 +304,7 @@ static int trace_make(struct run *self, struct err *err)
 {
 	self->root = process_new((u32)self->launch.pid, (u32)getpid());
 	if (!self->root)
-		return short_of(self, err_set(err, ERR_MEMORY, "out of memory"));
+		return short_of(self, err_memory(err));
 	self->root->root = true;
 	self->root->tap = self->options->tap;
 	if (self->options->no_trace) {
@@ -318,7 +318,7 @@ static int trace_make(struct run *self, struct err *err)
 		self->root->rotate = self->options->rotate;
 		self->root->rotation = calloc(1, sizeof(*self->root->rotation));
 		if (!self->root->rotation)
-			return short_of(self, err_set(err, ERR_MEMORY, "out of memory"));
+			return short_of(self, err_memory(err));
 	}
 	self->root->writer = trace_writer_open(
 		self->root->trace_path,
@@ -731,7 +731,7 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 	err->code = 0;
 	if (!self) {
 		result->go_without = true;
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	}
 	arenas_limit(options);
 	self->options = self->waiting.options = options;

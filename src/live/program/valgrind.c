@@ -85,7 +85,7 @@ int valgrind_prepare(struct valgrind *self, const struct valgrind_options *optio
 	room = count + sizeof(fixed) / sizeof(*fixed) + 6;
 	self->argv = calloc(room, sizeof(*self->argv));
 	if (!self->argv)
-		return err_set(err, ERR_MEMORY, "out of memory for arguments");
+		return err_memory_for(err, "arguments");
 	self->argv[kept++] = self->launcher;
 	for (u64 i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
 		self->argv[kept++] = (char *)(uintptr_t)fixed[i];

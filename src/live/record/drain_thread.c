@@ -274,7 +274,7 @@ int drain_start(struct drain *self, struct err *err)
 	self->newest = self->processes;
 	self->berths->scans = &self->scans;
 	if (!vec_push(&self->active, self->processes))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	status = pthread_create(&self->thread, NULL, drain_main, self);
 	if (status != 0)
 		return err_set(err, ERR_SYSTEM, "cannot start a thread: %s", strerror(status));

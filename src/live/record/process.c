@@ -107,7 +107,7 @@ int process_add_berth(struct process *self, const struct berth *berth, struct er
 	u64 first = self->image ? 1 : 0, at;
 
 	if (!vec_push(&self->claimed, *berth))
-		return err_set(err, ERR_MEMORY, "out of memory for an image");
+		return err_memory_for(err, "an image");
 	for (at = self->claimed.count - 1;
 	     at > first && berth_start(berth) < berth_start(&self->claimed.data[at - 1]); at--)
 		self->claimed.data[at] = self->claimed.data[at - 1];

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-static int no_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory for the next trace"); }
-
 #define TELL(function, ...)                                                                        \
 	(self->trace.function ? self->trace.function(self->trace.self, __VA_ARGS__) : 0)
 
@@ -54,7 +52,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	self->image.command = self->command;
 	self->ticks = image->start_ticks;
 	self->told = true;
-	return self->program && self->command ? TELL(image, image, err) : no_memory(err);
+	return self->program && self->command ? TELL(image, image, err) : err_memory_for(err, "the next trace");
 }
 
 static int on_module(void *data, const struct stream_module *module, struct err *err)
@@ -71,7 +69,7 @@ static int on_module(void *data, const struct stream_module *module, struct err 
 	if (!kept.path || !kept.build_id || !vec_push(&self->modules, kept)) {
 		free(kept.path);
 		free(kept.build_id);
-		return no_memory(err);
+		return err_memory_for(err, "the next trace");
 	}
 	memcpy(kept.build_id, module->build_id, module->build_id_bytes);
 	return TELL(module, module, err);
@@ -81,7 +79,7 @@ static int on_thread(void *data, const struct stream_thread *thread, struct err 
 {
 	struct rotation *self = data;
 
-	return vec_push(&self->threads, *thread) ? TELL(thread, thread, err) : no_memory(err);
+	return vec_push(&self->threads, *thread) ? TELL(thread, thread, err) : err_memory_for(err, "the next trace");
 }
 
 static int on_contexts(void *data, const struct stream_context *contexts, u64 count, struct err *err)
@@ -90,7 +88,7 @@ static int on_contexts(void *data, const struct stream_context *contexts, u64 co
 
 	for (u64 i = 0; i < count; i++)
 		if (!vec_push(&self->contexts, contexts[i]))
-			return no_memory(err);
+			return err_memory_for(err, "the next trace");
 	return TELL(contexts, contexts, count, err);
 }
 
@@ -145,14 +143,14 @@ static int on_events(void *data, const struct event *events, u64 count, struct e
 		struct event event = events[i];
 
 		if (hw_kind_allocates(event.kind) && !live_add(self, &event))
-			return no_memory(err);
+			return err_memory_for(err, "the next trace");
 		if (hw_kind_frees(event.kind) && event.chunk == NO_CHUNK)
 			self->totals.unknown_frees++;
 		else if (hw_kind_frees(event.kind))
 			live_remove(self, &event);
 		self->ticks = event.ticks > self->ticks ? event.ticks : self->ticks;
 		if (!vec_push(&self->batch, event))
-			return no_memory(err);
+			return err_memory_for(err, "the next trace");
 	}
 	return TELL(events, self->batch.data, self->batch.count, err);
 }
@@ -198,7 +196,7 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 	int status;
 
 	if (!rows)
-		return no_memory(err);
+		return err_memory_for(err, "the next trace");
 	for (u64 i = 0; i < count; i++) {
 		rows[kept] = classes[i];
 		kept += number_of(self, &rows[kept].chunk);
@@ -304,7 +302,7 @@ static int live_tell(struct rotation *self, struct err *err)
 		self->live.data[i].chunk = i; /* its place, for the moment */
 	rows = malloc((self->live.count + 1) * sizeof(*rows));
 	if (!rows)
-		return no_memory(err);
+		return err_memory_for(err, "the next trace");
 	if (self->live.count)
 		memcpy(rows, self->live.data, self->live.count * sizeof(*rows));
 	qsort(rows, self->live.count, sizeof(*rows), by_ticks);

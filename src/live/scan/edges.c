@@ -376,7 +376,7 @@ static int slices_run(struct scan_edges *self, struct slice_work *work, void *(*
 		if (work[i].started)
 			pthread_join(work[i].thread, NULL);
 		if (work[i].failed && !work[i].error.code)
-			err_set(&work[i].error, ERR_MEMORY, "out of memory");
+			err_memory(&work[i].error);
 		if (work[i].error.code && status == 0)
 			status = err_set(err, work[i].error.code, "%s", work[i].error.text);
 	}
@@ -405,7 +405,7 @@ int scan_edges_find(struct scan_edges *self, const struct scan_memory *memory,
 		w->span = last ? index->regions.data[last - 1].end - w->low : 0;
 		good = scan_memory_view(&w->memory, memory, err) == 0;
 	}
-	status = good ? slices_run(self, work, slice_search, err) : err_set(err, ERR_MEMORY, "out of memory");
+	status = good ? slices_run(self, work, slice_search, err) : err_memory(err);
 	for (u32 i = 0; i < self->count; i++)
 		scan_memory_close_view(&work[i].memory);
 	free(starts.bits);
@@ -536,7 +536,7 @@ int scan_edges_look_inside(struct scan_edges *self, const struct scan_memory *me
 	while (parts_count(index, classes, shift) > PARTS_MAX && shift < 63)
 		shift++;
 	if (!parts_fill(&parts, index, classes, shift))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	for (u32 i = 0; i < self->count; i++) {
 		work[i].slice = &self->slices[i];
 		work[i].edges = self;

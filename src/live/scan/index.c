@@ -15,7 +15,7 @@ static const u64 GAP_BYTES = 1 << 20;
 
 static const u64 BLOCKS_MAX = INT32_MAX; /* edges.h needs a bit */
 
-static int out_of_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory"); }
+static int out_of_memory(struct err *err) { return err_memory(err); }
 
 void scan_huge(void *memory, u64 bytes)
 {

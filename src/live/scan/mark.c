@@ -30,7 +30,7 @@ int scan_mark_init(struct scan_mark *self, struct scan_memory *memory,
 	};
 	self->classes = calloc(index->blocks.count + 1, 1);
 	scan_huge(self->classes, index->blocks.count);
-	return self->classes ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return self->classes ? 0 : err_memory(err);
 }
 
 void scan_mark_release(struct scan_mark *self)
@@ -176,7 +176,7 @@ static void block_follow(struct scan_mark *self, u32 block)
 static int check(struct scan_mark *self, struct err *err)
 {
 	if (self->failed)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	return scan_memory_check(self->memory, err);
 }
 

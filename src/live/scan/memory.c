@@ -97,7 +97,7 @@ static int mappings_read(struct scan_memory *self, const char *session_folder, s
 
 		if (mapping_parse(line, session_folder, &mapping) &&
 		    !scan_memory_add(self, mapping))
-			status = err_set(err, ERR_MEMORY, "out of memory");
+			status = err_memory(err);
 	}
 	strbuf_release(&text);
 	return status;
@@ -193,7 +193,7 @@ int scan_memory_cache(struct scan_memory *self, u64 wanted, struct err *err)
 		self->cache = NULL;
 	self->cache_mask = bytes / SCAN_PAGE - 1;
 	self->cached = calloc(self->cache_mask + 1, sizeof(u64));
-	return self->cache && self->cached ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return self->cache && self->cached ? 0 : err_memory(err);
 }
 
 int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *session_folder,
@@ -206,7 +206,7 @@ int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *ses
 	self->tid = tid;
 	self->buffer = malloc(SCAN_BUFFER);
 	if (!self->buffer)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/pagemap", pid, tid);
 	if (sysconf(_SC_PAGESIZE) == SCAN_PAGE)
 		self->pagemap = open(path, O_RDONLY | O_CLOEXEC);
@@ -382,7 +382,7 @@ int scan_memory_view(struct scan_memory *self, const struct scan_memory *whole, 
 	self->cache = NULL;
 	self->cached = NULL;
 	self->buffer = malloc(SCAN_BUFFER);
-	return self->buffer ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return self->buffer ? 0 : err_memory(err);
 }
 
 void scan_memory_close_view(struct scan_memory *self)

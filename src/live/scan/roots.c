@@ -280,7 +280,7 @@ int scan_roots_find(struct scan_roots *self, const struct scan_surroundings *aro
 		if (is_root(&memory->mappings.data[i]))
 			good = mapping_add(self, &memory->mappings.data[i], &next);
 	}
-	return good ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return good ? 0 : err_memory(err);
 }
 
 void scan_roots_release(struct scan_roots *self)

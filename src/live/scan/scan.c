@@ -194,7 +194,7 @@ static int classes_take(struct scan *self, struct scanning *s, struct err *err)
 	struct stream_class *classes = calloc(count + 1, sizeof(*classes));
 
 	if (!classes)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	self->classes = classes;
 	for (u64 i = 0; i < count; i++) {
 		const struct scan_block *block = &s->index.blocks.data[i];
@@ -206,7 +206,7 @@ static int classes_take(struct scan *self, struct scanning *s, struct err *err)
 	for (u64 i = 0; i < s->index.cuts.count; i++) /* lost or not, as large as the program says */
 		self->result.class_bytes[s->mark.classes[s->index.cuts.data[i].block]] += s->index.cuts.data[i].bytes;
 	if (!scan_sort(classes, count, sizeof(*classes)))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	self->count = count;
 	return 0;
 }
@@ -311,7 +311,7 @@ struct scan *scan_start(const struct scan_start *start, struct err *err)
 	int status;
 
 	if (!self) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 		return NULL;
 	}
 	self->pid = start->pid;

@@ -296,7 +296,7 @@ int tracer_threads(struct tracer *self, struct scan_thread **threads, u64 *count
 	*count = 0;
 	*threads = calloc(self->threads.count + 1, sizeof(**threads));
 	if (!*threads)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	for (u64 i = 0; i < self->threads.count; i++) {
 		struct scan_thread *thread = &(*threads)[*count];
 

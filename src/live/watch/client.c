@@ -91,7 +91,7 @@ static int area_begins(struct heapwise_client *self, const struct event *event, 
 		.kind = HEAPWISE_MALLOC, .time_ns = areas_ns(&self->areas, event->ticks), .context = event->context};
 
 	if (!area)
-		return err_set(err, ERR_MEMORY, "out of memory for areas");
+		return err_memory_for(err, "areas");
 	if (carried && carried->address) {
 		told.kind = HEAPWISE_REALLOC;
 		told.old_address = carried->address;
@@ -124,7 +124,7 @@ static int area_ends(struct heapwise_client *self, const struct event *event, st
 		areas_moved(&self->areas, area, event->ticks);
 	areas_remove(&self->areas, area, &ended);
 	if (ended && !requests_disarm_ended(&self->requests, event->address))
-		return err_set(err, ERR_MEMORY, "out of memory for areas");
+		return err_memory_for(err, "areas");
 	return 0;
 }
 
@@ -163,7 +163,7 @@ static int on_contexts(void *data, const struct stream_context *contexts, u64 co
 
 	for (u64 i = 0; i < count; i++) {
 		if (!vec_extend(&self->frames, (u64)contexts[i].id + 1))
-			return err_set(err, ERR_MEMORY, "out of memory for contexts");
+			return err_memory_for(err, "contexts");
 		self->frames.data[contexts[i].id] = (struct frame){contexts[i].pc, contexts[i].parent};
 	}
 	return 0;
@@ -382,7 +382,7 @@ static int on_blocks(void *data, const struct join_block *blocks, u64 count, str
 		struct heapwise_event told = {.kind = HEAPWISE_MALLOC, .context = event.context};
 
 		if (!area)
-			return err_set(err, ERR_MEMORY, "out of memory for areas");
+			return err_memory_for(err, "areas");
 		area->birth_ticks = blocks[i].birth;
 		told.area = outside(area);
 		told.time_ns = area->birth_ns;

@@ -26,7 +26,7 @@ static int area_ends(struct watcher *self, const struct event *event, struct err
 		areas_moved(&self->areas, area, event->ticks);
 	areas_remove(&self->areas, area, &ended);
 	if (ended && !requests_disarm_ended(&self->requests, event->address))
-		return err_set(err, ERR_MEMORY, "out of memory for areas");
+		return err_memory_for(err, "areas");
 	return 0;
 }
 
@@ -52,7 +52,7 @@ static int on_event(struct watcher *self, const struct event *event, struct err 
 		self->calls[0]++;
 		self->mallocs += event->kind != HW_REALLOC;
 		self->reallocs += event->kind == HW_REALLOC;
-		return areas_add(&self->areas, event) ? 0 : err_set(err, ERR_MEMORY, "out of memory for areas");
+		return areas_add(&self->areas, event) ? 0 : err_memory_for(err, "areas");
 	}
 	if (!hw_kind_frees(event->kind))
 		return 0;
@@ -109,7 +109,7 @@ static int on_contexts(void *data, const struct stream_context *contexts, u64 co
 
 	for (u64 i = 0; i < count; i++) {
 		if (!vec_extend(&self->frames, (u64)contexts[i].id + 1))
-			return err_set(err, ERR_MEMORY, "out of memory for contexts");
+			return err_memory_for(err, "contexts");
 		self->frames.data[contexts[i].id].pc = contexts[i].pc;
 		self->frames.data[contexts[i].id].parent = contexts[i].parent;
 	}
@@ -124,7 +124,7 @@ static int on_module(void *data, const struct stream_module *module, struct err 
 	snprintf(known.path, sizeof(known.path), "%s", module->path);
 	if (module->unloaded_ticks)
 		return 0;
-	return vec_push(&self->modules, known) ? 0 : err_set(err, ERR_MEMORY, "out of memory for modules");
+	return vec_push(&self->modules, known) ? 0 : err_memory_for(err, "modules");
 }
 
 static int on_thread(void *data, const struct stream_thread *thread, struct err *err)
@@ -132,7 +132,7 @@ static int on_thread(void *data, const struct stream_thread *thread, struct err 
 	struct watcher *self = data;
 
 	if (!vec_extend(&self->threads, (u64)thread->index + 1))
-		return err_set(err, ERR_MEMORY, "out of memory for threads");
+		return err_memory_for(err, "threads");
 	self->threads.data[thread->index] = *thread;
 	return 0;
 }
@@ -144,7 +144,7 @@ static int on_types(void *data, const struct stream_type *rows, u64 count, struc
 
 	for (u64 i = 0; i < count; i++)
 		if (rows[i].identity >= HW_NAMES && !map_put(&self->types, rows[i].chunk, rows[i].identity))
-			return err_set(err, ERR_MEMORY, "out of memory for types");
+			return err_memory_for(err, "types");
 	return 0;
 }
 
@@ -164,7 +164,7 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 	self->scans++;
 	for (u64 i = 0; i < count; i++)
 		if (!map_put(&self->classes, classes[i].chunk, classes[i].chunk_class))
-			return err_set(err, ERR_MEMORY, "out of memory for classes");
+			return err_memory_for(err, "classes");
 	return 0;
 }
 

@@ -101,7 +101,7 @@ static int write_dot(const struct show *self, struct err *err)
 	whole = callgraph_render_dot(&self->graph, self->trace.model->image.program, out);
 	if (ferror(out) || (!is_stdout && fclose(out) != 0))
 		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
-	return whole ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return whole ? 0 : err_memory(err);
 }
 
 static int print_tables(const struct show *self, struct err *err)

@@ -161,7 +161,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		result = result_of(text ? text : (char[]){""});
 		free(text);
 		if (!result || result_failed(result))
-			status = err_set(&err, ERR_MEMORY, "out of memory");
+			status = err_memory(&err);
 	}
 	if (status == 0)
 		print_result(result, format_parse(args->format));

@@ -83,7 +83,7 @@ static int draw(const struct diff *self, const struct comparison *found, struct 
 		printf("\n%s", strbuf_text(&page));
 	strbuf_release(&page);
 	free(dots);
-	return drawn ? 0 : err_set(err, ERR_MEMORY, "out of memory for the diagram");
+	return drawn ? 0 : err_memory_for(err, "the diagram");
 }
 
 static int print_difference(struct diff *self, struct err *err)

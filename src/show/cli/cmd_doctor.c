@@ -90,7 +90,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 	if (table)
 		add_rows(table, format == FORMAT_TEXT);
 	if (!table || result_failed(table)) {
-		err_set(&err, ERR_MEMORY, "out of memory");
+		err_memory(&err);
 		status = command_fail(self, &err);
 	} else if (format == FORMAT_TEXT) {
 		struct text_style style = print_style();

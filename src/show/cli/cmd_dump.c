@@ -69,7 +69,7 @@ static int clock_image(void *data, const struct stream_image *image, struct err 
 
 	if (!tick_clock_start(&clock, image->start_ticks, image->start_ns) ||
 	    !vec_push(&self->clocks, clock))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	return 0;
 }
 
@@ -79,7 +79,7 @@ static int clock_pair(void *data, const struct stream_clock *pair, struct err *e
 
 	if (self->clocks.count &&
 	    !tick_clock_tell(&self->clocks.data[self->clocks.count - 1], pair))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	return 0;
 }
 
@@ -99,7 +99,7 @@ static int know_types(struct dump *self, u32 image, struct err *err)
 	for (u64 i = 0; i < self->type_names.rows.count; i++)
 		if (self->type_names.rows.data[i].image == image &&
 		    !map_put(&self->types, self->type_names.rows.data[i].identity, i + 1))
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_memory(err);
 	return 0;
 }
 
@@ -165,7 +165,7 @@ static int on_thread(void *data, const struct stream_thread *thread, struct err 
 	if (thread->index >= 1 << 24)
 		return err_set(err, ERR_INPUT, "thread number %u is out of range", thread->index);
 	if (!vec_extend(&self->threads, (u64)thread->index + 1))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	self->threads.data[thread->index] = *thread;
 	return 0;
 }

@@ -97,7 +97,7 @@ static int draw(const struct judge *self, const struct excessive *found, struct 
 	if (!text && !self->args->svg)
 		return 0;
 	if (!excessive_charts_make(&charts, found))
-		status = err_set(err, ERR_MEMORY, "out of memory for the diagrams");
+		status = err_memory_for(err, "the diagrams");
 	for (u32 i = 0; i < 2 && status == 0 && text; i++) {
 		strbuf_add_char(&page, '\n');
 		chart_text(&charts.chart[i], print_style().width, &page);
@@ -121,7 +121,7 @@ static int read_routines(struct judge *self, struct callgraph *graph, struct err
 		return 0;
 	routines = calloc(1, sizeof *routines);
 	if (!routines)
-		return err_set(err, ERR_MEMORY, "out of memory for routines");
+		return err_memory_for(err, "routines");
 	status = loaded_routines(&self->trace, routines, err);
 	if (status == 0)
 		status = callgraph_of_routines(graph, routines, &self->trace.symbols, err);

@@ -154,7 +154,7 @@ static int ask_types(struct export_job *job, struct type_cascade *types, struct 
 		return status;
 	*points = calloc(job->stacks.model->points.count + 1, sizeof(**points));
 	if (!*points)
-		return err_set(err, ERR_MEMORY, "out of memory for types");
+		return err_memory_for(err, "types");
 	type_of_points(types, *points);
 	job->stacks.types = *points;
 	job->types = types;
@@ -256,7 +256,7 @@ static int write_page(const struct format_row *format, const struct export_args 
 
 	api.traces[0] = study_new(path);
 	if (!api.traces[0])
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	api.count = 1;
 	api_init(&api);
 	progress_phase("reading", path);

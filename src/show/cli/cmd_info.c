@@ -180,7 +180,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 
 	image_close(self);
 	if (!tick_clock_start(&self->now.clock, image->start_ticks, image->start_ns))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	self->now.open = true;
 	self->now.sampled = image->sample_bytes != 0;
 	self->now.last_ticks = image->start_ticks;
@@ -290,7 +290,7 @@ static int on_events(void *data, const struct event *events, u64 count, struct e
 
 	for (u64 i = 0; i < count; i++)
 		if (!event_apply(&self->now, &events[i]))
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_memory(err);
 	self->now.events += count;
 	if (count && events[count - 1].ticks > self->now.last_ticks)
 		self->now.last_ticks = events[count - 1].ticks;
@@ -302,7 +302,7 @@ static int on_clock(void *data, const struct stream_clock *clock, struct err *er
 	struct info *self = data;
 
 	if (!tick_clock_tell(&self->now.clock, clock))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	return 0;
 }
 
@@ -490,7 +490,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	self.snapshots = table("snapshot_list", "Snapshots", mark_columns, MARK_COLUMNS);
 	if (!result || !self.images || !self.modules || !self.notes || !self.marks ||
 	    !self.snapshots)
-		status = err_set(&err, ERR_MEMORY, "out of memory");
+		status = err_memory(&err);
 	else
 		status = collect(&self, reader, &err);
 	if (status == 0) {
@@ -517,7 +517,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		result_add_part(result, self.snapshots);
 	}
 	if (status == 0 && result_failed(result))
-		status = err_set(&err, ERR_MEMORY, "out of memory");
+		status = err_memory(&err);
 	if (status == 0)
 		print_result(result, format);
 	else

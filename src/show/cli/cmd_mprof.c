@@ -119,7 +119,7 @@ static struct result *build(struct view *view, struct err *err)
 
 	source.fold = self->args->fold;
 	if (!result) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 		return NULL;
 	}
 	add_caveats(result, view->trace.model, &view->trace.info);
@@ -135,7 +135,7 @@ static struct result *build(struct view *view, struct err *err)
 			return result;
 	}
 	if (!err->code)
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 	result_free(result);
 	return NULL;
 }

@@ -170,7 +170,7 @@ static int run_session(const struct report *report, const char *operand, bool *s
 	int status = EXIT_DONE;
 
 	if (!merging.merge)
-		status = command_fail(self, (err_set(&err, ERR_MEMORY, "out of memory"), &err));
+		status = command_fail(self, (err_memory(&err), &err));
 	else if (trace_list_find(&traces, operand, &err) < 0)
 		status = command_fail(self, &err);
 	else if (traces.is_folder || args->merged)

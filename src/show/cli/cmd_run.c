@@ -339,7 +339,7 @@ static int serve_start(void *self_, struct control *control, struct err *err)
 	url = server_url(self);
 	if (!url) {
 		server_stop(self);
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	}
 	if (!address_is_loopback(&self->listen.address))
 		fprintf(stderr, "heapwise: WARNING: other machines can reach this server, and the "
@@ -384,7 +384,7 @@ static int secrets_take(struct secrets *self, const char *address, struct err *e
 	self->password = password ? strdup(password) : NULL;
 	address_hide_password((char *)(uintptr_t)address);
 	unsetenv("HEAPWISE_PASSWORD");
-	return self->address && (self->password || !password) ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return self->address && (self->password || !password) ? 0 : err_memory(err);
 }
 
 static struct pushing pushing_of(const struct command *self, const struct run_args *args)

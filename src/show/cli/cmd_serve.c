@@ -112,7 +112,7 @@ static int add_trace(struct serve *self, const char *path, struct err *err)
 		return err_set(err, ERR_INPUT, "cannot open %s: %s", path, strerror(errno));
 	self->api.traces[self->api.count] = study_new(path);
 	if (!self->api.traces[self->api.count])
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	if (study_is_being_written(path))
 		follow_trace(self, self->api.count);
 	self->api.count++;
@@ -167,7 +167,7 @@ static int announce(const struct serve *self, struct err *err)
 	char *url = server_url(&self->server);
 
 	if (!url)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	web_warn(&self->server);
 	if (self->args->print_url) {
 		printf("%s\n", url);

@@ -84,7 +84,7 @@ static int symbolize_one(const struct command *self, const struct symbolize_args
 	result = describe(path, &found);
 	if (!result || result_failed(result)) {
 		result_free(result);
-		err_set(&err, ERR_MEMORY, "out of memory");
+		err_memory(&err);
 		return command_fail(self, &err);
 	}
 	print_result(result, format_parse(args->format));

@@ -80,7 +80,7 @@ static int print_or_fail(const struct command *self, struct result *result, cons
 
 	if (!result || result_failed(result)) {
 		result_free(result);
-		err_set(&err, ERR_MEMORY, "out of memory");
+		err_memory(&err);
 		return command_fail(self, &err);
 	}
 	print_result(result, format_parse(format));

@@ -194,7 +194,7 @@ int dump_write(const struct dump_job *job, struct dump_done *done, struct err *e
 	out = job->to ? open_named(job->to, done->path, err)
 		      : open_numbered(job->trace, done->path, err);
 	if (!out)
-		return err->code < 0 ? err->code : err_set(err, ERR_MEMORY, "out of memory");
+		return err->code < 0 ? err->code : err_memory(err);
 	return close_dump(out, done->path, export_with_names(job, out, done, err), err);
 }
 

@@ -109,7 +109,7 @@ static int open_model(struct loaded *self, struct err *err)
 	progress_phase("reading", self->path);
 	self->model = model_new();
 	if (!self->model)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	return model_open(self->model, self->path, &how, err);
 }
 

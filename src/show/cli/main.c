@@ -253,7 +253,7 @@ static int command_run(const struct command *command, int argc, char **argv)
 	void *fields = calloc(1, command->fields_size ? command->fields_size : 1);
 
 	if (!fields) {
-		err_set(&err, ERR_MEMORY, "out of memory");
+		err_memory(&err);
 		return command_fail(command, &err);
 	}
 	if (command->foreign_options && (argc != 2 || strcmp(argv[1], "--help") != 0)) {

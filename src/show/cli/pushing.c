@@ -38,7 +38,7 @@ int pushing_open(struct pushing *self, const char *address)
 	/* First: to connect may take long. */
 	address_hide_password((char *)(uintptr_t)address);
 	if (!copy)
-		status = err_set(&err, ERR_MEMORY, "out of memory");
+		status = err_memory(&err);
 	else if (profile_is_address(copy))
 		status = profile_open(&self->profiles, copy, &err);
 	else
@@ -86,7 +86,7 @@ static int add_trace(struct pushing *self, struct wanted_list *list, const char 
 	row.time = status == 0 && stat(path, &about) == 0 ? (u64)about.st_mtime : 0;
 	loaded_release(&trace);
 	if (status == 0 && (!row.path || !vec_push(&list->rows, row)))
-		status = err_set(err, ERR_MEMORY, "out of memory");
+		status = err_memory(err);
 	return status;
 }
 
@@ -231,7 +231,7 @@ static int push_list(struct pushing *self, const struct wanted_list *list, struc
 {
 	u64 count = list->rows.count, *runs = calloc(count + 1, sizeof *runs);
 	bool *there = calloc(count + 1, sizeof *there);
-	int status = runs && there ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	int status = runs && there ? 0 : err_memory(err);
 
 	for (u64 i = 0; i < count && status == 0; i++)
 		runs[i] = list->rows.data[i].run;

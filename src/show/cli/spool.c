@@ -127,7 +127,7 @@ static int about_read(const char *path, struct arena *arena, struct run_about *a
 
 	strbuf_addf(&beside, "%s" ABOUT, path);
 	if (beside.failed || access(strbuf_text(&beside), F_OK) == 0)
-		status = beside.failed ? err_set(err, ERR_MEMORY, "out of memory")
+		status = beside.failed ? err_memory(err)
 				       : io_read_file(strbuf_text(&beside), ABOUT_MAX, &text, err);
 	if (status == 0 && text.count) {
 		u64 count = 0;
@@ -139,7 +139,7 @@ static int about_read(const char *path, struct arena *arena, struct run_about *a
 		if (kept && labels)
 			about_take(kept, text.count, labels, about);
 		else
-			status = err_set(err, ERR_MEMORY, "out of memory");
+			status = err_memory(err);
 	}
 	strbuf_release(&beside);
 	strbuf_release(&text);
@@ -176,7 +176,7 @@ int spool_name(const char *folder, const char *program, const struct pushing *ab
 	int status;
 
 	strbuf_addf(&stem, "%s.%lld.%d", base_name(program), (long long)time(NULL), (int)getpid());
-	status = stem.failed ? err_set(err, ERR_MEMORY, "out of memory")
+	status = stem.failed ? err_memory(err)
 			     : reserve(folder, strbuf_text(&stem), about, path, err);
 	strbuf_release(&stem);
 	return status;
@@ -336,7 +336,7 @@ int spool_keep(const char *folder, const char *trace, const struct pushing *abou
 	strbuf_add(&stem, base_name(trace));
 	if (!stem.failed && stem.count > 4 && strcmp(stem.text + stem.count - 4, ".hwt") == 0)
 		stem.text[stem.count -= 4] = 0;
-	status = stem.failed ? err_set(err, ERR_MEMORY, "out of memory")
+	status = stem.failed ? err_memory(err)
 			     : reserve(folder, strbuf_text(&stem), about, &path, err);
 	if (status == 0 && link(trace, strbuf_text(&path)) != 0) {
 		status = copy(trace, strbuf_text(&path), err);

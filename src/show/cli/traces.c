@@ -22,7 +22,7 @@ static int add(struct trace_list *self, const char *folder, const char *name, st
 	copy = path.failed ? NULL : arena_copy(&self->arena, strbuf_text(&path));
 	strbuf_release(&path);
 	if (!copy || !vec_push(&self->paths, copy))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	return 0;
 }
 

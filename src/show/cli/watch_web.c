@@ -289,7 +289,7 @@ static int announce(const struct watch_web *self, struct err *err)
 	char *url = server_url(&self->server);
 
 	if (!url)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	web_warn(&self->server);
 	if (self->options.print_url) {
 		printf("%s\n", url);
@@ -308,7 +308,7 @@ static int api_prepare(struct watch_web *self, struct err *err)
 	struct study *face = study_new(self->path);
 
 	if (!face)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	face->name = self->name;
 	face->is_passing = self->temporary >= 0;
 	self->renewal.path = self->path;
@@ -362,7 +362,7 @@ struct watch_web *watch_web_open(const struct watch_web_options *options, struct
 	const char *slash = strrchr(options->program, '/');
 
 	if (!self) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 		return NULL;
 	}
 	self->options = *options;
@@ -376,7 +376,7 @@ struct watch_web *watch_web_open(const struct watch_web_options *options, struct
 	self->name = strdup(slash && slash[1] ? slash + 1 : options->program);
 	snprintf(self->path, sizeof(self->path), "%s", options->trace ? options->trace : "");
 	if (!self->name)
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 	else if ((options->trace || temporary_open(self, err) == 0) &&
 		 web_open(&self->server, options->address, options->port, err) == 0)
 		return self;

@@ -30,7 +30,7 @@ int web_open_socket(struct server *server, const char *path, struct err *err)
 	int status;
 
 	if (asprintf(&text, "unix:%s", path) < 0)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	status = server_open(server, text, err);
 	free(text);
 	return status;

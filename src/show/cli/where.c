@@ -99,7 +99,7 @@ int where_apply(struct loaded *self, struct err *err)
 	if (!text)
 		return err->code;
 	if (!engine)
-		status = err_set(err, ERR_MEMORY, "out of memory");
+		status = err_memory(err);
 	else if (query_select(engine, text, NULL, &chosen, &error) < 0)
 		status = fail(&error, strlen(text) - strlen(self->where), err);
 	else

@@ -123,7 +123,7 @@ void ask_pushes(struct strbuf *sql, const struct store *store, const struct flee
 
 int ask_all(struct store *store, struct strbuf *sql, struct reply *answer, struct err *err)
 {
-	int status = sql->failed ? err_set(err, ERR_MEMORY, "out of memory")
+	int status = sql->failed ? err_memory(err)
 				 : store_ask_all(store, strbuf_text(sql), answer, err);
 
 	strbuf_clear(sql);
@@ -232,7 +232,7 @@ static int read_some_names(struct stack_book *self, struct store *store, const u
 
 		if (!text ||
 		    !map_put(&self->names, strtoull(fields[0], NULL, 10), (u64)(uintptr_t)text))
-			status = err_set(err, ERR_MEMORY, "out of memory");
+			status = err_memory(err);
 	}
 	reply_release(&answer);
 	strbuf_release(&sql);
@@ -349,7 +349,7 @@ static int count_some_runs(struct store *store, const struct fleet_query *query,
 	status = ask_all(store, &sql, &answer, err);
 	while (status == 0 && reply_row(&answer, fields, 2))
 		if (!map_put(runs, strtoull(fields[0], NULL, 10), strtoull(fields[1], NULL, 10)))
-			status = err_set(err, ERR_MEMORY, "out of memory");
+			status = err_memory(err);
 	reply_release(&answer);
 	strbuf_release(&sql);
 	return status;
@@ -383,7 +383,7 @@ int ask_found(struct store *store, const struct fleet_query *query,
 	int status;
 
 	if (!stacks)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	if (!count)
 		return 0;
 	status = count_runs(store, query, found, condition, &runs, err);
@@ -403,7 +403,7 @@ int ask_found(struct store *store, const struct fleet_query *query,
 struct result *ask_done(struct result *result, int status, struct err *err)
 {
 	if (status == 0 && (!result || result_failed(result)))
-		status = err_set(err, ERR_MEMORY, "out of memory for the answer");
+		status = err_memory_for(err, "the answer");
 	if (status == 0)
 		return result;
 	result_free(result);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory"); }
-
 int builds_read(struct build_list *self, struct store *store, const struct fleet_filter *filter,
 		struct err *err)
 {
@@ -36,7 +34,7 @@ int builds_read(struct build_list *self, struct store *store, const struct fleet
 
 		if (!row.id || !row.version || !row.program || !row.first ||
 		    !vec_push(&self->rows, row))
-			status = no_memory(err);
+			status = err_memory(err);
 	}
 	reply_release(&answer);
 	strbuf_release(&sql);

@@ -30,11 +30,6 @@ void dictionary_added(struct dictionary *self, u64 key, u64 first)
 		self->failed = true;
 }
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for names");
-}
-
 /* Which of the keys from `first` on the shard has. */
 static int ask_keys(const struct dictionary *self, struct store *store, u32 shard,
 		    const char *sql_head, u64 first, struct map *there, struct err *err)
@@ -49,11 +44,11 @@ static int ask_keys(const struct dictionary *self, struct store *store, u32 shar
 		strbuf_addf(&sql, "%s%llu", i == first ? "(" : ",",
 			    (unsigned long long)self->waiting.data[i].key);
 	strbuf_add(&sql, ")");
-	status = sql.failed ? no_memory(err)
+	status = sql.failed ? err_memory_for(err, "names")
 			    : store_ask(store, shard, strbuf_text(&sql), &answer, err);
 	while (status == 0 && reply_row(&answer, &field, 1))
 		if (!map_put(there, strtoull(field, NULL, 10), 1))
-			status = no_memory(err);
+			status = err_memory_for(err, "names");
 	reply_release(&answer);
 	strbuf_release(&sql);
 	return status;
@@ -88,12 +83,12 @@ int dictionary_send(struct dictionary *self, struct store *store, u32 shard, enu
 {
 	struct strbuf head = {0};
 	struct map there = {0};
-	int status = self->failed ? no_memory(err) : 0;
+	int status = self->failed ? err_memory_for(err, "names") : 0;
 
 	strbuf_addf(&head, "SELECT DISTINCT %s FROM %s WHERE %s IN ", key_name, schema_table(table),
 		    key_name);
 	if (head.failed)
-		status = no_memory(err);
+		status = err_memory_for(err, "names");
 	for (u64 i = 0; i < self->waiting.count && status == 0; i += ASK_KEYS)
 		status = ask_keys(self, store, shard, strbuf_text(&head), i, &there, err);
 	if (status == 0 && self->waiting.count)

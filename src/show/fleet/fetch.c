@@ -69,7 +69,7 @@ static int write_part(const char *hex, int fd, u64 *bytes, struct err *err)
 		return err_set(err, ERR_INPUT, "the trace in the store is damaged: a part is not hexadecimal");
 	part = malloc(count + 1);
 	if (!part)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	for (u64 i = 0; i < count; i++)
 		part[i] = (u8)(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
 	failure = io_write_all(fd, part, count, NULL);

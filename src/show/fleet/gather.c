@@ -52,8 +52,6 @@ struct gathering {
 	double byte_seconds;
 };
 
-static int no_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory for rows"); }
-
 /* ---- which run ---- */
 
 static bool tells_names(u16 type)
@@ -95,7 +93,7 @@ int run_id(const char *path, u32 image, u64 *run, struct err *err)
 	*run = image + 1;
 	if (fd < 0)
 		return err_set(err, ERR_INPUT, "cannot open %s: %s", path, strerror(errno));
-	status = loader ? block_list_load(&list, loader, range, err) : no_memory(err);
+	status = loader ? block_list_load(&list, loader, range, err) : err_memory_for(err, "rows");
 	if (status == 0)
 		status = hash_blocks(loader, &list, run, err);
 	if (status < 0)
@@ -236,7 +234,7 @@ static int end_row(struct gathering *self, enum fleet_table table, struct err *e
 	struct batch *batch = self->batch;
 
 	if (batch->rows[table].failed)
-		return no_memory(err);
+		return err_memory_for(err, "rows");
 	if (batch->rows[table].count < SPILL_BYTES)
 		return 0;
 	return batch->spill(batch->self, table, err);
@@ -312,7 +310,7 @@ static int put_points(struct gathering *self, struct err *err)
 	for (u32 i = 0; i < self->model->points.count && status == 0; i++) {
 		put_point(self, i, sums);
 		status = self->places.failed || self->text.failed
-				 ? no_memory(err)
+				 ? err_memory_for(err, "rows")
 				 : end_row(self, TABLE_POINTS, err);
 	}
 	return status;
@@ -354,7 +352,7 @@ static int put_findings(struct gathering *self, struct err *err)
 	struct result *texts = result_new(RESULT_TABLE, "texts", "Texts");
 	struct findings findings = {0};
 	int status = texts ? findings_find(&findings, self->stacks, &self->leaks, &query, err)
-			   : no_memory(err);
+			   : err_memory_for(err, "rows");
 
 	for (u64 i = 0; i < findings.rows.count && status == 0; i++) {
 		const struct finding *finding = &findings.rows.data[i];
@@ -371,7 +369,7 @@ static int put_findings(struct gathering *self, struct err *err)
 		row_text(rows, where ? where : "");
 		row_text(rows, text ? text : "");
 		row_u64(rows, stack);
-		status = result_failed(texts) ? no_memory(err) : end_row(self, TABLE_FINDINGS, err);
+		status = result_failed(texts) ? err_memory_for(err, "rows") : end_row(self, TABLE_FINDINGS, err);
 	}
 	findings_release(&findings);
 	result_free(texts);
@@ -454,7 +452,7 @@ static int put_trace(struct gathering *self, u64 *bytes, struct err *err)
 	if (fd < 0)
 		status = err_set(err, ERR_INPUT, "cannot open %s: %s", path, strerror(errno));
 	else if (!part)
-		status = no_memory(err);
+		status = err_memory_for(err, "rows");
 	for (u32 number = 0; status == 0 && got == TRACE_PART; number++) {
 		struct strbuf *rows;
 
@@ -562,7 +560,7 @@ static int put_run(struct gathering *self, u64 trace_bytes, struct err *err)
 	row_u64(row, trace_bytes);
 	row_text(row, HEAPWISE_VERSION);
 	result_free(report);
-	return row->failed ? no_memory(err) : 0;
+	return row->failed ? err_memory_for(err, "rows") : 0;
 }
 
 static void find_build(struct gathering *self)
@@ -610,7 +608,7 @@ static int prepare(struct gathering *self, struct err *err)
 	if (!vec_extend(&self->stack_of_frame, frames) ||
 	    !vec_extend(&self->place_of_frame, frames) ||
 	    !vec_extend(&self->leak_bytes, self->model->points.count + 1))
-		return no_memory(err);
+		return err_memory_for(err, "rows");
 	for (u64 i = 0; i < self->leaks.leaks.rows.count; i++) {
 		const struct leak_row *row = &self->leaks.leaks.rows.data[i];
 
@@ -637,7 +635,7 @@ static int note_day(struct batch *self, u16 day, struct err *err)
 	for (u64 i = 0; i < self->days.count; i++)
 		if (self->days.data[i] == day)
 			return 0;
-	return vec_push(&self->days, day) ? 0 : no_memory(err);
+	return vec_push(&self->days, day) ? 0 : err_memory_for(err, "rows");
 }
 
 int batch_add(struct batch *self, const struct run_source *source, struct err *err)

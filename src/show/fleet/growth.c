@@ -55,8 +55,6 @@ struct growth {
 	struct arena arena;
 };
 
-static int no_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory"); }
-
 static const struct build *old_build(const struct growth *self)
 {
 	return &self->builds.rows.data[self->from];
@@ -157,7 +155,7 @@ static int read_candidates(struct growth *self, struct err *err)
 			     row.old_sum / (double)old_build(self)->runs;
 		if (row.growth >= (double)self->query->min_bytes && row.growth > 0 &&
 		    !vec_push(&self->rows, row))
-			status = no_memory(err);
+			status = err_memory(err);
 	}
 	if (self->rows.count)
 		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, compare_growth);
@@ -184,13 +182,13 @@ static int keep_values(struct growth *self, char **fields, struct err *err)
 		row.rows = arena_new_array(&self->arena, double, row.count + 1);
 	}
 	if (!row.rows) {
-		status = no_memory(err);
+		status = err_memory(err);
 	} else {
 		memcpy(row.rows, numbers.rows.data, row.count * sizeof *row.rows);
 		if (!vec_push(&self->values, row) ||
 		    !map_put(&self->by_place_and_build, values_key(row.place, row.build),
 			     self->values.count))
-			status = no_memory(err);
+			status = err_memory(err);
 	}
 	vec_release(&numbers.rows);
 	return status;
@@ -274,7 +272,7 @@ static int test_candidates(struct growth *self, struct err *err)
 			p = NULL;
 		}
 	if (!p)
-		return no_memory(err);
+		return err_memory(err);
 	if (self->rows.count)
 		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, compare_p);
 	for (u64 i = 0; i < self->rows.count; i++)
@@ -329,7 +327,7 @@ static int read_between(struct growth *self, struct err *err)
 	int status;
 
 	if (!builds)
-		return no_memory(err);
+		return err_memory(err);
 	for (u64 i = self->from + 1; i < self->to; i++)
 		if (self->builds.rows.data[i].program_key == old_build(self)->program_key)
 			builds[count++] = self->builds.rows.data[i].key;
@@ -369,7 +367,7 @@ static int add_rows(struct growth *self, struct result *table, struct err *err)
 	u64 count = self->rows.count, *keys = arena_new_array(&self->arena, u64, count + 1);
 	const struct result_stack **stacks =
 		arena_new_array(&table->arena, const struct result_stack *, count + 1);
-	int status = keys && stacks ? 0 : no_memory(err);
+	int status = keys && stacks ? 0 : err_memory(err);
 
 	for (u64 i = 0; i < count && status == 0; i++) {
 		add_row(self, &self->rows.data[i], table);

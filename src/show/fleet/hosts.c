@@ -63,7 +63,7 @@ static int read_hosts(struct store *store, const struct fleet_query *query, stru
 		host.runs = values.rows.count;
 		host.value = median(values.rows.data, values.rows.count);
 		if (!vec_push(&list->rows, host))
-			status = err_set(err, ERR_MEMORY, "out of memory");
+			status = err_memory(err);
 	}
 	vec_release(&values.rows);
 	reply_release(&answer);
@@ -136,7 +136,7 @@ static int judge_all(const struct host_list *list, const struct fleet_query *que
 	u64 count = 0, skipped = 0;
 
 	if (!all)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	for (u64 first = 0, end; first < list->rows.count; first = end) {
 		for (end = first; end < list->rows.count &&
 				  same_build(&list->rows.data[first], &list->rows.data[end]);)
@@ -147,7 +147,7 @@ static int judge_all(const struct host_list *list, const struct fleet_query *que
 		}
 		if (!judge(list, first, end, all + count)) {
 			free(all);
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_memory(err);
 		}
 		count += end - first;
 	}

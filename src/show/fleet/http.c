@@ -51,7 +51,7 @@ void *http_new(struct err *err)
 		return NULL;
 	curl = lib.global_init(CURL_GLOBAL_DEFAULT) == 0 ? lib.easy_init() : NULL;
 	if (!curl)
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 	return curl;
 }
 
@@ -123,7 +123,7 @@ int http_post(void *curl, const struct http_request *request, struct strbuf *ans
 	CURLcode code;
 
 	if (!headers)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	strbuf_clear(answer);
 	set_up(curl, request, headers, &listener);
 	code = lib.easy_perform(curl);

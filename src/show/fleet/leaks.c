@@ -153,7 +153,7 @@ static int read_points(struct store *store, const struct fleet_query *query,
 		add_point(table, builds, fields);
 		if (!vec_push(&found.places, number(fields[3])) ||
 		    !vec_push(&found.stacks, number(fields[4])))
-			status = err_set(err, ERR_MEMORY, "out of memory");
+			status = err_memory(err);
 	}
 	if (status == 0)
 		status = ask_found(store, query, &found, "kept_bytes > 0", table, 2, POINT_STACK,
@@ -178,7 +178,7 @@ static int fill(struct store *store, const struct fleet_query *query, struct res
 	if (status == 0) {
 		sums = calloc(builds.rows.count + 1, sizeof *sums);
 		status = sums ? read_sums(store, query, &builds, sums, err)
-			      : err_set(err, ERR_MEMORY, "out of memory");
+			      : err_memory(err);
 	}
 	for (u64 i = 0; i < builds.rows.count && status == 0; i++)
 		add_build(table, &builds.rows.data[i], &sums[i]);
@@ -195,7 +195,7 @@ struct result *fleet_leaks(struct store *store, const struct fleet_query *query,
 	struct result *table = result_new(RESULT_TABLE, "builds", "By build");
 	struct result *points = result_new(RESULT_TABLE, "points", "Where");
 	int status = record && table && points ? fill(store, query, table, points, err)
-					       : err_set(err, ERR_MEMORY, "out of memory");
+					       : err_memory(err);
 
 	if (record) {
 		result_add_part(record, table);

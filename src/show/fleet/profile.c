@@ -24,11 +24,6 @@ static const char sample_types[] =
 	"\"inuse_space\":{\"units\":\"bytes\",\"aggregation\":\"average\",\"display-name\":\"inuse_"
 	"space\",\"sampled\":false}}";
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the profile");
-}
-
 bool profile_is_address(const char *address)
 {
 	return strncmp(address, "pprof+http://", 13) == 0 ||
@@ -67,7 +62,7 @@ int profile_open(struct profile_server *self, const char *address, struct err *e
 	if (!self->curl)
 		return err->code;
 	if (!text)
-		return no_memory(err);
+		return err_memory_for(err, "the profile");
 	host = strstr(text, "://") + 3;
 	path = strchr(host, '/');
 	if (path)
@@ -77,7 +72,7 @@ int profile_open(struct profile_server *self, const char *address, struct err *e
 		*at = 0;
 		self->authorization = basic(self, host);
 		if (!self->authorization)
-			return no_memory(err);
+			return err_memory_for(err, "the profile");
 	}
 	self->where = at ? at + 1 : host;
 	if (!*self->where)
@@ -89,7 +84,7 @@ int profile_open(struct profile_server *self, const char *address, struct err *e
 	self->parca = url.count >= strlen(PARCA_PATH) &&
 		      strcmp(strbuf_text(&url) + url.count - strlen(PARCA_PATH), PARCA_PATH) == 0;
 	strbuf_release(&url);
-	return self->url ? 0 : no_memory(err);
+	return self->url ? 0 : err_memory_for(err, "the profile");
 }
 
 void profile_close(struct profile_server *self)
@@ -290,7 +285,7 @@ static int send_profile(struct profile_server *self, const struct run_source *so
 	request.url = strbuf_text(&url);
 	request.body = strbuf_text(&body);
 	request.bytes = body.count;
-	status = url.failed || body.failed ? no_memory(err)
+	status = url.failed || body.failed ? err_memory_for(err, "the profile")
 					   : http_post(self->curl, &request, &answer, err);
 	if (status >= 0 && (status < 200 || status > 299)) {
 		if (answer.count)
@@ -312,10 +307,10 @@ int profile_push(struct profile_server *self, const struct run_source *source, s
 	char *profile = NULL;
 	size_t bytes = 0;
 	FILE *out = open_memstream(&profile, &bytes);
-	int status = out ? pprof_export(source->job, out, err) : no_memory(err);
+	int status = out ? pprof_export(source->job, out, err) : err_memory_for(err, "the profile");
 
 	if (out && fclose(out) != 0 && status == 0)
-		status = no_memory(err);
+		status = err_memory_for(err, "the profile");
 	if (status == 0)
 		status = send_profile(self, source, profile, bytes, err);
 	free(profile);

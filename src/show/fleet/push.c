@@ -16,8 +16,6 @@ enum {
 	ASK_RUNS = 4000,
 };
 
-static int no_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory"); }
-
 u64 push_number(void)
 {
 	u32 chance = 0;
@@ -112,7 +110,7 @@ int pusher_open(struct pusher *self, const char *address, struct err *err)
 		return status;
 	self->lanes = calloc(self->store.shards.count, sizeof *self->lanes);
 	if (!self->lanes)
-		return no_memory(err);
+		return err_memory(err);
 	for (u32 i = 0; i < self->store.shards.count; i++) {
 		struct lane *lane = &self->lanes[i];
 
@@ -155,11 +153,11 @@ static int ask_shard(struct pusher *self, u32 shard, const u64 *runs, u64 count,
 	for (u64 i = 0; i < count; i++)
 		strbuf_addf(&sql, "%s%llu", i ? "," : "", (unsigned long long)runs[i]);
 	strbuf_add(&sql, ")");
-	status = sql.failed ? no_memory(err)
+	status = sql.failed ? err_memory(err)
 			    : store_ask(&self->store, shard, strbuf_text(&sql), &answer, err);
 	while (status == 0 && reply_row(&answer, &field, 1))
 		if (!map_put(there, strtoull(field, NULL, 10), 1))
-			status = no_memory(err);
+			status = err_memory(err);
 	reply_release(&answer);
 	strbuf_release(&sql);
 	return status;

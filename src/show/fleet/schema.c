@@ -188,8 +188,6 @@ static const struct table meta_table = {"meta", "MergeTree ORDER BY (key, made)"
 
 const char *schema_table(enum fleet_table table) { return tables[table].name; }
 
-static int no_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory"); }
-
 int schema_into(enum fleet_table table, struct strbuf *into, struct err *err)
 {
 	const struct table *of = &tables[table];
@@ -199,7 +197,7 @@ int schema_into(enum fleet_table table, struct strbuf *into, struct err *err)
 	for (u32 i = 0; i < of->count; i++)
 		strbuf_addf(into, "%s`%s`", i ? ", " : " (", of->columns[i].name);
 	strbuf_add(into, ")");
-	return into->failed ? no_memory(err) : 0;
+	return into->failed ? err_memory(err) : 0;
 }
 
 /* ---- making ---- */
@@ -207,7 +205,7 @@ int schema_into(enum fleet_table table, struct strbuf *into, struct err *err)
 static int tell(struct store *self, u32 shard, struct strbuf *sql, struct err *err)
 {
 	int status =
-		sql->failed ? no_memory(err) : store_ask(self, shard, strbuf_text(sql), NULL, err);
+		sql->failed ? err_memory(err) : store_ask(self, shard, strbuf_text(sql), NULL, err);
 
 	strbuf_clear(sql);
 	return status;
@@ -245,7 +243,7 @@ static int add_columns(struct store *self, u32 shard, const struct table *table,
 
 	strbuf_addf(&sql, "SELECT name FROM system.columns WHERE database = '%s' AND table = '%s'",
 		    self->database, table->name);
-	status = sql.failed ? no_memory(err)
+	status = sql.failed ? err_memory(err)
 			    : store_ask(self, shard, strbuf_text(&sql), &listed, err);
 	strbuf_clear(&sql);
 	if (status == 0)
@@ -315,7 +313,7 @@ static int read_meta(struct store *self, u32 shard, u64 *version, struct strbuf 
 		}
 	}
 	if (status == 0 && cluster && cluster->failed)
-		status = no_memory(err);
+		status = err_memory(err);
 	reply_release(&answer);
 	return status;
 }
@@ -398,7 +396,7 @@ int schema_make(struct store *self, const char *cluster, struct err *err)
 	if (!cluster)
 		find_cluster(self, &known);
 	if (known.failed)
-		status = no_memory(err);
+		status = err_memory(err);
 	else
 		status = make_shards(self, known.count ? strbuf_text(&known) : cluster, err);
 	strbuf_release(&known);
@@ -457,7 +455,7 @@ static int expire_table(struct store *self, u32 shard, const struct table *table
 		"SELECT DISTINCT partition FROM system.parts WHERE active AND database = '%s' AND "
 		"table = '%s' AND toInt64(today()) - toInt64(toDate(partition)) > %llu",
 		self->database, table->name, (unsigned long long)days);
-	status = sql.failed ? no_memory(err) : store_ask(self, shard, strbuf_text(&sql), &old, err);
+	status = sql.failed ? err_memory(err) : store_ask(self, shard, strbuf_text(&sql), &old, err);
 	strbuf_clear(&sql);
 	while (status == 0 && reply_row(&old, &day, 1)) {
 		strbuf_addf(&sql, "ALTER TABLE %s DROP PARTITION '%.10s'", table->name, day);

@@ -100,7 +100,7 @@ static int take_host(struct store *self, char *host, struct err *err)
 			       "the address has no host; expected clickhouse://HOST:PORT/DATABASE");
 	if (self->shards.count == SHARDS_MAX)
 		return err_set(err, ERR_USAGE, "more than %d shards", SHARDS_MAX);
-	return vec_push(&self->shards, shard) ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return vec_push(&self->shards, shard) ? 0 : err_memory(err);
 }
 
 static int take_hosts(struct store *self, char *hosts, struct err *err)
@@ -126,7 +126,7 @@ int store_open(struct store *self, const char *address, struct err *err)
 	if (!self->curl)
 		return err->code;
 	if (!text)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	if (!store_is_address(address))
 		return err_set(err, ERR_USAGE, "a store must be clickhouse://[USER@]HOST:PORT/DATABASE");
 	self->scheme = address[strlen("clickhouse")] == 's' ? "https" : "http";
@@ -258,7 +258,7 @@ static int send(struct store *self, u32 shard, const struct sending *what, struc
 	request.bytes = what->body->count;
 	request.answer_max = what->answer_max;
 	if (url.failed || user.failed || key.failed || where.failed)
-		status = err_set(err, ERR_MEMORY, "out of memory");
+		status = err_memory(err);
 	else
 		status = http_post(self->curl, &request, answer, err);
 	if (status >= 0)
@@ -284,7 +284,7 @@ static int ask(struct store *self, u32 shard, struct sending *what, const char *
 	strbuf_add(&body, sql);
 	what->body = &body;
 	what->is_question = true;
-	status = body.failed ? err_set(err, ERR_MEMORY, "out of memory")
+	status = body.failed ? err_memory(err)
 			     : send(self, shard, what, &answer->text, err);
 	strbuf_release(&body);
 	reply_release(&ignored);
@@ -329,7 +329,7 @@ int store_insert(struct store *self, u32 shard, const char *into, const struct s
 	strbuf_addf(&query, "INSERT INTO %s FORMAT RowBinary", into);
 	what.query = strbuf_text(&query);
 	if (rows->failed || query.failed || !http_gzip(rows->text, rows->count, &packed))
-		status = err_set(err, ERR_MEMORY, "out of memory for rows");
+		status = err_memory_for(err, "rows");
 	else
 		status = send(self, shard, &what, &answer, err);
 	if (status == 0) {

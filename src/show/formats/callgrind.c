@@ -126,7 +126,7 @@ int callgrind_export(const struct export_job *job, FILE *out, struct err *err)
 	int status = measured_calls_build(&self.sums, job, true, err);
 
 	if (status == 0 && !vec_extend(&self.named, self.sums.places.functions.count))
-		status = export_no_memory(err);
+		status = err_memory_for(err, "the export");
 	if (status == 0) {
 		put_head(&self, job);
 		put_functions(&self);

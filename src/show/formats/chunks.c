@@ -114,7 +114,7 @@ static int find_places(struct chunk_lines *self, struct err *err)
 	for (u64 i = 0; i < model->points.count; i++)
 		if (!vec_push(&self->places,
 			      finding_place(&self->job->stacks, model->points.data[i].frame)))
-			return export_no_memory(err);
+			return err_memory_for(err, "the export");
 	return 0;
 }
 

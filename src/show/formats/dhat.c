@@ -36,7 +36,7 @@ static int add_lives(struct dhat *self, struct err *err)
 	const struct model *model = self->model;
 
 	if (!vec_extend(&self->lives, model->points.count))
-		return export_no_memory(err);
+		return err_memory_for(err, "the export");
 	for (u64 chunk = 0; chunk < model->chunks.count; chunk++) {
 		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
 		u32 k = (u32)(chunk % CHUNK_PAGE);
@@ -85,14 +85,14 @@ static void add_point(struct dhat_row *row, const struct dhat *self, u64 number,
 static int add_frames(struct dhat *self, struct err *err)
 {
 	if (!vec_extend(&self->frames, self->places.lines.count))
-		return export_no_memory(err);
+		return err_memory_for(err, "the export");
 	for (u64 i = 0; i < self->places.path.count; i++) {
 		u32 line = self->places.path.data[i];
 
 		if (self->frames.data[line])
 			continue;
 		if (!vec_push(&self->used, line))
-			return export_no_memory(err);
+			return err_memory_for(err, "the export");
 		self->frames.data[line] = (u32)self->used.count; /* 0 is the root */
 	}
 	return 0;
@@ -110,7 +110,7 @@ static int add_points(struct dhat *self, struct err *err)
 		if (self->places.failed ||
 		    !call_tree_add(&self->tree, &self->places, true, &node) ||
 		    !vec_extend(&self->rows, (u64)node + 1))
-			return export_no_memory(err);
+			return err_memory_for(err, "the export");
 		add_point(&self->rows.data[node], self, i, sums);
 		status = add_frames(self, err);
 	}

@@ -42,7 +42,7 @@ static int add_nodes(struct drawing *self, struct err *err)
 	const struct places *places = &self->sums.places;
 
 	if (!vec_extend(&self->of_function, places->functions.count))
-		return export_no_memory(err);
+		return err_memory_for(err, "the export");
 	for (u32 i = 0; i < self->sums.within.count; i++) {
 		u64 value = self->sums.within.data[i].of[self->job->metric];
 		struct dot_node node = {.label = places->functions.data[i].name,
@@ -53,7 +53,7 @@ static int add_nodes(struct drawing *self, struct err *err)
 			continue;
 		node.share = units_share(value, self->sums.sum.of[self->job->metric]);
 		if (!node.remark || !vec_push(&self->nodes, node))
-			return export_no_memory(err);
+			return err_memory_for(err, "the export");
 		self->of_function.data[i] = (u32)self->nodes.count;
 	}
 	return 0;
@@ -72,7 +72,7 @@ static int add_edges(struct drawing *self, struct err *err)
 		edge.from = from - 1;
 		edge.to = to - 1;
 		if (!vec_push(&self->edges, edge))
-			return export_no_memory(err);
+			return err_memory_for(err, "the export");
 	}
 	return 0;
 }

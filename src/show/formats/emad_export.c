@@ -34,8 +34,6 @@ struct exporting {
 	struct arena arena;
 };
 
-static int no_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory"); }
-
 /* ---- names ---- */
 
 /* A name is one line, and not empty. */
@@ -83,7 +81,7 @@ static int routine_of(struct exporting *self, const struct stream_routine *row, 
 	u64 address;
 
 	if (!known)
-		return no_memory(err);
+		return err_memory(err);
 	if (*known) {
 		*named = self->names.data[*known - 1];
 		return 0;
@@ -93,7 +91,7 @@ static int routine_of(struct exporting *self, const struct stream_routine *row, 
 	named->name = name_of(self, module, address);
 	named->number = self->imported ? address / EMAD_ROUTINE_BYTES : ++self->last_number;
 	if (!named->name || !vec_push(&self->names, *named))
-		return no_memory(err);
+		return err_memory(err);
 	*known = self->names.count;
 	return 0;
 }
@@ -221,7 +219,7 @@ static int take_thread(void *opaque, const struct stream_thread *thread, struct 
 	struct pending nothing = {.step = ROUTINE_STEPS};
 
 	if (!vec_push(&self->tids, thread->tid) || !vec_push(&self->pending, nothing))
-		return no_memory(err);
+		return err_memory(err);
 	return 0;
 }
 

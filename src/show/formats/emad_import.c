@@ -45,11 +45,6 @@ struct importing {
 	bool timed;
 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the text");
-}
-
 /* ---- reading lines ---- */
 
 static int each_message(struct importing *self,
@@ -120,7 +115,7 @@ static int thread_of(struct importing *self, u32 number, u32 *thread, struct err
 	struct stream_thread told = {.tid = number, .start_ticks = self->now};
 
 	if (!index)
-		return no_memory(err);
+		return err_memory_for(err, "the text");
 	if (*index) {
 		*thread = (u32)*index - 1;
 		return 0;
@@ -129,7 +124,7 @@ static int thread_of(struct importing *self, u32 number, u32 *thread, struct err
 	*index = (u64)told.index + 1;
 	*thread = told.index;
 	if (!vec_push(&self->stacks, (struct thread){.made = 0}))
-		return no_memory(err);
+		return err_memory_for(err, "the text");
 	return self->sink.thread(self->sink.self, &told, err);
 }
 
@@ -145,7 +140,7 @@ static int context_add(struct importing *self, u32 parent, u32 routine, u32 *id,
 	u64 *known = map_at(&self->contexts, (u64)parent << 32 | routine);
 
 	if (!known)
-		return no_memory(err);
+		return err_memory_for(err, "the text");
 	if (*known) {
 		*id = (u32)*known;
 		return 0;
@@ -250,7 +245,7 @@ static int tell_birth(struct importing *self, struct event *event, struct thread
 	event->chunk = self->lives.count;
 	if (!vec_push(&self->lives, live) ||
 	    !map_put(&self->blocks, event->address, self->lives.count))
-		return no_memory(err);
+		return err_memory_for(err, "the text");
 	count_birth(self, event->size);
 	return tell_event(self, event, thread, err);
 }
@@ -268,7 +263,7 @@ static int take_start(struct importing *self, u32 thread, const struct emad_fact
 				     .step = ROUTINE_ENTER};
 
 	if (!vec_push(&self->stacks.data[thread].frames, frame))
-		return no_memory(err);
+		return err_memory_for(err, "the text");
 	return tell_row(self, row, err);
 }
 
@@ -422,7 +417,7 @@ static int write_names(struct importing *self, struct err *err)
 	u64 count = self->routines.list.count;
 	struct symbol_entry *entries = calloc(count + 1, sizeof(*entries));
 	struct symbol_frame *frames = calloc(count + 1, sizeof(*frames));
-	int status = entries && frames ? 0 : no_memory(err);
+	int status = entries && frames ? 0 : err_memory_for(err, "the text");
 
 	for (u64 i = 0; i < count && status == 0; i++) {
 		const struct emad_routine *routine = &self->routines.list.data[i];

@@ -144,11 +144,6 @@ static u64 name_length(const struct emad_message *message)
 	return number_of(word, 16, &number) ? shorter : length;
 }
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the routines of the text");
-}
-
 static struct emad_routine *routine_find(const struct emad_routines *self, u32 number)
 {
 	const u64 *index = map_find(&self->by_number, number);
@@ -272,7 +267,7 @@ int emad_learn(struct emad_routines *self, const struct emad_message *message, s
 	if (!routine)
 		routine = routine_add(self, message);
 	if (!routine)
-		return no_memory(err);
+		return err_memory_for(err, "the routines of the text");
 	return message->exits ? learn_exit(routine, message, err)
 			      : learn_start(routine, message, err);
 }

@@ -66,9 +66,4 @@ u64 export_count(struct export_sum *self, const struct model *model, u64 units);
 void export_values(const struct model *model, const struct model_point *point,
 		   struct export_sum sums[EXPORT_METRICS], u64 values[EXPORT_METRICS]);
 
-static inline int export_no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the export");
-}
-
 #endif

@@ -86,7 +86,7 @@ static int gather(struct profile *self, struct err *err)
 	self->step = model->chunks.count / CHUNKS_MAX + 1;
 	if (!vec_extend(&self->point_stacks, model->points.count) ||
 	    !vec_extend(&self->free_stacks, model->contexts.nodes.count))
-		return export_no_memory(err);
+		return err_memory_for(err, "the export");
 	for (u64 chunk = 0; chunk < model->chunks.count; chunk += self->step) {
 		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
 		u32 k = (u32)(chunk % CHUNK_PAGE);
@@ -98,7 +98,7 @@ static int gather(struct profile *self, struct err *err)
 		moment.stack =
 			point_stack(self, model_point_of(model, page->alloc_context[k]).index);
 		if (!vec_push(&self->moments, moment))
-			return export_no_memory(err);
+			return err_memory_for(err, "the export");
 		if (page->end[k] != CHUNK_FREED && page->end[k] != CHUNK_IMPLIED)
 			continue;
 		moment.ticks =
@@ -106,12 +106,12 @@ static int gather(struct profile *self, struct err *err)
 		moment.stack = free_stack(self, page->free_context[k]);
 		moment.free = true;
 		if (!vec_push(&self->moments, moment))
-			return export_no_memory(err);
+			return err_memory_for(err, "the export");
 	}
 	if (self->moments.count)
 		qsort(self->moments.data, self->moments.count, sizeof(*self->moments.data),
 		      compare_moments);
-	return self->places.failed ? export_no_memory(err) : 0;
+	return self->places.failed ? err_memory_for(err, "the export") : 0;
 }
 
 static double ms(const struct profile *self, u64 ticks)

@@ -24,7 +24,7 @@ int folded_export(const struct export_job *job, FILE *out, struct err *err)
 		vec_clear(&path);
 		for (u32 at = node; at && status == 0; at = self.tree.nodes.data[at].parent)
 			if (!vec_push(&path, self.tree.nodes.data[at].key))
-				status = export_no_memory(err);
+				status = err_memory_for(err, "the export");
 		for (u64 i = path.count; i-- > 0;) {
 			put_name(self.places.functions.data[path.data[i]].name, out);
 			fputc(i ? ';' : ' ', out);

@@ -13,7 +13,7 @@ int gzip_open(struct gzip *self, FILE *out, struct err *err)
 	self->out = out;
 	if (deflateInit2(&self->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_GZIP,
 			 MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
-		return err_set(err, ERR_MEMORY, "out of memory for compression");
+		return err_memory_for(err, "compression");
 	return 0;
 }
 

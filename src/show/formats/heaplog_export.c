@@ -21,8 +21,6 @@ struct dumping {
 	struct map told;  /* hash of a name that the trace has → identity */
 };
 
-static int no_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory"); }
-
 /* ---- entries ---- */
 
 static u64 tick_of(const struct dumping *self, u64 ticks)
@@ -65,7 +63,7 @@ static int put_entry(struct dumping *self, FILE *out, u64 chunk, struct err *err
 		freed_tick += !freed_tick; /* 0 would be: not freed */
 	}
 	if (!find_type(self, chunk, &type))
-		return no_memory(err);
+		return err_memory(err);
 	if (context < self->nodes.count)
 		self->nodes.data[context] = 1;
 	fprintf(out,
@@ -109,13 +107,13 @@ static int find_freed(struct dumping *self, struct err *err)
 		ending.ticks =
 			chunk_at(&self->model->chunks, chunk)->free_ticks[chunk % CHUNK_PAGE];
 		if (!vec_push(&endings, ending))
-			status = no_memory(err);
+			status = err_memory(err);
 	}
 	if (status == 0 && endings.count)
 		qsort(endings.data, endings.count, sizeof(*endings.data), compare_endings);
 	for (u64 i = 0; i < endings.count && status == 0; i++)
 		if (!vec_push(&self->freed, endings.data[i].chunk))
-			status = no_memory(err);
+			status = err_memory(err);
 	vec_release(&endings);
 	return status;
 }
@@ -266,7 +264,7 @@ static int put_types(struct dumping *self, struct err *err)
 		put_name(self->out, (const char *)(uintptr_t)*map_find(&self->types, identities.data[i]));
 	}
 	vec_release(&identities);
-	return good ? 0 : no_memory(err);
+	return good ? 0 : err_memory(err);
 }
 
 static int find_told(struct dumping *self, struct err *err)
@@ -275,7 +273,7 @@ static int find_told(struct dumping *self, struct err *err)
 		const struct type_identity *told = &self->model->type_table.identities.data[i];
 
 		if (told->type && !map_put(&self->told, hash_text(HASH_START, self->model->types.data[told->type - 1]), told->identity))
-			return no_memory(err);
+			return err_memory(err);
 	}
 	return 0;
 }
@@ -286,7 +284,7 @@ int heaplog_export(const struct exchange_job *job, FILE *out, struct err *err)
 	int status = 0;
 
 	if (!vec_extend(&self.nodes, self.model->contexts.nodes.count))
-		status = no_memory(err);
+		status = err_memory(err);
 	if (status == 0)
 		status = find_told(&self, err);
 	if (status == 0 && self.how->entries != HEAPLOG_LIVE)

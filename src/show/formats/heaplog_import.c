@@ -51,11 +51,6 @@ struct importing {
 	VEC(u64) path; /* scratch of tell_node */
 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the dumps");
-}
-
 /* ---- lines ---- */
 
 /* The number at *at and the comma behind it, which the last column has not. */
@@ -102,7 +97,7 @@ static int take_entry(struct importing *self, const char *line, struct err *err)
 		return err_set(err, ERR_INPUT, "a tick is later than a century after the start");
 	if (entry.type >= HEAPLOG_IDENTITY)
 		return err_set(err, ERR_INPUT, "expected a type_id below %" PRIX64, HEAPLOG_IDENTITY);
-	return vec_push(&self->entries, entry) ? 0 : no_memory(err);
+	return vec_push(&self->entries, entry) ? 0 : err_memory_for(err, "the dumps");
 }
 
 static int add_node(struct importing *self, const struct node *node, struct err *err)
@@ -110,13 +105,13 @@ static int add_node(struct importing *self, const struct node *node, struct err 
 	u64 *known = map_at(&self->by_number, node->number);
 
 	if (!known)
-		return no_memory(err);
+		return err_memory_for(err, "the dumps");
 	if (*known) { /* the call graph of a later dump knows at least as much */
 		self->nodes.data[*known - 1] = *node;
 		return 0;
 	}
 	if (!vec_push(&self->nodes, *node))
-		return no_memory(err);
+		return err_memory_for(err, "the dumps");
 	*known = self->nodes.count;
 	return 0;
 }
@@ -138,7 +133,7 @@ static int take_node(struct importing *self, const char *line, struct err *err)
 		return err_set(err, ERR_INPUT, "expected a code address below %" PRIX64,
 			       HEAPLOG_CODE);
 	node.function = rest_of(self, line);
-	return node.function ? add_node(self, &node, err) : no_memory(err);
+	return node.function ? add_node(self, &node, err) : err_memory_for(err, "the dumps");
 }
 
 static int take_type(struct importing *self, const char *line, struct err *err)
@@ -152,7 +147,7 @@ static int take_type(struct importing *self, const char *line, struct err *err)
 	row.identity |= HEAPLOG_IDENTITY;
 	row.name = rest_of(self, line);
 	if (!known || !row.name || !vec_push(&self->names, row))
-		return no_memory(err);
+		return err_memory_for(err, "the dumps");
 	*known = self->names.count;
 	return 0;
 }
@@ -238,7 +233,7 @@ static int need_node(struct importing *self, u64 number, struct err *err)
 	strbuf_addf(&text, "callgraph_node %08" PRIX64, number);
 	node.function = arena_copy(&self->arena, strbuf_text(&text));
 	strbuf_release(&text);
-	status = node.function ? add_node(self, &node, err) : no_memory(err);
+	status = node.function ? add_node(self, &node, err) : err_memory_for(err, "the dumps");
 	return status;
 }
 
@@ -252,7 +247,7 @@ static int tell_node(struct importing *self, u64 number, u32 *context, struct er
 	while (node && !node->id && status == 0) {
 		node->id = UINT32_MAX; /* is on the path */
 		if (!vec_push(&self->path, number))
-			return no_memory(err);
+			return err_memory_for(err, "the dumps");
 		number = node->parent;
 		node = node_find(self, number);
 	}
@@ -337,7 +332,7 @@ static int tell_events(struct importing *self, u64 *last, struct err *err)
 {
 	u64 room = 2 * self->entries.count + 1, count = 0;
 	struct moment *moments = calloc(room, sizeof(*moments));
-	int status = moments ? 0 : no_memory(err);
+	int status = moments ? 0 : err_memory_for(err, "the dumps");
 
 	for (u64 i = 0; i < self->entries.count && status == 0; i++) {
 		const struct entry *entry = &self->entries.data[i];
@@ -402,7 +397,7 @@ static int write_functions(struct importing *self, struct err *err)
 	u64 count = 0;
 	struct symbol_entry *entries = calloc(self->nodes.count + 1, sizeof(*entries));
 	struct symbol_frame *frames = calloc(self->nodes.count + 1, sizeof(*frames));
-	int status = entries && frames ? 0 : no_memory(err);
+	int status = entries && frames ? 0 : err_memory_for(err, "the dumps");
 
 	for (u64 i = 0; i < self->nodes.count && status == 0; i++) {
 		const struct node *node = &self->nodes.data[i];
@@ -431,14 +426,14 @@ static int name_types(struct importing *self, struct err *err)
 		struct strbuf text = {0};
 
 		if (!known)
-			return no_memory(err);
+			return err_memory_for(err, "the dumps");
 		if (!type || *known)
 			continue;
 		strbuf_addf(&text, "type_id %08" PRIX64, type);
 		row.name = arena_copy(&self->arena, strbuf_text(&text));
 		strbuf_release(&text);
 		if (!row.name || !vec_push(&self->names, row))
-			return no_memory(err);
+			return err_memory_for(err, "the dumps");
 		*known = self->names.count;
 	}
 	return self->names.count ? trace_write_type_names(self->how->to, self->names.data,

@@ -27,7 +27,7 @@ static int module_number(struct importing *self, const char *path, u32 *module, 
 			break;
 	}
 	if (!known)
-		return heaptrack_no_memory(err);
+		return err_memory_for(err, "the file");
 	if (*known) {
 		*module = (u32)*known - 1;
 		return status;
@@ -35,7 +35,7 @@ static int module_number(struct importing *self, const char *path, u32 *module, 
 	if (self->module_paths.count == MODULES_MAX)
 		return heaptrack_bad("too many mapped files", err);
 	if (!vec_push(&self->module_paths, path))
-		return heaptrack_no_memory(err);
+		return err_memory_for(err, "the file");
 	*known = self->module_paths.count;
 	*module = told.id = (u32)*known - 1;
 	told.base = told.start = module_base(*module);
@@ -101,7 +101,7 @@ int heaptrack_module(struct importing *self, const char *at, struct err *err)
 		if (__builtin_add_overflow(segment.start, bytes, &segment.end))
 			return heaptrack_bad("a mapped file extends beyond the end of memory", err);
 		if (!vec_push(&self->segments, segment))
-			return heaptrack_no_memory(err);
+			return err_memory_for(err, "the file");
 	}
 	return status < 0 || !at[strspn(at, " ")]
 		       ? status
@@ -138,7 +138,7 @@ static int add_names(struct importing *self, const char *at, u32 module, u64 ip,
 	found[count - 1].inlined = false;
 	frames = arena_new_array(&self->arena, struct symbol_frame, count);
 	if (!frames)
-		return heaptrack_no_memory(err);
+		return err_memory_for(err, "the file");
 	memcpy(frames, found, count * sizeof(*frames));
 	self->summary->named += *frames->function != 0;
 	return vec_push(&self->symbols, (struct symbol_entry){.module = module,
@@ -147,7 +147,7 @@ static int add_names(struct importing *self, const char *at, u32 module, u64 ip,
 							      .frames = frames,
 							      .frame_count = count})
 		       ? 0
-		       : heaptrack_no_memory(err);
+		       : err_memory_for(err, "the file");
 }
 
 int heaptrack_address(struct importing *self, const char *at, struct err *err)
@@ -161,9 +161,9 @@ int heaptrack_address(struct importing *self, const char *at, struct err *err)
 	if (file > self->strings.count)
 		return heaptrack_bad("'i' refers to an unknown string", err);
 	if (!file)
-		return vec_push(&self->pcs, ip + 1) ? 0 : heaptrack_no_memory(err);
+		return vec_push(&self->pcs, ip + 1) ? 0 : err_memory_for(err, "the file");
 	if (!vec_extend(&self->module_of_string, file))
-		return heaptrack_no_memory(err);
+		return err_memory_for(err, "the file");
 	if (self->module_of_string.data[file - 1]) {
 		module = self->module_of_string.data[file - 1] - 1;
 	} else {
@@ -174,7 +174,7 @@ int heaptrack_address(struct importing *self, const char *at, struct err *err)
 		status = add_names(self, at, module, ip, err);
 	if (status < 0)
 		return status;
-	return vec_push(&self->pcs, pc_in(module, ip)) ? 0 : heaptrack_no_memory(err);
+	return vec_push(&self->pcs, pc_in(module, ip)) ? 0 : err_memory_for(err, "the file");
 }
 
 int heaptrack_stack(struct importing *self, const char *at, struct err *err)

@@ -20,11 +20,6 @@ enum { FORMAT_INDEXES = 1, FORMAT_SIZED = 3, FORMAT_NEWEST = 3 };
 #define SIZE_MAX_BYTES (1ull << 48)
 #define BLOCK_FIRST (1ull << 32) /* of the addresses that blocks of interpreted files get */
 
-int heaptrack_no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the file");
-}
-
 int heaptrack_bad(const char *what, struct err *err) { return err_set(err, ERR_INPUT, "%s", what); }
 
 /* ---- lines ---- */
@@ -118,7 +113,7 @@ int heaptrack_need_image(struct importing *self, struct err *err)
 				      : arena_copy_text(&self->arena, image.command,
 							strcspn(image.command, " "));
 	if (!image.program)
-		return heaptrack_no_memory(err);
+		return err_memory_for(err, "the file");
 	if (self->continued)
 		image.flags |= HW_RUN_CONTINUED;
 	status = self->sink.image(self->sink.self, &image, err);
@@ -200,12 +195,12 @@ static int begin(struct importing *self, u64 key, const struct live *block, stru
 	struct live *live = live_new(self, &number);
 
 	if (!live)
-		return heaptrack_no_memory(err);
+		return err_memory_for(err, "the file");
 	*live = *block;
 	live->chunk = self->chunks++;
 	head = map_at(&self->heads, key);
 	if (!head)
-		return heaptrack_no_memory(err);
+		return err_memory_for(err, "the file");
 	live->next = *head;
 	*head = number + 1;
 	count_allocation(self, block->size);
@@ -262,7 +257,7 @@ static int take_kind(struct importing *self, const char *at, struct err *err)
 		return heaptrack_bad("an allocation is larger than the address space", err);
 	return vec_push(&self->kinds, (struct kind_of_block){numbers[0], (u32)numbers[1]})
 		       ? 0
-		       : heaptrack_no_memory(err);
+		       : err_memory_for(err, "the file");
 }
 
 static int take_free(struct importing *self, const char *at, struct err *err)
@@ -330,7 +325,7 @@ static int take_text(struct importing *self, char mode, const char *at, struct e
 	else if (mode == 'x')
 		self->program = text;
 	else
-		return vec_push(&self->strings, text) ? 0 : heaptrack_no_memory(err);
+		return vec_push(&self->strings, text) ? 0 : err_memory_for(err, "the file");
 	return 0;
 }
 
@@ -510,7 +505,7 @@ int heaptrack_import(const struct heaptrack_import *how, struct heaptrack_summar
 
 	*summary = (struct heaptrack_summary){0};
 	if (!self)
-		return heaptrack_no_memory(err);
+		return err_memory_for(err, "the file");
 	self->how = how;
 	self->summary = summary;
 	self->ticks = 1;

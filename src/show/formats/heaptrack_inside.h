@@ -67,8 +67,6 @@ struct importing {
 
 /* The err of a line that does not fit. */
 int heaptrack_bad(const char *what, struct err *err);
-int heaptrack_no_memory(struct err *err);
-
 /* The number at *at, which is moved behind it; false if there is none. */
 bool heaptrack_number(const char **at, u64 *number);
 

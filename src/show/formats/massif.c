@@ -78,16 +78,16 @@ static int build_tree(struct snapshots *self, u64 (*value)(const struct model_po
 			continue;
 		places_walk(&self->places, self->model->points.data[i].frame);
 		if (self->places.failed || !add_bytes(self, bytes))
-			return export_no_memory(err);
+			return err_memory_for(err, "the export");
 	}
 	for (u32 node = 1; node < self->bytes.count; node++)
 		if (!vec_push(&self->kids, (struct heap_node){self->tree.nodes.data[node].parent,
 							      node, self->bytes.data[node]}))
-			return export_no_memory(err);
+			return err_memory_for(err, "the export");
 	if (self->kids.count)
 		qsort(self->kids.data, self->kids.count, sizeof(*self->kids.data), compare_kids);
 	if (!vec_extend(&self->first, self->bytes.count + 1))
-		return export_no_memory(err);
+		return err_memory_for(err, "the export");
 	for (u64 node = 0, at = 0; node <= self->bytes.count; node++) {
 		while (at < self->kids.count && self->kids.data[at].parent < node)
 			at++;

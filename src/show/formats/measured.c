@@ -26,11 +26,11 @@ int measured_build(struct measured *self, const struct export_job *job, bool by_
 		if (self->places.failed ||
 		    !call_tree_add(&self->tree, &self->places, by_line, &node) ||
 		    !vec_extend(&self->own, self->tree.nodes.count))
-			return export_no_memory(err);
+			return err_memory_for(err, "the export");
 		add(&self->own.data[node], &values);
 		add(&self->sum, &values);
 	}
-	return self->places.failed ? export_no_memory(err) : 0;
+	return self->places.failed ? err_memory_for(err, "the export") : 0;
 }
 
 void measured_release(struct measured *self)
@@ -152,11 +152,11 @@ int measured_calls_build(struct measured_calls *self, const struct export_job *j
 		export_values(model, point, sums, values.of);
 		places_walk(&self->places, point->frame);
 		if (self->places.failed || !add_stack(self, with_lines, i + 1, &values))
-			return export_no_memory(err);
+			return err_memory_for(err, "the export");
 		add(&self->sum, &values);
 	}
 	if (self->places.failed)
-		return export_no_memory(err);
+		return err_memory_for(err, "the export");
 	if (self->calls.count)
 		qsort(self->calls.data, self->calls.count, sizeof(*self->calls.data),
 		      compare_calls);

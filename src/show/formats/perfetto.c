@@ -83,7 +83,7 @@ static int put_packet(struct tracing *self, struct err *err)
 	proto_message(&whole, TRACE_PACKET, &self->packet);
 	if (whole.failed || self->part.failed || self->inner.failed || self->places.failed) {
 		strbuf_release(&whole);
-		return export_no_memory(err);
+		return err_memory_for(err, "the export");
 	}
 	fwrite(whole.text, 1, whole.count, self->out);
 	strbuf_release(&whole);
@@ -126,7 +126,7 @@ static int put_track(struct tracing *self, u64 uuid, const char *name, u32 unit,
 static int put_caveats(struct tracing *self, struct err *err)
 {
 	struct result *caveats = export_caveats(self->job);
-	int status = caveats ? 0 : export_no_memory(err);
+	int status = caveats ? 0 : err_memory_for(err, "the export");
 
 	for (u64 i = 0; status == 0 && i <= caveats->caveats.count; i++) {
 		const char *text = i                            ? caveats->caveats.data[i - 1]
@@ -281,7 +281,7 @@ static int put_names(struct tracing *self, struct err *err)
 	for (u64 i = 0; i < self->model->points.count; i++)
 		places_walk(&self->places, self->model->points.data[i].frame);
 	if (self->places.failed)
-		return export_no_memory(err);
+		return err_memory_for(err, "the export");
 	status = put_functions(self, err);
 	if (status == 0)
 		status = put_mappings(self, err);

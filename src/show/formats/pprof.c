@@ -88,7 +88,7 @@ static int flush(struct profiling *self, u64 above, struct err *err)
 	int status = 0;
 
 	if (self->whole.failed || self->part.failed || self->places.failed)
-		return export_no_memory(err);
+		return err_memory_for(err, "the export");
 	if (self->whole.count > above) {
 		status = gzip_write(&self->gzip, self->whole.text, self->whole.count, err);
 		strbuf_clear(&self->whole);
@@ -294,7 +294,7 @@ int pprof_export(const struct export_job *job, FILE *out, struct err *err)
 		return status;
 	places_init(&self.places, &job->stacks);
 	if (!vec_push(&self.strings, ""))
-		status = export_no_memory(err);
+		status = err_memory_for(err, "the export");
 	if (status == 0) {
 		add_head(&self);
 		status = add_samples(&self, err);

@@ -29,7 +29,7 @@ static int put_sample(const struct measured *self, u32 node, struct json *json, 
 
 	for (u32 at = node; at && status == 0; at = self->tree.nodes.data[at].parent)
 		if (!vec_push(&path, self->tree.nodes.data[at].key))
-			status = export_no_memory(err);
+			status = err_memory_for(err, "the export");
 	json_open(json, NULL, '[');
 	for (u64 i = path.count; i-- > 0;)
 		json_number(json, NULL, path.data[i]);

@@ -82,7 +82,7 @@ struct filling {
 static void no_memory(struct filling *self)
 {
 	if (!self->db.status)
-		self->db.status = export_no_memory(self->db.err);
+		self->db.status = err_memory_for(self->db.err, "the export");
 }
 
 static u64 ns(const struct filling *self, u64 ticks)

@@ -48,13 +48,13 @@ int unpack_open(struct unpack *self, const char *path, struct err *err)
 
 	*self = (struct unpack){.path = path, .stream = stream};
 	if (!stream)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	stream->file = fopen(path, "re");
 	if (!stream->file)
 		return fail(self, "open", err);
 	if (is_zstd(stream->file)) {
 		stream->zstd = ZSTD_createDCtx();
-		return stream->zstd ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+		return stream->zstd ? 0 : err_memory(err);
 	}
 	fclose(stream->file);
 	stream->file = NULL;

@@ -346,7 +346,7 @@ void api_emad_tree(struct call *call)
 			result = excessive_paths(&judged.found);
 			pthread_mutex_unlock(&call->trace->analysis_lock);
 		}
-		err_set(&err, ERR_MEMORY, "out of memory");
+		err_memory(&err);
 		reply_result(call, result, &err);
 	}
 	judged_release(&judged);

@@ -331,7 +331,7 @@ static struct study *snapshot_open(struct call *call, char *path, struct err *er
 	struct study *trace = study_new(path);
 
 	if (!trace) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 		return NULL;
 	}
 	if (api_load(call->api, trace, err) == 0 && api_add_trace(call->api, trace))

@@ -182,7 +182,7 @@ static int base_make(struct points_base *self, struct call *call, struct err *er
 		return err->code;
 	self->beside = calloc(points + 1, sizeof *self->beside);
 	if (!self->beside)
-		return err_set(err, ERR_MEMORY, "out of memory for the points");
+		return err_memory_for(err, "the points");
 	for (u64 i = 0; i < points; i++)
 		if (self->pairs.base_of[i])
 			self->beside[i] = self->sums[self->pairs.base_of[i] - 1];
@@ -333,7 +333,7 @@ static int live_make(struct call *call, struct points_answer *self, struct err *
 		return 0;
 	self->live = calloc(call->trace->model->points.count + 1, sizeof *self->live);
 	if (!self->live)
-		return err_set(err, ERR_MEMORY, "out of memory for the points");
+		return err_memory_for(err, "the points");
 	self->query.live = self->live;
 	return view_weigh(&call->scope, METRIC_LIVE, &at_ns, self->live, err);
 }
@@ -579,7 +579,7 @@ static bool narrow(struct call *call, u32 point, struct err *err)
 	own.count = call->trace->model->chunks.count;
 	own.words = calloc(selection_words(own.count) + 1, sizeof *own.words);
 	if (!own.words) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 		return false;
 	}
 	for (u64 i = 0; i < chunks.count; i++)

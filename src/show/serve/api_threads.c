@@ -51,7 +51,7 @@ static int threads_base_make(struct threads_base *self, const struct model *ours
 		return err->code;
 	self->row_of = calloc(ours->threads.count + 1, sizeof *self->row_of);
 	if (!self->row_of)
-		return err_set(err, ERR_MEMORY, "out of memory for the threads");
+		return err_memory_for(err, "the threads");
 	for (u32 i = 0; i < ours->threads.count && i < ROWS_MAX; i++) {
 		u32 other = thread_match(ours, i, theirs);
 

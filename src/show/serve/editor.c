@@ -139,7 +139,7 @@ int editor_show(const struct editor *self, const char *file, u64 line, struct er
 	int failure;
 
 	if (!editor_words(self, file, line, words))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	failure = start(words, &pid);
 	if (failure)
 		err_set(err, ERR_SYSTEM, "cannot start %s: %s", words[0], strerror(failure));

@@ -36,7 +36,7 @@ static int path_of(const char *folder, const char *name, struct strbuf *path, st
 			       "a name must have 1 to %d letters, digits, - _ and ., and must not begin with .",
 			       GRAPH_NAME_MAX);
 	strbuf_addf(path, "%s/%s%s", folder, name, suffix);
-	return path->failed ? err_set(err, ERR_MEMORY, "out of memory") : 0;
+	return path->failed ? err_memory(err) : 0;
 }
 
 /* ---- list ---- */
@@ -76,7 +76,7 @@ int graph_store_list(const char *folder, struct graph_names *names, struct err *
 	closedir(open_folder);
 	if (names->names.count)
 		qsort(names->names.data, names->names.count, sizeof(char *), by_text);
-	return enough ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return enough ? 0 : err_memory(err);
 }
 
 void graph_names_release(struct graph_names *self)
@@ -111,7 +111,7 @@ int graph_store_write(const char *folder, const char *name, const char *text, st
 		status = io_make_folder(folder, 0700, err);
 	strbuf_addf(&half, "%s.XXXXXX", strbuf_text(&path));
 	if (status == 0 && half.failed)
-		status = err_set(err, ERR_MEMORY, "out of memory");
+		status = err_memory(err);
 	if (status == 0) {
 		fd = mkostemp(half.text, O_CLOEXEC);
 		if (fd < 0 || io_write_all(fd, text, strlen(text), NULL) != 0 ||

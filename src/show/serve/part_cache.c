@@ -117,7 +117,7 @@ struct study *part_cache_get(struct part_cache *self, const struct view_scope *s
 	else if ((entry = add(self, scope, text)))
 		make(self, entry, scope, err);
 	else
-		err_set(err, ERR_MEMORY, "out of memory for a part of the trace");
+		err_memory_for(err, "a part of the trace");
 	part = entry ? entry->part : NULL;
 	if (part)
 		entry->used = ++self->gets;

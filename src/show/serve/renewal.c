@@ -147,7 +147,7 @@ static struct generation *generation_make(struct renewal *self, bool complete, s
 	struct generation *made = calloc(1, sizeof *made);
 
 	if (!made) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 		return NULL;
 	}
 	made->fd = -1;
@@ -155,7 +155,7 @@ static struct generation *generation_make(struct renewal *self, bool complete, s
 		goto fail;
 	made->trace = study_new(complete ? self->path : made->path);
 	if (!made->trace) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 		goto fail;
 	}
 	made->trace->is_passing = !complete || strncmp(self->path, "/proc/", 6) == 0;

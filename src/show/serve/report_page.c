@@ -136,7 +136,7 @@ static void put_block(struct report *self, const char *question, struct answer *
 	bytes = text ? strlen(text) + strlen(question) + 64 : 0;
 	if (!text) {
 		self->failed = true;
-		err_set(self->err, ERR_MEMORY, "out of memory");
+		err_memory(self->err);
 	} else if (self->options->max_bytes && self->bytes + bytes > self->options->max_bytes) {
 		self->left_out++;
 	} else {
@@ -156,7 +156,7 @@ static void put_question(struct report *self, const char *question, const char *
 
 	if (asprintf(&address, "/api/v1%s%s", question, more) < 0) {
 		self->failed = true;
-		err_set(self->err, ERR_MEMORY, "out of memory");
+		err_memory(self->err);
 		return;
 	}
 	query = strchr(address, '?');
@@ -186,7 +186,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct report *self, const
 		put_question(self, question, "");
 	} else {
 		self->failed = true;
-		err_set(self->err, ERR_MEMORY, "out of memory");
+		err_memory(self->err);
 	}
 	free(question);
 }

@@ -189,7 +189,7 @@ int calls_view_make(struct calls_view *self, struct study *trace,
 		query->center >= 0 ? (u32)query->center : heaviest_self(self->graph, query->metric);
 	near = calloc(self->graph->nodes.count + 1, 1);
 	if (!near)
-		return err_set(err, ERR_MEMORY, "out of memory for the call graph");
+		return err_memory_for(err, "the call graph");
 	spread(self->graph, near, self->center, query->up, true);
 	spread(self->graph, near, self->center, query->down, false);
 	status = take_nodes(self, query, near);

@@ -76,11 +76,11 @@ static int gather(struct gathered *self, struct err *err)
 
 	if (self->query->point < 0) {
 		if (!vec_reserve(&self->numbers, self->scope->selection.chunks))
-			return err_set(err, ERR_MEMORY, "out of memory for the chunks");
+			return err_memory_for(err, "the chunks");
 		for (u64 at = 0; view_next(self->scope, &at, &chunk);) {
 			model_pass(self->scope->trace->model, chunk.number);
 			if (!vec_push(&self->numbers, (u32)chunk.number))
-				return err_set(err, ERR_MEMORY, "out of memory for the chunks");
+				return err_memory_for(err, "the chunks");
 		}
 		return view_check(self->scope, err);
 	}
@@ -89,7 +89,7 @@ static int gather(struct gathered *self, struct err *err)
 	for (u64 i = 0; i < own.count; i++)
 		if (selection_has(&self->scope->selection, own.numbers[i]) &&
 		    !vec_push(&self->numbers, own.numbers[i]))
-			return err_set(err, ERR_MEMORY, "out of memory for the chunks");
+			return err_memory_for(err, "the chunks");
 	return 0;
 }
 
@@ -152,7 +152,7 @@ static int put_in_order(struct gathered *self, struct err *err)
 			ORDERED_MAX);
 	keyed = malloc((count + 1) * sizeof *keyed);
 	if (!keyed)
-		return err_set(err, ERR_MEMORY, "out of memory for the chunks");
+		return err_memory_for(err, "the chunks");
 	for (u64 i = 0; i < count; i++)
 		keyed[i] = (struct keyed){key_of(self, i), self->numbers.data[i]};
 	qsort(keyed, count, sizeof *keyed, by_key);
@@ -212,7 +212,7 @@ static int pack(struct gathered *self, struct err *err)
 	struct heap unused = {.items = malloc((count + 1) * sizeof(struct heap_item))};
 	int status = taken.items && unused.items
 			     ? 0
-			     : err_set(err, ERR_MEMORY, "out of memory for the chunks");
+			     : err_memory_for(err, "the chunks");
 
 	for (u64 i = 0; i < count && status == 0; i++) {
 		struct view_chunk chunk = chunk_in(self, i);
@@ -246,7 +246,7 @@ static int put_in_rows(struct gathered *self, struct err *err)
 			       ORDERED_MAX);
 	self->rows = malloc((count + 1) * sizeof *self->rows);
 	if (!self->rows)
-		return err_set(err, ERR_MEMORY, "out of memory for the chunks");
+		return err_memory_for(err, "the chunks");
 	if (self->query->lane == LANE_PACKED)
 		return pack(self, err);
 	for (u64 i = 0; i < count; i++) {
@@ -334,7 +334,7 @@ static int add_bars(struct chunks_view *view, const struct gathered *self, struc
 		if (i % CHUNK_PAGE == 0 && view_check(self->scope, err) < 0)
 			return err->code;
 		if (add_bar(view, self, i) < 0)
-			return err_set(err, ERR_MEMORY, "out of memory for the chunks");
+			return err_memory_for(err, "the chunks");
 		if (view->bars.count > CHUNK_ROWS_MAX) {
 			view->is_density = true;
 			return 0;
@@ -398,7 +398,7 @@ static int make_density(struct chunks_view *view, const struct gathered *self, s
 	if (!view->counts || !view->bytes ||
 	    !time_axis_init(&axis, &self->scope->trace->model->clock, query->from_ns, query->to_ns,
 			    view->width))
-		return err_set(err, ERR_MEMORY, "out of memory for the chunks");
+		return err_memory_for(err, "the chunks");
 	for (u64 i = 0; i < self->numbers.count; i++) {
 		u64 row = row_of(self, i);
 

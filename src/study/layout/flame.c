@@ -84,7 +84,7 @@ static int find_matches(struct weighed *self, const char *search, struct err *er
 		return 0;
 	self->matches = calloc(calls->functions.count + 1, 1);
 	if (!self->matches)
-		return err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+		return err_memory_for(err, "the flame graph");
 	status = view_pattern_init(&pattern, search, err);
 	for (u64 i = 0; i < calls->functions.count && status == 0; i++)
 		self->matches[i] = view_pattern_matches(&pattern, calls->functions.data[i].name);
@@ -102,7 +102,7 @@ int flame_weigh(struct weighed *self, const struct view_scope *scope,
 	if (!self->shape)
 		return err->code;
 	if (!weighed_room(self, scope->trace->model->points.count))
-		return err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+		return err_memory_for(err, "the flame graph");
 	if (find_matches(self, query->search, err) < 0 ||
 	    view_weigh(scope, query->metric, &self->at_ns, self->points, err) < 0)
 		return err->code;
@@ -333,7 +333,7 @@ static int make_boxes(struct flame_view *self, const struct weighed *weighed,
 		done = lay_out(&layout);
 	}
 	vec_release(&layout.children);
-	return done ? 0 : err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+	return done ? 0 : err_memory_for(err, "the flame graph");
 }
 
 int flame_view_make(struct flame_view *self, const struct view_scope *scope,
@@ -393,7 +393,7 @@ static int search(struct flame_search *self, const struct weighed *weighed, stru
 	if (!covered || !ids) {
 		free(covered);
 		free(ids);
-		return err_set(err, ERR_MEMORY, "out of memory for the search");
+		return err_memory_for(err, "the search");
 	}
 	self->whole = weighed->total[0];
 	self->total = sum_matching(weighed, covered);

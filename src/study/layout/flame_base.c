@@ -130,7 +130,7 @@ static int compare(struct flame_view *self, struct base *base, double *totals, s
 	self->base_total = base->theirs.total[0];
 	if (base->our_node && match(base, totals) && find_gone(self, base))
 		return 0;
-	return err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+	return err_memory_for(err, "the flame graph");
 }
 
 int flame_base_find(struct flame_view *self, struct weighed *weighed,
@@ -142,7 +142,7 @@ int flame_base_find(struct flame_view *self, struct weighed *weighed,
 
 	weighed->base = calloc(weighed->shape->nodes.count + 1, sizeof *weighed->base);
 	if (!weighed->base)
-		return err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+		return err_memory_for(err, "the flame graph");
 	status = flame_weigh(&base.theirs, query->base, query, &their_err);
 	if (status == 0)
 		status = compare(self, &base, weighed->base, err);

@@ -234,7 +234,7 @@ static int find_hidden(struct builder *self, const char *hide, struct err *err)
 		return 0;
 	self->hidden = calloc(calls->functions.count + 1, 1);
 	if (!self->hidden)
-		return err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+		return err_memory_for(err, "the flame graph");
 	status = view_pattern_init(&pattern, hide, err);
 	for (u64 i = 0; i < calls->functions.count && status == 0; i++)
 		self->hidden[i] = view_pattern_matches(&pattern, calls->functions.data[i].name);
@@ -303,7 +303,7 @@ static struct flame_shape *shape_new(struct study *trace, const struct flame_que
 	u64 points = trace->model->points.count;
 
 	if (!self) {
-		err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+		err_memory_for(err, "the flame graph");
 		return NULL;
 	}
 	self->dir = query->dir;
@@ -319,7 +319,7 @@ static struct flame_shape *shape_new(struct study *trace, const struct flame_que
 	}
 	if (!self->tip || !self->above ||
 	    !vec_push(&self->nodes, (struct flame_node){.function = UINT32_MAX})) {
-		err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+		err_memory_for(err, "the flame graph");
 		shape_free(self);
 		return NULL;
 	}
@@ -360,7 +360,7 @@ static int shapes_make(void *data, struct err *err)
 
 	trace->shapes = calloc(1, sizeof *trace->shapes);
 	if (!trace->shapes)
-		return err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+		return err_memory_for(err, "the flame graph");
 	pthread_mutex_init(&trace->shapes->lock, NULL);
 	return 0;
 }

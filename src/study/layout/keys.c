@@ -201,7 +201,7 @@ static int fill(struct view_keys *self, struct study *trace, struct err *err)
 	if (of_points)
 		self->of_point = calloc(trace->model->points.count + 1, sizeof *self->of_point);
 	if ((of_points && !self->of_point) || make(self, trace) < 0)
-		return err_set(err, ERR_MEMORY, "out of memory for the series");
+		return err_memory_for(err, "the series");
 	return 0;
 }
 
@@ -220,7 +220,7 @@ static int make_once(void *data, struct err *err)
 		self->by = wanted->by;
 		status = fill(self, wanted->trace, err);
 	} else {
-		err_set(err, ERR_MEMORY, "out of memory for the series");
+		err_memory_for(err, "the series");
 	}
 	if (status == 0)
 		wanted->trace->keys[wanted->by] = self;

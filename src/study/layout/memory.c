@@ -50,7 +50,7 @@ int memory_moment_make(struct memory_moment *self, const struct view_scope *scop
 		    !row.address)
 			continue;
 		if (!vec_push(&self->chunks, row))
-			return err_set(err, ERR_MEMORY, "out of memory for the memory map");
+			return err_memory_for(err, "the memory map");
 	}
 	if (self->chunks.count)
 		qsort(self->chunks.data, self->chunks.count, sizeof *self->chunks.data, by_address);
@@ -100,7 +100,7 @@ int memory_regions_make(struct memory_regions *self, const struct memory_moment 
 		if (!region || gap > REGION_GAP) {
 			if (!vec_push(&self->rows, (struct memory_region){.start = chunk->address,
 									  .end = chunk->address}))
-				return err_set(err, ERR_MEMORY, "out of memory for the regions");
+				return err_memory_for(err, "the regions");
 			region = &self->rows.data[self->rows.count - 1];
 			gap = 0;
 		}
@@ -198,14 +198,14 @@ static int start_legend(struct painting *self, struct err *err)
 		return vec_push(&view->legend, "even chunks") &&
 				       vec_push(&view->legend, "odd chunks")
 			       ? 0
-			       : err_set(err, ERR_MEMORY, "out of memory for the memory map");
+			       : err_memory_for(err, "the memory map");
 	for (u32 i = 0; self->query->color == COLOR_AGE && i < 9; i++, limit *= 10) {
 		char text[64];
 
 		snprintf(text, sizeof text, i < 8 ? "younger than %s" : "older",
 			 units_ns(limit).text);
 		if (!vec_push(&view->legend, arena_copy(&view->arena, text)))
-			return err_set(err, ERR_MEMORY, "out of memory for the memory map");
+			return err_memory_for(err, "the memory map");
 	}
 	return 0;
 }
@@ -248,7 +248,7 @@ static int paint_chunk(struct painting *self, u64 index, u64 pixels, struct err 
 	return vec_push(&self->view->runs,
 			(struct memory_run){(u32)first, (u32)(last - first + 1), chunk->number})
 		       ? 0
-		       : err_set(err, ERR_MEMORY, "out of memory for the memory map");
+		       : err_memory_for(err, "the memory map");
 }
 
 static int paint(struct painting *self, struct err *err)
@@ -259,7 +259,7 @@ static int paint(struct painting *self, struct err *err)
 	self->view->pixels = calloc(pixels + 1, 1);
 	self->entry_of = calloc(self->keys->keys.count + 1, 1);
 	if (!self->view->pixels || !self->entry_of)
-		status = err_set(err, ERR_MEMORY, "out of memory for the memory map");
+		status = err_memory_for(err, "the memory map");
 	for (u64 i = 0; i < self->moment->chunks.count && status == 0; i++)
 		if (self->moment->chunks.data[i].size)
 			status = paint_chunk(self, i, pixels, err);

@@ -184,7 +184,7 @@ static int tide_fill(struct tide *self, struct err *err)
 					 .axis = self->axis,
 					 .count = self->count};
 		if (!tide_init(&parts[i]))
-			status = err_set(err, ERR_MEMORY, "out of memory for the timeline");
+			status = err_memory_for(err, "the timeline");
 	}
 	if (status == 0)
 		status = view_divide(self->scope, count, tide_part, parts, err);
@@ -242,7 +242,7 @@ static int ordered_make(struct ordered *self, struct tide *tide, struct err *err
 	self->first = calloc(bins + 1, sizeof *self->first);
 	self->next = calloc(bins + 1, sizeof *self->next);
 	if (!self->first || !self->next)
-		return err_set(err, ERR_MEMORY, "out of memory for the timeline");
+		return err_memory_for(err, "the timeline");
 	for (u32 i = 0; i < bins; i++) {
 		self->first[i] = self->next[i] = count;
 		count += self->chosen[i] ? tide->events[i + 1] : 0;
@@ -250,7 +250,7 @@ static int ordered_make(struct ordered *self, struct tide *tide, struct err *err
 	self->first[bins] = count;
 	self->moments = malloc((count + 1) * sizeof *self->moments);
 	if (!self->moments)
-		return err_set(err, ERR_MEMORY, "out of memory for the timeline");
+		return err_memory_for(err, "the timeline");
 	status = each_change(tide, 0, UINT64_MAX, ordered_add, self, err);
 	for (u32 i = 0; i < bins && status == 0; i++) {
 		if (self->chosen[i])
@@ -320,7 +320,7 @@ int view_peak(const struct view_scope *self, u64 *bytes, u64 *ticks, struct err 
 		return order_peak(self, bytes, ticks, err);
 	}
 	if (!chosen || !time_axis_of(&axis, self, FINE_BINS) || !tide_init(&tide)) {
-		err_set(err, ERR_MEMORY, "out of memory for the peak");
+		err_memory_for(err, "the peak");
 		goto out;
 	}
 	status = tide_fill(&tide, err);
@@ -416,7 +416,7 @@ static int curve_exactly(struct time_curve *self, struct tide *tide, double unit
 		memset(chosen, 1, tide->axis->bins);
 		status = ordered_make(&ordered, tide, err);
 	} else {
-		err_set(err, ERR_MEMORY, "out of memory for the timeline");
+		err_memory_for(err, "the timeline");
 	}
 	if (status == 0)
 		curve_of_order(self, tide, &ordered, units);
@@ -449,7 +449,7 @@ int time_curve_make(struct time_curve *self, const struct view_scope *scope,
 	    !time_axis_init(&finer, &model->clock, axis->from_ns, axis->to_ns,
 			    axis->bins * ratio) ||
 	    !tide_init(&fine)) {
-		err_set(err, ERR_MEMORY, "out of memory for the timeline");
+		err_memory_for(err, "the timeline");
 		goto out;
 	}
 	status = tide_fill(&fine, err);

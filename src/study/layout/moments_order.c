@@ -16,7 +16,7 @@ int order_peak(const struct view_scope *self, u64 *bytes, u64 *ticks, struct err
 	u64 first, end;
 
 	if (!time_axis_of(&axis, self, 1))
-		return err_set(err, ERR_MEMORY, "out of memory for the peak");
+		return err_memory_for(err, "the peak");
 	first = order_find(model, axis.edges[0]);
 	end = order_find(model, axis.edges[1]);
 	range = order_range(model, first, end);
@@ -164,7 +164,7 @@ static int curve_of_selection(struct time_curve *curve, struct swinging *self, d
 	for (u32 i = 0; i < self->parts && status == 0; i++) {
 		self->swings[i].bins = calloc(self->bin_count, sizeof *self->swings[i].bins);
 		if (!self->swings[i].bins)
-			status = err_set(err, ERR_MEMORY, "out of memory for the timeline");
+			status = err_memory_for(err, "the timeline");
 	}
 	if (status == 0)
 		status = view_divide(self->scope, self->parts, swing_part, self, err);
@@ -193,7 +193,7 @@ int order_curve(struct time_curve *self, const struct view_scope *scope,
 	}
 	ends = malloc((axis->bins + 1) * sizeof *ends);
 	if (!ends)
-		return err_set(err, ERR_MEMORY, "out of memory for the timeline");
+		return err_memory_for(err, "the timeline");
 	for (u32 i = 0; i <= axis->bins; i++)
 		ends[i] = order_find(model, axis->edges[i]);
 	swinging.ends = ends + 1;

@@ -129,7 +129,7 @@ int view_pairs_make(struct view_pairs *self, const struct study *trace,
 	}
 	free(ours);
 	free(theirs);
-	return done ? 0 : err_set(err, ERR_MEMORY, "out of memory for a comparison");
+	return done ? 0 : err_memory_for(err, "a comparison");
 }
 
 void view_pairs_release(struct view_pairs *self)

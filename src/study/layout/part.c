@@ -13,7 +13,7 @@ struct study *view_part_new(const struct view_scope *scope, struct err *err)
 	struct model *model;
 
 	if (!self) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 		return NULL;
 	}
 	if (scope->window.to_ns) {

@@ -96,7 +96,7 @@ static int peaks_of_order(struct rising *self, double *peaks, u64 keys, struct e
 	for (u32 i = 0; i < self->parts && status == 0; i++) {
 		self->rises[i] = calloc(keys + 1, sizeof *self->rises[i]);
 		if (!self->rises[i])
-			status = err_set(err, ERR_MEMORY, "out of memory for the peaks");
+			status = err_memory_for(err, "the peaks");
 	}
 	if (status == 0)
 		status = view_divide(self->scope, self->parts, rise_part, self, err);
@@ -134,7 +134,7 @@ int view_peaks(const struct view_scope *scope,
 		return 0;
 	moments = malloc((room + 1) * sizeof *moments);
 	if (!moments)
-		return err_set(err, ERR_MEMORY, "out of memory for the peaks");
+		return err_memory_for(err, "the peaks");
 	for (u64 at = 0; count + 2 <= room && view_next(scope, &at, &chunk);) {
 		u32 own = key(scope, &chunk);
 		u64 units, bytes;

@@ -133,7 +133,7 @@ static int gather_all(struct gathering *self, u32 point, struct err *err)
 		if (i % CHUNK_PAGE == 0 && view_check(scope, err) < 0)
 			return err->code;
 		if (selection_has(&scope->selection, number) && !gather(self, &chunk))
-			return err_set(err, ERR_MEMORY, "out of memory for the point");
+			return err_memory_for(err, "the point");
 	}
 	return 0;
 }
@@ -147,7 +147,7 @@ static int one_peak(const struct view_scope *scope, u32 point, double *peak, str
 		return status;
 	peaks = calloc(scope->trace->model->points.count + 1, sizeof *peaks);
 	status = peaks ? point_peaks(scope, peaks, err)
-		       : err_set(err, ERR_MEMORY, "out of memory for the point");
+		       : err_memory_for(err, "the point");
 	if (status == 0)
 		*peak = peaks[point];
 	free(peaks);

@@ -101,7 +101,7 @@ static int sum_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 		}
 		add_chunk(line, scope, &chunk);
 		if (!note_thread(&self->threads, line, point, chunk.page->alloc_thread[chunk.at]))
-			return err_set(err, ERR_MEMORY, "out of memory for the points");
+			return err_memory_for(err, "the points");
 	}
 	return 0;
 }
@@ -162,7 +162,7 @@ static int sum_chunks(const struct view_scope *scope, struct point_sums *sums, s
 		else
 			status = ERR_MEMORY;
 	}
-	status = status < 0 ? err_set(err, ERR_MEMORY, "out of memory for the points")
+	status = status < 0 ? err_memory_for(err, "the points")
 			    : view_divide(scope, self.parts, sum_part, &self, err);
 	if (status == 0)
 		join_parts(&self, sums);
@@ -237,7 +237,7 @@ int point_peak(const struct view_scope *scope, u32 point, double *peak, struct e
 	if (chunks.count > CHUNKS_MANY)
 		return 1;
 	if (!vec_reserve(&moments, 2 * chunks.count + 1))
-		return err_set(err, ERR_MEMORY, "out of memory for the peaks");
+		return err_memory_for(err, "the peaks");
 	for (u64 i = 0; i < chunks.count; i++) {
 		u64 number = chunks.numbers[i], units, bytes;
 		struct view_chunk chunk = {number, chunk_at(table, number),
@@ -268,7 +268,7 @@ static int find_peaks(const struct view_scope *scope, struct point_sums *sums, s
 	u64 points = scope->trace->model->points.count;
 	double *peaks = calloc(points + 1, sizeof *peaks);
 	int status = peaks ? point_peaks(scope, peaks, err)
-			   : err_set(err, ERR_MEMORY, "out of memory for the points");
+			   : err_memory_for(err, "the points");
 
 	for (u64 i = 0; i < points && status == 0; i++)
 		sums[i].peak_bytes = peaks[i];
@@ -281,7 +281,7 @@ struct point_sums *point_sums_compute(const struct view_scope *scope, struct err
 	const struct model *model = scope->trace->model;
 	struct point_sums *sums = calloc(model->points.count + 1, sizeof *sums);
 	int status = sums ? sum_chunks(scope, sums, err)
-			  : err_set(err, ERR_MEMORY, "out of memory for the points");
+			  : err_memory_for(err, "the points");
 
 	if (status == 0 && view_is_all(scope))
 		take_totals(model, sums);
@@ -394,6 +394,6 @@ struct point_sums *point_sums_make(const struct view_scope *scope, struct err *e
 		return NULL;
 	sums = copy_sums(trace, trace->sums);
 	if (!sums)
-		err_set(err, ERR_MEMORY, "out of memory for the points");
+		err_memory_for(err, "the points");
 	return sums;
 }

@@ -29,14 +29,14 @@ static int make_index(void *data, struct err *err)
 	if (self)
 		self->first = calloc(points + 2, sizeof *self->first);
 	if (!self || !self->first)
-		return err_set(err, ERR_MEMORY, "out of memory for the chunks of points");
+		return err_memory_for(err, "the chunks of points");
 	for (u64 at = 0; view_next(&scope, &at, &chunk); total++)
 		self->first[view_point_of(&scope, &chunk) + 2]++;
 	for (u64 i = 2; i < points + 2; i++)
 		self->first[i] += self->first[i - 1];
 	self->numbers = malloc((total + 1) * sizeof *self->numbers);
 	if (!self->numbers)
-		return err_set(err, ERR_MEMORY, "out of memory for the chunks of points");
+		return err_memory_for(err, "the chunks of points");
 	/* Each place moves on by one until it is that of the next point. */
 	for (u64 at = 0; view_next(&scope, &at, &chunk);)
 		self->numbers[self->first[view_point_of(&scope, &chunk) + 1]++] = (u32)chunk.number;
@@ -260,7 +260,7 @@ static int settle_all(struct order *self, struct err *err)
 	u64 points = self->trace->model->points.count;
 	double *peaks = calloc(points + 1, sizeof *peaks);
 	int status = peaks ? point_peaks(self->scope, peaks, err)
-			   : err_set(err, ERR_MEMORY, "out of memory for the points");
+			   : err_memory_for(err, "the points");
 
 	for (u32 i = 0; i < points && status == 0; i++)
 		take_peak(self, i, peaks[i]);
@@ -337,7 +337,7 @@ static int spark_make(struct point_row *row, const struct view_scope *scope,
 
 	row->spark = arena_new_array(arena, u8, axis->bins);
 	if (!row->spark)
-		return err_set(err, ERR_MEMORY, "out of memory for the points");
+		return err_memory_for(err, "the points");
 	if (view_point_chunks(scope->trace, row->point, &chunks, err) < 0)
 		return err->code;
 	for (u64 i = 0; i < chunks.count; i++) {
@@ -370,7 +370,7 @@ static int add_rows(struct points_page *self, const struct view_scope *scope,
 	int status = 0;
 
 	if (query->spark && !time_axis_of(&axis, scope, query->spark))
-		return err_set(err, ERR_MEMORY, "out of memory for the points");
+		return err_memory_for(err, "the points");
 	for (u64 i = 0; i < self->total && status == 0; i++) {
 		struct point_row row = {0};
 
@@ -386,7 +386,7 @@ static int add_rows(struct points_page *self, const struct view_scope *scope,
 		if (query->spark)
 			status = spark_make(&row, scope, &axis, &self->arena, err);
 		if (status == 0 && !vec_push(&self->rows, row))
-			status = err_set(err, ERR_MEMORY, "out of memory for the points");
+			status = err_memory_for(err, "the points");
 	}
 	time_axis_release(&axis);
 	return status;
@@ -451,13 +451,13 @@ static int order_init(struct order *self, struct err *err)
 	if (!point_peaks_known(self->scope)) {
 		self->settled = calloc(points + 1, 1);
 		if (!self->settled)
-			return err_set(err, ERR_MEMORY, "out of memory for the points");
+			return err_memory_for(err, "the points");
 		for (u32 i = 0; i < points; i++)
 			self->own_sums[i].peak_bytes = peak_bound(self->scope, i, &self->sums[i]);
 	}
 	self->heap = calloc(points + 1, sizeof *self->heap);
 	if (!self->heap || find_names(self) < 0 || find_keys(self) < 0)
-		return err_set(err, ERR_MEMORY, "out of memory for the points");
+		return err_memory_for(err, "the points");
 	return self->settled && rising ? settle_all(self, err) : 0;
 }
 

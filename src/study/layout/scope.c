@@ -238,7 +238,7 @@ static int weigh_chunks(struct weighing *self, double *values, struct err *err)
 	for (u32 i = 1; i < parts && status == 0; i++) {
 		self->parts[i] = calloc(points + 1, sizeof *values);
 		if (!self->parts[i])
-			status = err_set(err, ERR_MEMORY, "out of memory");
+			status = err_memory(err);
 	}
 	if (status == 0)
 		status = view_divide(self->scope, parts, weigh_part, self, err);

@@ -227,7 +227,7 @@ static int make(void *data, struct err *err)
 		return 0;
 	}
 	source_table_free(self);
-	return err_set(err, ERR_MEMORY, "out of memory for the source files");
+	return err_memory_for(err, "the source files");
 }
 
 const struct source_table *view_source(struct study *trace, struct err *err)

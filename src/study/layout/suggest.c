@@ -122,7 +122,7 @@ static int meet_all(struct names_met *self, struct study *trace, enum suggest_ki
 		else if (kind == SUGGEST_TYPE)
 			enough = credit(self, type ? type : "", i);
 	}
-	return enough ? 0 : err_set(err, ERR_MEMORY, "out of memory for the names");
+	return enough ? 0 : err_memory_for(err, "the names");
 }
 
 static int most_first(const void *a, const void *b)
@@ -146,7 +146,7 @@ static int make_all(void *data, struct err *err)
 	struct suggestions *all = calloc(1, sizeof *all);
 	struct names_met names = {.list = all, .trace = wanted->trace};
 	int status = all ? meet_all(&names, wanted->trace, wanted->kind, err)
-			 : err_set(err, ERR_MEMORY, "out of memory for the names");
+			 : err_memory_for(err, "the names");
 
 	map_release(&names.by_text);
 	vec_release(&names.stamps);
@@ -176,7 +176,7 @@ int suggestions_make(struct suggestions *self, struct study *trace, enum suggest
 		if (!view_pattern_matches(&pattern, all->rows.data[i].label))
 			continue;
 		if (self->found++ < limit && !vec_push(&self->rows, all->rows.data[i]))
-			status = err_set(err, ERR_MEMORY, "out of memory for the names");
+			status = err_memory_for(err, "the names");
 	}
 	view_pattern_release(&pattern);
 	return status;

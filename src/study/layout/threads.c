@@ -70,7 +70,7 @@ static int fill_matrix(struct threads_view *self, const struct view_scope *scope
 	struct view_chunk chunk;
 
 	if (!place)
-		return err_set(err, ERR_MEMORY, "out of memory for the threads");
+		return err_memory_for(err, "the threads");
 	self->own = self->rows.count < THREAD_MATRIX ? (u32)self->rows.count : THREAD_MATRIX;
 	for (u32 i = 0; i < self->rows.count; i++)
 		place[self->rows.data[i].thread] = i < self->own ? i : THREAD_MATRIX;
@@ -102,7 +102,7 @@ static u32 thread_key(const struct view_scope *scope, const struct view_chunk *c
 static int add_peaks(struct threads_view *self, const struct view_scope *scope, struct err *err)
 {
 	double *peaks = calloc(self->rows.count + 1, sizeof *peaks);
-	int status = peaks ? 0 : err_set(err, ERR_MEMORY, "out of memory for the threads");
+	int status = peaks ? 0 : err_memory_for(err, "the threads");
 
 	if (status == 0)
 		status = view_peaks(scope, thread_key, peaks, self->rows.count, err);
@@ -119,7 +119,7 @@ int threads_view_make(struct threads_view *self, const struct view_scope *scope,
 	struct view_chunk chunk;
 
 	if (!vec_extend(&self->rows, threads ? threads : 1))
-		return err_set(err, ERR_MEMORY, "out of memory for the threads");
+		return err_memory_for(err, "the threads");
 	call_costs_find(&costs, scope->trace->model);
 	for (u32 i = 0; i < self->rows.count; i++)
 		self->rows.data[i].thread = i;

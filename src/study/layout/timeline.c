@@ -167,7 +167,7 @@ static int fill_curves(struct curves *self, struct err *err)
 	for (u32 i = 1; i < parts && status == 0; i++) {
 		self->parts[i] = calloc(cells, sizeof *self->values);
 		if (!self->parts[i])
-			status = err_set(err, ERR_MEMORY, "out of memory for the timeline");
+			status = err_memory_for(err, "the timeline");
 	}
 	if (status == 0)
 		status = view_divide(self->scope, parts, fill_part, self, err);
@@ -189,7 +189,7 @@ static int curves_make(struct curves *self, struct err *err)
 	if (!self->keys)
 		return err->code;
 	if (choose_keys(self) < 0)
-		return err_set(err, ERR_MEMORY, "out of memory for the timeline");
+		return err_memory_for(err, "the timeline");
 	return fill_curves(self, err);
 }
 
@@ -348,7 +348,7 @@ static int make_total(struct timeline_view *view, const struct view_scope *scope
 	view->total.max = calloc(bins, sizeof(double));
 	view->total.last = calloc(bins, sizeof(double));
 	if (!view->total.min || !view->total.max || !view->total.last)
-		return err_set(err, ERR_MEMORY, "out of memory for the timeline");
+		return err_memory_for(err, "the timeline");
 	if (!is_stock(query->flow)) {
 		total_of_curves(view, curves);
 		return 0;
@@ -419,13 +419,13 @@ int timeline_view_make(struct timeline_view *self, const struct view_scope *scop
 	*self = (struct timeline_view){0};
 	if (!time_axis_of(&self->axis, scope, query->bins) || add_rss(self, model) < 0 ||
 	    add_marks(self, model) < 0)
-		return err_set(err, ERR_MEMORY, "out of memory for the timeline");
+		return err_memory_for(err, "the timeline");
 	if (need_curves)
 		status = curves_make(&curves, err);
 	if (status == 0)
 		status = make_total(self, scope, query, &curves, err);
 	if (status == 0 && query->by != BY_NONE && take_series(self, &curves) < 0)
-		status = err_set(err, ERR_MEMORY, "out of memory for the timeline");
+		status = err_memory_for(err, "the timeline");
 	if (need_curves)
 		curves_release(&curves);
 	return status;

@@ -238,7 +238,7 @@ static int prepare(struct study *self, struct err *err)
 	self->folded_stacks.fold = true;
 	self->engine = query_engine_new(&trace, 1);
 	if (!self->engine || !chunk_table_make_zones(&self->model->chunks))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	if (query_select(self->engine, "all", NULL, &self->all, &error) < 0)
 		return err_set(err, error.code, "%s", error.message);
 	view_stored_take(self);
@@ -263,7 +263,7 @@ static int read_file(struct study *self, struct err *err)
 	phase_set(self, STUDY_LOADING, "reading the trace");
 	self->model = model_new();
 	if (!self->model)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	/* What takes long to read is kept for the next time. */
 	how.no_index = self->is_passing;
 	how.write_index = !self->is_passing && self->info.events >= INDEX_EVENTS;
@@ -346,7 +346,7 @@ static int make_scores(void *data, struct err *err)
 	self->severity = calloc(points + 1, 1);
 	self->scores = calloc(points + 1, sizeof *self->scores);
 	if (!self->severity || !self->scores)
-		return err_set(err, ERR_MEMORY, "out of memory for the scores");
+		return err_memory_for(err, "the scores");
 	for (u64 i = 0; i < points; i++) {
 		self->scores[i] = scores_of(&self->behaviour.points[i]);
 		self->severity[i] = (u8)severity_step(&self->scores[i]);
@@ -370,7 +370,7 @@ static int make_types(void *data, struct err *err)
 		return status;
 	self->point_types = calloc(self->model->points.count + 1, sizeof *self->point_types);
 	if (!self->point_types)
-		return err_set(err, ERR_MEMORY, "out of memory for the types");
+		return err_memory_for(err, "the types");
 	type_of_points(&self->types, self->point_types);
 	return 0;
 }
@@ -458,7 +458,7 @@ static int read_routines(struct study *self, struct err *err)
 	self->routines = calloc(1, sizeof *self->routines);
 	if (!self->routines) {
 		trace_close(reader);
-		return err_set(err, ERR_MEMORY, "out of memory for routines");
+		return err_memory_for(err, "routines");
 	}
 	sink = routine_graph_sink(self->routines);
 	status = trace_read(reader, &how, &sink, err);

@@ -15,7 +15,7 @@ static int make_places(void *data, struct err *err)
 
 	trace->point_places = calloc(points + 1, sizeof *trace->point_places);
 	if (!trace->point_places)
-		return err_set(err, ERR_MEMORY, "out of memory for the places of points");
+		return err_memory_for(err, "the places of points");
 	for (u64 i = 0; i < points; i++) {
 		struct finding_place place =
 			finding_place(&trace->stacks, trace->model->points.data[i].frame);

@@ -9,11 +9,6 @@
 
 enum { NUMBERS_ONCE = 16 << 20 }; /* 64 MB of them */
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the chunks of points");
-}
-
 /* first[point + 1] is how many the point has, then where those of the next begin. */
 static void count_chunks(const struct model *model, u64 *first)
 {
@@ -56,7 +51,7 @@ static int write_some(struct model *model, struct index_writer *out, const u64 *
 	u64 count = first[to] - first[from];
 	u32 *numbers = malloc((count + 1) * sizeof *numbers);
 	u64 *places = malloc((to - from) * sizeof *places);
-	int status = numbers && places ? 0 : no_memory(err);
+	int status = numbers && places ? 0 : err_memory_for(err, "the chunks of points");
 
 	for (u32 i = from; status == 0 && i < to; i++)
 		places[i - from] = first[i] - first[from];
@@ -79,7 +74,7 @@ int by_point_write(struct model *model, struct index_writer *out, struct err *er
 		return 0;
 	first = calloc((u64)points + 1, sizeof *first);
 	if (!first)
-		return no_memory(err);
+		return err_memory_for(err, "the chunks of points");
 	count_chunks(model, first);
 	status =
 		stored_put(out, STORED_POINT_FIRST, 0, first, (points + 1ull) * sizeof *first, err);

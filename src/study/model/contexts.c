@@ -8,11 +8,6 @@
 
 #define NOT_PLACED UINT32_MAX
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for calling contexts");
-}
-
 int context_table_module(struct context_table *self, const struct stream_module *module,
 			 struct err *err)
 {
@@ -31,7 +26,7 @@ int context_table_tell(struct context_table *self, const struct stream_context *
 		bool orphan;
 
 		if (!vec_extend(&self->nodes, (u64)context->id + 1))
-			return no_memory(err);
+			return err_memory_for(err, "calling contexts");
 		node = &self->nodes.data[context->id];
 		if (node->told || context->id == 0)
 			continue;
@@ -186,21 +181,21 @@ int context_table_place(struct context_table *self, u32 context, struct frame_id
 
 	if (self->frames.count == 0 &&
 	    !vec_push(&self->frames, (struct frame){.module = NO_MODULE, .identity = NO_MODULE}))
-		return no_memory(err);
+		return err_memory_for(err, "calling contexts");
 	frame->index = 0;
 	if (context == 0 || context >= self->nodes.count || !self->nodes.data[context].told)
 		return 0;
 	vec_clear(&self->chain);
 	for (; at && self->nodes.data[at].frame == NOT_PLACED; at = self->nodes.data[at].parent)
 		if (!vec_push(&self->chain, at))
-			return no_memory(err);
+			return err_memory_for(err, "calling contexts");
 	frame->index = at ? self->nodes.data[at].frame : 0;
 	if (self->chain.count && self->maps_missing && !make_maps(self))
-		return no_memory(err);
+		return err_memory_for(err, "calling contexts");
 	for (u64 i = self->chain.count; i-- > 0;) {
 		frame->index = place_one(self, self->chain.data[i], frame->index);
 		if (frame->index == NOT_PLACED)
-			return no_memory(err);
+			return err_memory_for(err, "calling contexts");
 		self->nodes.data[self->chain.data[i]].frame = frame->index;
 	}
 	return 0;

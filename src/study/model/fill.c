@@ -8,11 +8,6 @@
 #define CHUNK_JUMP_MAX ((u64)1 << 32)
 enum { THREAD_LIMIT = 1 << 24, SNAPSHOT_POINTS_MAX = 1 << 20 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the model");
-}
-
 static int point_make(struct model *self, u32 context, u8 kind, u32 *point, struct err *err)
 {
 	struct frame_id frame;
@@ -22,7 +17,7 @@ static int point_make(struct model *self, u32 context, u8 kind, u32 *point, stru
 	if (status < 0)
 		return status;
 	if (!vec_extend(&self->frame_points, (u64)frame.index + 1))
-		return no_memory(err);
+		return err_memory_for(err, "the model");
 	known = &self->frame_points.data[frame.index];
 	if (*known == 0) {
 		struct model_point fresh = {.frame = frame,
@@ -30,7 +25,7 @@ static int point_make(struct model *self, u32 context, u8 kind, u32 *point, stru
 					    .peak_number = self->totals.peak_number};
 
 		if (!vec_push(&self->points, fresh))
-			return no_memory(err);
+			return err_memory_for(err, "the model");
 		*known = (u32)self->points.count;
 	}
 	*point = *known - 1;
@@ -59,7 +54,7 @@ static int point_find(struct model *self, u32 context, u8 kind, u32 *point, stru
 	if (status < 0)
 		return status;
 	if (!vec_extend(&self->context_points, (u64)context + 1))
-		return no_memory(err);
+		return err_memory_for(err, "the model");
 	self->context_points.data[context] = *point + 1;
 	return 0;
 }
@@ -123,7 +118,7 @@ static int allocate(struct model *self, const struct event *event, struct err *e
 	}
 	page = chunk_table_add(&self->chunks, event->chunk);
 	if (!page)
-		return no_memory(err);
+		return err_memory_for(err, "the model");
 	if (page->end[k] != CHUNK_ABSENT) {
 		self->strange_events++;
 		return 0;
@@ -245,10 +240,10 @@ int model_add_snapshot(struct model *self, u64 mark, struct err *err)
 		struct model_snapshot_point live = {{i}, point->live_bytes, point->live_chunks};
 
 		if (point->live_chunks && !vec_push(&self->snapshot_points, live))
-			return no_memory(err);
+			return err_memory_for(err, "the model");
 	}
 	snapshot.count = self->snapshot_points.count - snapshot.first;
-	return vec_push(&self->snapshots, snapshot) ? 0 : no_memory(err);
+	return vec_push(&self->snapshots, snapshot) ? 0 : err_memory_for(err, "the model");
 }
 
 static int add_mark(struct model *self, const struct event *event, struct err *err)
@@ -268,7 +263,7 @@ static int add_mark(struct model *self, const struct event *event, struct err *e
 		mark.kind = HW_MARK_SNAPSHOT;
 	self->pauses += mark.kind == HW_MARK_PAUSED || mark.kind == HW_MARK_RESUMED;
 	if (!vec_push(&self->marks, mark))
-		return no_memory(err);
+		return err_memory_for(err, "the model");
 	return mark.kind == HW_MARK_SNAPSHOT ? model_add_snapshot(self, self->marks.count - 1, err)
 					     : 0;
 }

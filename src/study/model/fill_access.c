@@ -113,7 +113,7 @@ int model_fill_accesses(void *data, const struct stream_access *rows, u64 row_co
 			count(self, row->chunk, &before, true);
 		if (!add_map(self, row, &before, &now) ||
 		    !access_table_put(&self->accesses, row->chunk, &now))
-			return err_set(err, ERR_MEMORY, "out of memory for the model");
+			return err_memory_for(err, "the model");
 		count(self, row->chunk, &now, false);
 		self->has_access = true;
 	}

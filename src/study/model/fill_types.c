@@ -7,11 +7,6 @@
 #include "host/trace/block.h"
 #include "host/trace/typenames.h"
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the model");
-}
-
 /* The name's number in the dictionary, + 1; 0 without memory. */
 static u32 type_number(struct model *self, const char *name)
 {
@@ -42,7 +37,7 @@ int model_name_type(struct model *self, u64 identity, const char *name, struct e
 		return 0; /* no chunk has it */
 	known = type_table_identity(&self->type_table, identity);
 	known->type = type_number(self, name);
-	return known->type ? 0 : no_memory(err);
+	return known->type ? 0 : err_memory_for(err, "the model");
 }
 
 /* A number of a name is told before what it is the type of. */
@@ -70,7 +65,7 @@ int model_fill_types(void *data, const struct stream_type *rows, u64 count, stru
 			continue;
 		}
 		if (!type_table_put(&self->type_table, row))
-			return no_memory(err);
+			return err_memory_for(err, "the model");
 		if (self->type_table.identities.count > known &&
 		    name_by_number(self, row->identity, err) < 0)
 			return ERR_MEMORY;

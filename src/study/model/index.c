@@ -156,14 +156,14 @@ static int load(struct build *self, const struct model_options *options, struct 
 	self->model = model_new();
 	if (!self->model || !store) {
 		column_store_free(store);
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	}
 	model_use_store(self->model, store);
 	status = model_load(self->model, self->path, &how, &self->info, err);
 	if (column_store_failure(store))
 		return write_failed(self, column_store_failure(store), err);
 	if (status == 0 && !chunk_table_make_zones(&self->model->chunks))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	if (status == 0 && column_store_finish(store) != 0)
 		return write_failed(self, column_store_failure(store), err);
 	return status;
@@ -236,7 +236,7 @@ static int write_parts(struct build *self, int image, struct err *err)
 	header.file_bytes = self->bytes = header.small_offset + header.small_bytes;
 	index_header_seal(&header);
 	if (io.failed)
-		status = err_set(err, ERR_MEMORY, "out of memory");
+		status = err_memory(err);
 	else
 		status = put_at(self, header.small_offset, io.out.text, io.out.count, err);
 	strbuf_release(&io.out);

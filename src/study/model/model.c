@@ -11,11 +11,6 @@
 
 enum { SAMPLED_COUNT_SHIFT = 10, THREADS_MAX = 1 << 24 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the model");
-}
-
 struct model *model_new(void) { return calloc(1, sizeof(struct model)); }
 
 static void model_clear(struct model *self)
@@ -115,7 +110,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	self->image.command = arena_copy(&self->arena, image->command ? image->command : "");
 	if (!self->image.program || !self->image.command ||
 	    !tick_clock_start(&self->clock, image->start_ticks, image->start_ns))
-		return no_memory(err);
+		return err_memory_for(err, "the model");
 	timeline_start(&self->timeline, image->start_ticks);
 	self->has_access = image->access != ACCESS_NONE;
 	self->scan.reason = "";
@@ -140,7 +135,7 @@ static int on_thread(void *data, const struct stream_thread *thread, struct err 
 	if (thread->index >= THREADS_MAX)
 		return err_set(err, ERR_INPUT, "thread number %u is out of range", thread->index);
 	if (!vec_extend(&self->threads, (u64)thread->index + 1))
-		return no_memory(err);
+		return err_memory_for(err, "the model");
 	known = &self->threads.data[thread->index];
 	known->tid = thread->tid;
 	known->start_ticks = thread->start_ticks;
@@ -162,14 +157,14 @@ static int on_clock(void *data, const struct stream_clock *clock, struct err *er
 {
 	struct model *self = data;
 
-	return tick_clock_tell(&self->clock, clock) ? 0 : no_memory(err);
+	return tick_clock_tell(&self->clock, clock) ? 0 : err_memory_for(err, "the model");
 }
 
 static int on_usage(void *data, const struct stream_usage *usage, struct err *err)
 {
 	struct model *self = data;
 
-	return vec_push(&self->usage, *usage) ? 0 : no_memory(err);
+	return vec_push(&self->usage, *usage) ? 0 : err_memory_for(err, "the model");
 }
 
 static int on_memory(void *data, const struct stream_memory *memory, struct err *err)
@@ -183,7 +178,7 @@ static int on_memory(void *data, const struct stream_memory *memory, struct err 
 				   .moment = memory->moment};
 
 	if (!vec_reserve(&self->residents, memory->count) || !vec_push(&self->memory, row))
-		return no_memory(err);
+		return err_memory_for(err, "the model");
 	for (u64 i = 0; i < memory->count; i++)
 		self->residents.data[self->residents.count++] = memory->rows[i];
 	return 0;
@@ -203,7 +198,7 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 	const char *reason = arena_copy(&self->arena, scan->reason ? scan->reason : "");
 
 	if (!reason)
-		return no_memory(err);
+		return err_memory_for(err, "the model");
 	if (self->scan.state == SCAN_DONE)
 		forget_classes(self);
 	self->scan = (struct model_scan){.ticks = scan->ticks,
@@ -244,7 +239,7 @@ static int on_note(void *data, const char *key, const char *value, struct err *e
 	struct model_note note = {arena_copy(&self->arena, key), arena_copy(&self->arena, value)};
 
 	if (!note.key || !note.value || !vec_push(&self->notes, note))
-		return no_memory(err);
+		return err_memory_for(err, "the model");
 	return 0;
 }
 
@@ -256,7 +251,7 @@ static int on_name(void *data, const struct stream_name *name, struct err *err)
 	if (name->id >= HW_NAMES)
 		return 0; /* damaged: its marks have no name */
 	if (!text || !vec_extend(&self->names, (u64)name->id + 1))
-		return no_memory(err);
+		return err_memory_for(err, "the model");
 	self->names.data[name->id] = text;
 	return 0;
 }

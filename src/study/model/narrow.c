@@ -35,11 +35,6 @@ struct replay {
 	struct model_point *points;
 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for a part of the model");
-}
-
 /* ---- pages ---- */
 
 static bool word_is_chosen(const struct narrow_query *query, u64 chunk)
@@ -78,7 +73,7 @@ static int copy_pages(struct model *self, const struct narrow_query *query, stru
 	const struct chunk_table *from = &self->whole->chunks;
 
 	if (!vec_extend(&self->chunks.pages, from->pages.count))
-		return no_memory(err);
+		return err_memory_for(err, "a part of the model");
 	self->chunks.count = from->count;
 	for (u64 i = 0; i < from->pages.count; i++) {
 		struct chunk_page *page;
@@ -87,7 +82,7 @@ static int copy_pages(struct model *self, const struct narrow_query *query, stru
 			continue;
 		page = page_copy(self, from->pages.data[i]);
 		if (!page)
-			return no_memory(err);
+			return err_memory_for(err, "a part of the model");
 		self->chunks.pages.data[i] = page;
 		for (u32 k = 0; k < CHUNK_PAGE; k++)
 			if (!word_is_chosen(query, i * CHUNK_PAGE + k))
@@ -355,7 +350,7 @@ static int play(struct replay *self, struct err *err)
 	}
 	self->steps = malloc((most + 1) * sizeof *self->steps);
 	if (!self->steps)
-		return no_memory(err);
+		return err_memory_for(err, "a part of the model");
 	for (u32 bin = 0; bin < BINS && status == 0;) {
 		u32 end = slice_end(self, bin, &events);
 
@@ -389,7 +384,7 @@ static int play_all(struct model *self, const struct narrow_query *query, struct
 	if (replay.events && replay.next && replay.page_first && replay.page_end && replay.points)
 		status = play(&replay, err);
 	else
-		status = no_memory(err);
+		status = err_memory_for(err, "a part of the model");
 	free(replay.events);
 	free(replay.next);
 	free(replay.page_first);
@@ -488,7 +483,7 @@ static int begin(struct model *self, const struct model *whole, struct err *err)
 	if (!vec_extend(&self->points, whole->points.count) ||
 	    !vec_extend(&self->threads, whole->threads.count) ||
 	    !vec_extend(&self->marks, whole->marks.count))
-		return no_memory(err);
+		return err_memory_for(err, "a part of the model");
 	for (u64 i = 0; i < whole->points.count; i++)
 		self->points.data[i] = (struct model_point){.frame = whole->points.data[i].frame,
 							    .kind = whole->points.data[i].kind};
@@ -524,7 +519,7 @@ struct model *model_narrow(const struct model *whole, const struct narrow_query 
 	struct model *self = model_new();
 
 	if (!self) {
-		no_memory(err);
+		err_memory_for(err, "a part of the model");
 		return NULL;
 	}
 	if (place_contexts(whole, err) < 0 || begin(self, whole, err) < 0 ||

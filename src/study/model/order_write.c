@@ -44,11 +44,6 @@ struct ordering {
 	VEC(struct point_live) snapshots;
 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the order of events");
-}
-
 static bool was_freed(const struct chunk_page *page, u32 k)
 {
 	return page->end[k] == CHUNK_FREED || page->end[k] == CHUNK_IMPLIED;
@@ -256,11 +251,11 @@ static int write_part(struct ordering *self, u64 from, u64 to, struct err *err)
 	u32 *codes;
 
 	if (!gather(self, from, to) || !sort(self))
-		return no_memory(err);
+		return err_memory_for(err, "the order of events");
 	codes = (u32 *)self->spare.data; /* free again */
 	for (u64 i = 0; i < self->moments.count; i++) {
 		if (!add(self, &self->moments.data[i]))
-			return no_memory(err);
+			return err_memory_for(err, "the order of events");
 		codes[i] = self->moments.data[i].code;
 	}
 	return stored_add(self->out, codes, self->moments.count * sizeof *codes, err);
@@ -271,7 +266,7 @@ static int write_parts(struct ordering *self, struct err *err)
 	u64 *ticks = malloc(SAMPLES_MAX * sizeof *ticks), from = 0;
 	u64 count = ticks ? sample(self->model, ticks) : 0;
 	u64 parts = self->events / EVENTS_ONCE + 1;
-	int status = ticks ? 0 : no_memory(err);
+	int status = ticks ? 0 : err_memory_for(err, "the order of events");
 
 	for (u64 i = 1; i <= parts && status == 0; i++) {
 		u64 to = i == parts || !count ? UINT64_MAX : ticks[count * i / parts];
@@ -293,7 +288,7 @@ static int write_sums(struct ordering *self, struct err *err)
 		struct level *level = &self->levels[i];
 
 		if (self->done && !level_close(level))
-			return no_memory(err);
+			return err_memory_for(err, "the order of events");
 		status = stored_put(self->out, STORED_BLOCKS + i, 0, level->blocks.data,
 				    level->blocks.count * sizeof *level->blocks.data, err);
 	}
@@ -328,7 +323,7 @@ int order_write(struct model *model, struct index_writer *out, struct err *err)
 	self.points = calloc(model->points.count + 1, sizeof *self.points);
 	self.peaks = calloc(model->points.count + 1, sizeof *self.peaks);
 	if (!self.points || !self.peaks)
-		status = no_memory(err);
+		status = err_memory_for(err, "the order of events");
 	if (status == 0)
 		status = stored_begin(out, STORED_ORDER, 0, err);
 	if (status == 0)

@@ -10,11 +10,6 @@
 #include "study/analysis/leaks/leaks.h"
 #include "study/analysis/memoro/scores.h"
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for a query");
-}
-
 enum index_kind field_index(enum field field)
 {
 	switch (field) {
@@ -90,7 +85,7 @@ static int number_texts(struct domain *self, struct field_table *table, const ch
 
 	table->texts = malloc((table->count + 1) * sizeof *table->texts);
 	if (!table->texts)
-		return no_memory(err);
+		return err_memory_for(err, "a query");
 	for (u64 i = 0; i < table->count; i++) {
 		u64 *seen = NULL;
 
@@ -281,7 +276,7 @@ static int fill_texts(struct domain *self, enum field field, struct field_table 
 	int status;
 
 	if (!by_index)
-		return no_memory(err);
+		return err_memory_for(err, "a query");
 	for (u64 i = 0; i < table->count; i++)
 		if (!allocates ||
 		    (i < self->model->context_points.count && self->model->context_points.data[i]))
@@ -302,7 +297,7 @@ const struct field_table *domain_table(struct domain *self, enum field field, st
 	table->count = domain_index_count(self, field_index(field));
 	table->numbers = malloc((table->count + 1) * sizeof *table->numbers);
 	if (!table->numbers) {
-		no_memory(err);
+		err_memory_for(err, "a query");
 		return NULL;
 	}
 	if (query_fields[field].type == FIELD_TEXT) {

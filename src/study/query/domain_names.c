@@ -7,11 +7,6 @@
 #include "study/query/domain.h"
 #include "host/symbols/type_text.h"
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for a query");
-}
-
 /* ---- frames ---- */
 
 /* What a place in the program has, whoever called it. */
@@ -94,7 +89,7 @@ static int name_frames(struct domain *self, struct place_table *places, struct e
 		const struct place_names *place = place_of(places, self, i);
 
 		if (!place)
-			return no_memory(err);
+			return err_memory_for(err, "a query");
 		if (parent >= i) /* never: callers are placed before what they call */
 			parent = 0;
 		self->frame_names[i] = place->names;
@@ -121,7 +116,7 @@ int domain_need_names(struct domain *self, struct err *err)
 	self->stack_keys = calloc(self->frames + 1, sizeof *self->stack_keys);
 	self->depths = calloc(self->frames + 1, sizeof *self->depths);
 	if (!self->frame_names || !self->tips || !self->stack_keys || !self->depths)
-		return no_memory(err);
+		return err_memory_for(err, "a query");
 	status = name_frames(self, &places, err);
 	vec_release(&places.rows);
 	map_release(&places.by_place);
@@ -204,7 +199,7 @@ u8 *domain_frames_matching(struct domain *self, enum field field, struct text_te
 		return NULL;
 	matching = calloc(self->frames + 1, 1);
 	if (!matching) {
-		no_memory(err);
+		err_memory_for(err, "a query");
 		return NULL;
 	}
 	for (u32 i = 1; i < self->frames; i++) {
@@ -276,7 +271,7 @@ static int fill_page(struct domain *self, u64 number, const struct chunk_page *p
 	u32 *types = calloc(CHUNK_PAGE, sizeof *types);
 
 	if (!types)
-		return no_memory(err);
+		return err_memory_for(err, "a query");
 	self->type_pages[number] = types;
 	for (u32 i = 0; i < CHUNK_PAGE; i++) {
 		struct type_answer answer;
@@ -298,7 +293,7 @@ static int fill_points(struct domain *self, struct err *err)
 	self->type_by_context = calloc(self->contexts + 1, sizeof *self->type_by_context);
 	if (!answers || !self->type_by_context) {
 		free(answers);
-		return no_memory(err);
+		return err_memory_for(err, "a query");
 	}
 	if (!self->trace.guess && !self->types.index && !model->type_table.chunks[0] &&
 	    !model->type_table.chunks[1]) {
@@ -328,7 +323,7 @@ int domain_need_types(struct domain *self, struct err *err)
 		return err->code;
 	self->type_pages = calloc(model->chunks.pages.count + 1, sizeof *self->type_pages);
 	if (!self->type_pages || !vec_push(&self->type_entries, (struct type_entry){0}))
-		return no_memory(err);
+		return err_memory_for(err, "a query");
 	if (fill_points(self, err) < 0)
 		return ERR_MEMORY;
 	for (u64 i = 0; i < model->chunks.pages.count; i++) {
@@ -338,5 +333,5 @@ int domain_need_types(struct domain *self, struct err *err)
 			return ERR_MEMORY;
 	}
 	self->types_ready = !self->types.failed;
-	return self->types.failed ? no_memory(err) : 0;
+	return self->types.failed ? err_memory_for(err, "a query") : 0;
 }

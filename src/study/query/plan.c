@@ -8,7 +8,7 @@
 
 static struct mask_plan *no_memory(struct planner *self)
 {
-	err_set(self->err, ERR_MEMORY, "out of memory for a query");
+	err_memory_for(self->err, "a query");
 	return NULL;
 }
 

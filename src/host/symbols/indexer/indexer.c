@@ -112,7 +112,7 @@ static int use_old(struct work *self, struct err *err)
 		if (!map_put(&by_key, self->old->units.data[i].key, i))
 			status = ERR_MEMORY;
 	if (!self->changed || status)
-		status = err_set(err, ERR_MEMORY, "out of memory");
+		status = err_memory(err);
 	for (u64 i = 0; i < self->list.units.count && !status; i++)
 		self->list.units.data[i].old = find_old(self, &by_key, &self->list.units.data[i]);
 	map_release(&by_key);
@@ -139,7 +139,7 @@ static int write_index(const char *path, const struct strbuf *text, struct err *
 	strbuf_addf(&next, "%s.%ld.new", path, (long)getpid());
 	if (next.failed || text->failed) {
 		strbuf_release(&next);
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	}
 	status = io_write_file(strbuf_text(&next), text->text, text->count, err);
 	if (!status && rename(strbuf_text(&next), path))
@@ -201,7 +201,7 @@ static int work_finish(struct work *self, struct indexer_summary *summary, struc
 	count_places(&merge, summary);
 	merge_text(&merge, summary->compiler, &text);
 	if (merge.failed)
-		status = err_set(err, ERR_MEMORY, "out of memory");
+		status = err_memory(err);
 	if (!status && summary->failed == summary->units)
 		status = err_set(err, ERR_INPUT, "%s", summary->first_error);
 	if (!status)

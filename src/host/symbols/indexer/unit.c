@@ -209,7 +209,7 @@ static int read_database(struct unit_list *self, const struct clang *clang, cons
 	commands = clang->CompilationDatabase_getAllCompileCommands(database);
 	for (u32 i = 0; i < clang->CompileCommands_getSize(commands) && !result; i++)
 		if (!add_command(self, clang, clang->CompileCommands_getCommand(commands, i)))
-			result = err_set(err, ERR_MEMORY, "out of memory");
+			result = err_memory(err);
 	clang->CompileCommands_dispose(commands);
 	clang->CompilationDatabase_dispose(database);
 	if (!result && !self->units.count)
@@ -235,7 +235,7 @@ int unit_list_read(struct unit_list *self, const struct clang *clang,
 					 strerror(errno));
 		else if (!folder || !add_unit(self, folder, options->files[i],
 					      (char **)options->flags, options->flag_count))
-			result = err_set(err, ERR_MEMORY, "out of memory");
+			result = err_memory(err);
 	}
 	free(folder);
 	return result;

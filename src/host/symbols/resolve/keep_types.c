@@ -58,7 +58,7 @@ static int keep_calls(struct keeping *self, u32 file, struct debug_types_file *o
 							   .size = calls.rows.data[i].size,
 							   .name = calls.rows.data[i].type});
 	call_types_release(&calls);
-	return good ? status : err_set(err, ERR_MEMORY, "out of memory for the types of calls");
+	return good ? status : err_memory_for(err, "the types of calls");
 }
 
 /* *known: all that the file's debug info says was read. */
@@ -86,7 +86,7 @@ static int keep_sizes(struct keeping *self, u32 file, struct debug_types_file *o
 						   .rank = (u8)sizes.data[i].rank,
 						   .name = sizes.data[i].name});
 	typesizes_release(&sizes);
-	return good ? status : err_set(err, ERR_MEMORY, "out of memory for the names of types");
+	return good ? status : err_memory_for(err, "the names of types");
 }
 
 static int keep_file(struct keeping *self, u32 file, struct err *err)
@@ -103,7 +103,7 @@ static int keep_file(struct keeping *self, u32 file, struct err *err)
 	if (status == 0 && known && vec_push(&self->files, out))
 		return 0;
 	vec_release(&out.rows);
-	return status || !known ? status : err_set(err, ERR_MEMORY, "out of memory for types");
+	return status || !known ? status : err_memory_for(err, "types");
 }
 
 /* The C and C++ libraries stay where they are, their types are seldom anybody's, and their debug files are

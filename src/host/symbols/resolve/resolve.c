@@ -96,7 +96,7 @@ static int resolve_types(struct resolution *self, u32 file, u32 module, struct e
 			continue;
 		self->summary.types_named++;
 		if (!vec_push(&self->type_names, name))
-			result = err_set(err, ERR_MEMORY, "out of memory for the types of a trace");
+			result = err_memory_for(err, "the types of a trace");
 	}
 	return result;
 }
@@ -128,10 +128,10 @@ static int resolve_codes(struct resolution *self, const struct wanted *wanted, u
 		struct symbol_frame *frame = arena_new(&self->collect.arena, struct symbol_frame);
 
 		if (!frame)
-			return err_set(err, ERR_MEMORY, "out of memory for the symbols of a trace");
+			return err_memory_for(err, "the symbols of a trace");
 		*frame = (struct symbol_frame){ .function = name ? (const char *)(uintptr_t)*name : "", .file = "" };
 		if (add_entry(self, &wanted[i], &(struct symbolizer_answer){ frame, name != NULL }) < 0)
-			return err_set(err, ERR_MEMORY, "out of memory for the symbols of a trace");
+			return err_memory_for(err, "the symbols of a trace");
 	}
 	return 0;
 }
@@ -158,7 +158,7 @@ static int resolve_generated(struct resolution *self, const struct wanted *wante
 		}
 	}
 	perf_map_release(&map);
-	return result ? err_set(err, ERR_MEMORY, "out of memory for the symbols of a trace") : 0;
+	return result ? err_memory_for(err, "the symbols of a trace") : 0;
 }
 
 /* Resolves the addresses of one file, which are wanted[0 … count). */
@@ -172,7 +172,7 @@ static int resolve_file(struct resolution *self, const struct wanted *wanted, u6
 	int result = ERR_MEMORY;
 
 	if (!addresses || !answers) {
-		err_set(err, ERR_MEMORY, "out of memory for %llu addresses", (unsigned long long)count);
+		err_memory_for(err, "%llu addresses", (unsigned long long)count);
 		goto done;
 	}
 	distinct = distinct_addresses(wanted, count, addresses);
@@ -208,7 +208,7 @@ static int resolve_files(struct resolution *self, struct err *err)
 	int result = 0;
 
 	if (!vec_extend(&self->types_done, self->collect.files.count))
-		return err_set(err, ERR_MEMORY, "out of memory for the types of a trace");
+		return err_memory_for(err, "the types of a trace");
 	for (u64 i = 0, next; i < count && !result; i = next) {
 		for (next = i; next < count && wanted[next].file == wanted[i].file; next++)
 			;

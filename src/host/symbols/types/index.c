@@ -61,7 +61,7 @@ int type_index_sort(struct type_index *self, struct err *err)
 	self->first = calloc(files + 1, sizeof *self->first);
 	self->by_base = calloc(files + 1, sizeof *self->by_base);
 	if (!self->order || !self->reach || !self->first || !self->by_base)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	for (u64 i = 0; i < sites; i++)
 		self->order[i] = (u32)i;
 	for (u64 i = 0; i < files; i++)

@@ -251,7 +251,7 @@ struct type_index *type_index_parse(const char *text, u64 bytes, struct err *err
 	int status = ERR_MEMORY;
 
 	if (!self || !copy) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 		goto done;
 	}
 	memcpy(copy, text, bytes);

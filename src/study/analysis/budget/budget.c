@@ -127,7 +127,7 @@ static int blame_growth(struct check *self, struct check_row *row, struct err *e
 
 		if (b > a && budget_has_stack(budget, now->source, one->frame[1]) &&
 		    !add_culprit(self, row, (struct check_culprit){one->frame[1], b, a}))
-			status = err_set(err, ERR_MEMORY, "out of memory for budgets");
+			status = err_memory_for(err, "budgets");
 	}
 	comparison_release(&found);
 	return status;
@@ -138,7 +138,7 @@ static int blame(struct check *self, struct check_row *row, struct err *err)
 	row->first = self->culprits.count;
 	if (row->growth && self->query.budgets->list.data[row->budget].scope != BUDGET_TYPE)
 		return blame_growth(self, row, err);
-	return blame_points(self, row) ? 0 : err_set(err, ERR_MEMORY, "out of memory for budgets");
+	return blame_points(self, row) ? 0 : err_memory_for(err, "budgets");
 }
 
 /* ---- rows ---- */
@@ -152,7 +152,7 @@ static int add_row(struct check *self, struct check_row row, struct err *err)
 	if (row.over)
 		status = blame(self, &row, err);
 	if (status == 0 && !vec_push(&self->rows, row))
-		status = err_set(err, ERR_MEMORY, "out of memory for budgets");
+		status = err_memory_for(err, "budgets");
 	return status;
 }
 
@@ -201,7 +201,7 @@ static int measure_baseline(struct check *self, struct err *err)
 	struct budget_set *sets = calloc(count, sizeof *sets);
 	int status = sets ? budget_measure(self->query.budgets, self->query.baseline, sets,
 					   self->base.data, err)
-			  : err_set(err, ERR_MEMORY, "out of memory for budgets");
+			  : err_memory_for(err, "budgets");
 
 	if (sets)
 		budget_sets_release(sets, count);
@@ -219,7 +219,7 @@ int check_run(struct check *self, const struct check_query *query, struct err *e
 		return err_set(err, ERR_USAGE, "max-growth needs a baseline; give one with --baseline");
 	if (!vec_extend(&self->values, count) || !vec_extend(&self->base, count) ||
 	    !vec_extend(&self->sets, count))
-		return err_set(err, ERR_MEMORY, "out of memory for budgets");
+		return err_memory_for(err, "budgets");
 	status = budget_measure(query->budgets, &query->trace, self->sets.data, self->values.data,
 				err);
 	if (status == 0 && query->baseline)

@@ -157,7 +157,7 @@ static int take_text(struct file *self, const struct toml_entry *entry, const ch
 			      entry->value.type == TOML_STRING ? "an empty one"
 							       : toml_type_name(entry->value.type));
 	*to = keep(self, entry->value.text);
-	return *to ? 0 : err_set(self->err, ERR_MEMORY, "out of memory for budgets");
+	return *to ? 0 : err_memory_for(self->err, "budgets");
 }
 
 static int take_scope(struct file *self, struct budget *to, enum budget_scope scope,
@@ -177,7 +177,7 @@ static int take_scope(struct file *self, struct budget *to, enum budget_scope sc
 	strbuf_addf(&pattern, "^%s$", text);
 	to->pattern = pattern.failed ? NULL : keep(self, strbuf_text(&pattern));
 	strbuf_release(&pattern);
-	return to->pattern ? 0 : err_set(self->err, ERR_MEMORY, "out of memory for budgets");
+	return to->pattern ? 0 : err_memory_for(self->err, "budgets");
 }
 
 /* A path in the file is meant from where the file is. */
@@ -195,7 +195,7 @@ static int take_baseline(struct file *self, const struct toml_entry *entry)
 	self->out->baseline = path.failed ? NULL : keep(self, strbuf_text(&path));
 	strbuf_release(&path);
 	return self->out->baseline ? 0
-				   : err_set(self->err, ERR_MEMORY, "out of memory for budgets");
+				   : err_memory_for(self->err, "budgets");
 }
 
 static int unknown_key(struct file *self, const struct toml_entry *entry, bool whole)
@@ -278,7 +278,7 @@ static int take_table(struct file *self, u32 number)
 				 "or max-growth");
 	return vec_push(&self->out->list, fresh)
 		       ? 0
-		       : err_set(self->err, ERR_MEMORY, "out of memory for budgets");
+		       : err_memory_for(self->err, "budgets");
 }
 
 int budgets_parse(struct budgets *self, const char *text, u64 bytes, const char *path,
@@ -309,7 +309,7 @@ int budgets_init(struct budgets *self, struct err *err)
 {
 	return vec_push(&self->list, (struct budget){.growth_of = BUDGET_GROWTH_OF})
 		       ? 0
-		       : err_set(err, ERR_MEMORY, "out of memory for budgets");
+		       : err_memory_for(err, "budgets");
 }
 
 void budgets_release(struct budgets *self)

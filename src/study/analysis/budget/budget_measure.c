@@ -130,7 +130,7 @@ static int find_hidden(struct budget_set *self, const struct stack_source *sourc
 
 	self->hidden = calloc(model->points.count + 1, 1);
 	if (status == 0 && !self->hidden)
-		status = err_set(err, ERR_MEMORY, "out of memory for budgets");
+		status = err_memory_for(err, "budgets");
 	for (u64 i = 0; status == 0 && i < model->points.count; i++) {
 		const struct model_point *point = &model->points.data[i];
 
@@ -234,7 +234,7 @@ static int follow_peaks(const struct budgets *budgets, const struct budget_trace
 	int status;
 
 	if (!meter.live)
-		return err_set(err, ERR_MEMORY, "out of memory for budgets");
+		return err_memory_for(err, "budgets");
 	status = trace->stream(trace->stream_self, &sink, err);
 	free(meter.live);
 	return status;
@@ -268,7 +268,7 @@ int budget_measure(const struct budgets *budgets, const struct budget_trace *tra
 				    : set_points(&sets[i], budget, trace->source);
 
 		if (!done)
-			return err_set(err, ERR_MEMORY, "out of memory for budgets");
+			return err_memory_for(err, "budgets");
 		values[i] = sums_of(&sets[i], sets[0].hidden, model);
 	}
 	return wants_peak(budgets) ? follow_peaks(budgets, trace, sets, values, err) : 0;

@@ -127,6 +127,6 @@ int check_problems(const struct check *self, struct problem_list *list, struct e
 	add_end(self, list, source);
 	for (u64 i = 0; i < self->rows.count; i++)
 		add_problem(self, &self->rows.data[i], list, source);
-	return list->failed ? err_set(err, ERR_MEMORY, "out of memory for the result of a check")
+	return list->failed ? err_memory_for(err, "the result of a check")
 			    : 0;
 }

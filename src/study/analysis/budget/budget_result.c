@@ -281,6 +281,6 @@ struct result *check_result(struct check *self, struct err *err)
 	if (record && !result_failed(record))
 		return record;
 	result_free(record);
-	err_set(err, ERR_MEMORY, "out of memory for the result of a check");
+	err_memory_for(err, "the result of a check");
 	return NULL;
 }

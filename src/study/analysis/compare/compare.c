@@ -192,7 +192,7 @@ static int add_chunk(struct pass *pass, struct err *err)
 			return status;
 		row = row_of(self, &key);
 		if (!row)
-			return err_set(err, ERR_MEMORY, "out of memory for a comparison");
+			return err_memory_for(err, "a comparison");
 		pass->rows.data[point] = (u32)(row - self->rows.data) + 1;
 	}
 	row_add(row, pass->side, &sums, &pass->model->points.data[point]);
@@ -207,7 +207,7 @@ static int add_chunks(struct pass *pass, struct err *err)
 	int status = 0;
 
 	if (!vec_extend(&pass->rows, pass->model->points.count + 1))
-		return err_set(err, ERR_MEMORY, "out of memory for a comparison");
+		return err_memory_for(err, "a comparison");
 	for (pass->chunk = 0; pass->chunk < chunks->count && status == 0; pass->chunk++)
 		if (chunk_end(chunks, pass->chunk) != CHUNK_ABSENT)
 			status = add_chunk(pass, err);
@@ -228,7 +228,7 @@ static int add_points(struct comparison *self, u32 side, struct err *err)
 
 		if (model_point_is_empty(model, i)) { /* adds nothing to any row */
 			if (!vec_push(&self->point_rows[side], 0))
-				return err_set(err, ERR_MEMORY, "out of memory for a comparison");
+				return err_memory_for(err, "a comparison");
 			continue;
 		}
 		status = compare_key_of_point(self, side, i, &key, err);
@@ -236,10 +236,10 @@ static int add_points(struct comparison *self, u32 side, struct err *err)
 			return status;
 		row = row_of(self, &key);
 		if (!row)
-			return err_set(err, ERR_MEMORY, "out of memory for a comparison");
+			return err_memory_for(err, "a comparison");
 		row_add(row, side, &sums, point);
 		if (!vec_push(&self->point_rows[side], (u32)(row - self->rows.data)))
-			return err_set(err, ERR_MEMORY, "out of memory for a comparison");
+			return err_memory_for(err, "a comparison");
 	}
 	return 0;
 }
@@ -335,7 +335,7 @@ static int add_severity(struct comparison *self, u32 side, struct err *err)
 	struct behaviour *sums = calloc(self->rows.count + 1, sizeof *sums);
 	struct behaviour_table table = {0};
 	int status = sums ? behaviour_find(self->query.side[side].source, &thresholds, &table, err)
-			  : err_set(err, ERR_MEMORY, "out of memory for scores");
+			  : err_memory_for(err, "scores");
 
 	for (u64 i = 0; status == 0 && i < self->point_rows[side].count; i++)
 		behaviour_add_scores(&sums[self->point_rows[side].data[i]], &table.points[i]);
@@ -379,7 +379,7 @@ int compare_find(struct comparison *self, const struct compare_query *query, str
 		return status;
 	for (u32 side = 0; side < 2; side++)
 		if (query->by == COMPARE_BY_TYPE && query->side[side].types->failed)
-			return err_set(err, ERR_MEMORY, "out of memory for types");
+			return err_memory_for(err, "types");
 	for (u32 side = 0; side < 2 && query->severity && status == 0; side++)
 		if (self->point_rows[side].count)
 			status = add_severity(self, side, err);

@@ -160,7 +160,7 @@ static int node_of_stack(struct comparison *self, u32 side, struct frame_id id, 
 	vec_clear(&self->chain);
 	while (at && !self->frame_nodes[side].data[at]) {
 		if (!vec_push(&self->chain, at))
-			return err_set(err, ERR_MEMORY, "out of memory for stacks");
+			return err_memory_for(err, "stacks");
 		at = context_table_frame(&model->contexts, (struct frame_id){at})->parent;
 	}
 	*node = at ? self->frame_nodes[side].data[at] - 1 : 0;
@@ -168,7 +168,7 @@ static int node_of_stack(struct comparison *self, u32 side, struct frame_id id, 
 		at = self->chain.data[--self->chain.count];
 		*node = node_of_frame(self, side, at, *node);
 		if (*node == UINT32_MAX)
-			return err_set(err, ERR_MEMORY, "out of memory for stacks");
+			return err_memory_for(err, "stacks");
 		self->frame_nodes[side].data[at] = *node + 1;
 	}
 	return 0;
@@ -211,7 +211,7 @@ static int find_loose(struct comparison *self, struct err *err)
 			continue;
 		name = plain_name(self, name);
 		if (!name || !vec_push(&self->loose, name))
-			return err_set(err, ERR_MEMORY, "out of memory for modules");
+			return err_memory_for(err, "modules");
 	}
 	return 0;
 }
@@ -222,9 +222,9 @@ int compare_keys_begin(struct comparison *self, struct err *err)
 		if (!vec_extend(&self->frame_nodes[side],
 				self->query.side[side].source->model->contexts.frames.count + 1) ||
 		    folds_include(&self->folds, self->query.side[side].source->folds, err) < 0)
-			return err_set(err, ERR_MEMORY, "out of memory for stacks");
+			return err_memory_for(err, "stacks");
 	if (!vec_push(&self->nodes, (struct compare_node){.hash = HASH_START}))
-		return err_set(err, ERR_MEMORY, "out of memory for stacks");
+		return err_memory_for(err, "stacks");
 	return find_loose(self, err);
 }
 
@@ -259,7 +259,7 @@ static const char *place_name(struct comparison *self, u32 side, struct frame_id
 static int set_name(struct compare_row *row, const char *name, struct err *err)
 {
 	if (!name)
-		return err_set(err, ERR_MEMORY, "out of memory for names");
+		return err_memory_for(err, "names");
 	row->name = name;
 	row->key = (u64)(uintptr_t)name;
 	return 0;

@@ -217,5 +217,5 @@ int compare_lines(struct comparison *self, struct err *err)
 	free(lines.side[0].starts);
 	free(lines.side[1].starts);
 	vec_release(&lines.anchors);
-	return done ? 0 : err_set(err, ERR_MEMORY, "out of memory for the heap lines");
+	return done ? 0 : err_memory_for(err, "the heap lines");
 }

@@ -128,7 +128,7 @@ int compare_cuts_init(struct compare_cuts *self, const struct model *model,
 	self->moment[0] = moment[0];
 	self->moment[1] = moment[1];
 	self->bits = calloc(model->chunks.count + 1, 1);
-	return self->bits ? 0 : err_set(err, ERR_MEMORY, "out of memory for moments");
+	return self->bits ? 0 : err_memory_for(err, "moments");
 }
 
 void compare_cuts_release(struct compare_cuts *self)

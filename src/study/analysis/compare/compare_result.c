@@ -512,6 +512,6 @@ struct result *compare_result(struct comparison *self, struct err *err)
 	if (record && !result_failed(record))
 		return record;
 	result_free(record);
-	err_set(err, ERR_MEMORY, "out of memory for the comparison");
+	err_memory_for(err, "the comparison");
 	return NULL;
 }

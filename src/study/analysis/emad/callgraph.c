@@ -9,11 +9,6 @@
 #include "study/analysis/mprof/edges.h"
 #include "host/base/strbuf.h"
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the call graph");
-}
-
 static int compare_edges(const void *a, const void *b)
 {
 	const struct callgraph_edge *x = a, *y = b;
@@ -89,14 +84,14 @@ int callgraph_of_routines(struct callgraph *self, const struct routine_graph *gr
 	self->unknown_clock = !tick_clock_known(&graph->clock);
 	for (u64 i = 0; i < graph->nodes.count; i++)
 		if (add_routine(self, graph, &graph->nodes.data[i], symbols) < 0)
-			return no_memory(err);
+			return err_memory_for(err, "the call graph");
 	for (u64 i = 0; i < graph->edges.count; i++) {
 		const struct routine_edge *edge = &graph->edges.data[i];
 		struct callgraph_edge fresh = {edge->caller.index, edge->callee.index, edge->calls,
 					       0};
 
 		if (!vec_push(&self->edges, fresh))
-			return no_memory(err);
+			return err_memory_for(err, "the call graph");
 	}
 	sort_edges(self);
 	return 0;
@@ -227,7 +222,7 @@ int callgraph_of_stacks(struct callgraph *self, const struct mprof_calls *calls,
 	free(summing.node_points);
 	vec_release(&summing.edge_points);
 	map_release(&summing.by_edge);
-	return status < 0 ? no_memory(err) : 0;
+	return status < 0 ? err_memory_for(err, "the call graph") : 0;
 }
 
 /* Components of one function are cycles only if it calls itself. */

@@ -222,7 +222,7 @@ struct result *callgraph_result(const struct callgraph *self, u64 top, struct er
 	struct result *result = result_new(RESULT_RECORD, "callgraph", "");
 
 	if (!result) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 		return NULL;
 	}
 	add_fields(result, self);
@@ -234,7 +234,7 @@ struct result *callgraph_result(const struct callgraph *self, u64 top, struct er
 			units_things(self->counts.cut_frames, "outer routine(s) (was|were)").text);
 	if (!result_failed(result))
 		return result;
-	err_set(err, ERR_MEMORY, "out of memory");
+	err_memory(err);
 	result_free(result);
 	return NULL;
 }

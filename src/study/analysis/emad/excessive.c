@@ -283,7 +283,7 @@ static int find_clusters(struct excessive *self, struct err *err)
 				      .seed = query->seed,
 				      .restarts = query->restarts};
 	u32 k = query->k;
-	int status = points && cluster_of ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	int status = points && cluster_of ? 0 : err_memory(err);
 
 	if (status == 0) {
 		features(self, points);
@@ -373,7 +373,7 @@ static int find_outliers(struct excessive *self, struct err *err)
 	double *sorted = calloc(count, sizeof *sorted);
 
 	if (!sorted)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	for (u64 i = 0; i < count; i++)
 		sorted[count - 1 - i] = self->rows.data[i].ratio;
 	iqr->q1 = quantile(sorted, count, 0.25);
@@ -501,18 +501,18 @@ static int find_varied(struct excessive *self, const struct stack_source *source
 	if (self->query->by_caller || self->query->paper || !self->enough)
 		return 0;
 	if (sizes_hide(self, &hide) < 0)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	if (!hide)
 		return 0;
 	self->callers = calloc(1, sizeof *self->callers);
 	if (!self->callers)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	self->callers_query = *self->query;
 	self->callers_query.by_caller = true;
 	self->callers_query.k = 0; /* it was given for another number of objects */
 	status = excessive_find(self->callers, source, &self->callers_query, err);
 	if (status == 0 && list_varied(self) < 0)
-		status = err_set(err, ERR_MEMORY, "out of memory");
+		status = err_memory(err);
 	return status;
 }
 
@@ -526,7 +526,7 @@ int excessive_find(struct excessive *self, const struct stack_source *source,
 	call_costs_find(&self->costs, source->model);
 	status = objects_find(&self->objects, source, query->wrappers, err);
 	if (status == 0 && collect(self) < 0)
-		status = err_set(err, ERR_MEMORY, "out of memory");
+		status = err_memory(err);
 	if (status == 0 && self->enough && (query->methods & BY_KMEANS)) {
 		if (query->k > self->rows.count)
 			return err_set(err, ERR_USAGE,
@@ -537,7 +537,7 @@ int excessive_find(struct excessive *self, const struct stack_source *source,
 	if (status == 0 && self->enough && (query->methods & BY_IQR))
 		status = find_outliers(self, err);
 	if (status == 0 && list_found(self) < 0)
-		status = err_set(err, ERR_MEMORY, "out of memory");
+		status = err_memory(err);
 	return status < 0 ? status : find_varied(self, source, err);
 }
 

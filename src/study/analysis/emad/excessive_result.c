@@ -603,7 +603,7 @@ struct result *excessive_result(const struct excessive *self, struct err *err)
 	if (!result_failed(result))
 		return result;
 fail:
-	err_set(err, ERR_MEMORY, "out of memory for the result");
+	err_memory_for(err, "the result");
 	result_free(result);
 	return NULL;
 }
@@ -616,7 +616,7 @@ struct result *excessive_data(const struct excessive *self, struct err *err)
 		table->hidden_in_text = false;
 		return table;
 	}
-	err_set(err, ERR_MEMORY, "out of memory for the result");
+	err_memory_for(err, "the result");
 	result_free(table);
 	return NULL;
 }

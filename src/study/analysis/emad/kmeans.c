@@ -259,7 +259,7 @@ static int coreset_init(struct coreset *self, const struct kmeans_query *query, 
 	}
 	if (!self->cloud.cluster_of || !self->cloud.distance ||
 	    (!whole && (!self->points || !self->weights)))
-		return err_set(err, ERR_MEMORY, "out of memory for clusters");
+		return err_memory_for(err, "clusters");
 	if (!whole)
 		draw_coreset(self, query);
 	return 0;
@@ -314,7 +314,7 @@ int kmeans_fit(const struct kmeans_query *query, u32 k, struct kmeans *self, u8 
 		return status;
 	all.distance = calloc(query->count + 1, sizeof(double));
 	if (!all.distance)
-		return err_set(err, ERR_MEMORY, "out of memory for clusters");
+		return err_memory_for(err, "clusters");
 	settle(self, &all, LAST_STEPS_MAX);
 	free(all.distance);
 	self->silhouette = kmeans_silhouette(self, query->points, cluster_of, query->count);

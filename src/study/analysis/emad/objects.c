@@ -276,7 +276,7 @@ int objects_find(struct object_table *self, const struct stack_source *source,
 	if (!vec_extend(&self->free_functions, model->contexts.nodes.count) ||
 	    !vec_extend(&self->freed_via, model->contexts.nodes.count) ||
 	    each_chunk(model, place_free, self) < 0)
-		return err_set(err, ERR_MEMORY, "out of memory for allocation objects");
+		return err_memory_for(err, "allocation objects");
 	status = mprof_calls_read(&self->calls, source, err);
 	if (status < 0)
 		return status;
@@ -288,7 +288,7 @@ int objects_find(struct object_table *self, const struct stack_source *source,
 			return 0;
 		}
 	}
-	return err_set(err, ERR_MEMORY, "out of memory for allocation objects");
+	return err_memory_for(err, "allocation objects");
 }
 
 u32 objects_of_chunk(const struct object_table *self, u64 chunk, u32 *call)

@@ -13,11 +13,6 @@ enum {
 	CUT_MIN = 1 << 10,    /* frames of a stack that is cut */
 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the call graph");
-}
-
 /* ---- nodes and edges ---- */
 
 static int node_add(struct routine_graph *self, u32 module, u64 address, u32 *node)
@@ -281,7 +276,7 @@ static int take_routines(void *opaque, const struct stream_routine *rows, u64 co
 {
 	for (u64 i = 0; i < count; i++)
 		if (unlikely(take_step(opaque, &rows[i]) < 0))
-			return no_memory(err);
+			return err_memory_for(err, "the call graph");
 	return 0;
 }
 
@@ -293,7 +288,7 @@ static int take_image(void *opaque, const struct stream_image *image, struct err
 	self->image = image->number;
 	self->program = strdup(image->program ? image->program : "");
 	if (!self->program || !tick_clock_start(&self->clock, image->start_ticks, image->start_ns))
-		return no_memory(err);
+		return err_memory_for(err, "the call graph");
 	return 0;
 }
 
@@ -309,7 +304,7 @@ static int take_clock(void *opaque, const struct stream_clock *clock, struct err
 {
 	struct routine_graph *self = opaque;
 
-	return tick_clock_tell(&self->clock, clock) ? 0 : no_memory(err);
+	return tick_clock_tell(&self->clock, clock) ? 0 : err_memory_for(err, "the call graph");
 }
 
 static int take_note(void *opaque, const char *key, const char *value, struct err *err)
@@ -325,7 +320,7 @@ static int take_note(void *opaque, const char *key, const char *value, struct er
 		return 0;
 	free(note.key);
 	free(note.value);
-	return no_memory(err);
+	return err_memory_for(err, "the call graph");
 }
 
 static int take_image_end(void *opaque, const struct stream_image_end *end, struct err *err)
@@ -358,7 +353,7 @@ int routine_graph_finish(struct routine_graph *self, struct err *err)
 		while (stack->frames.count) {
 			self->counts.unfinished++;
 			if (stack_pop(self, stack, stack->last_ticks) < 0)
-				return no_memory(err);
+				return err_memory_for(err, "the call graph");
 		}
 		stack_release(stack);
 	}

@@ -41,7 +41,7 @@ static int moment_find(struct moment *self, const struct model *model, u64 ticks
 				ok = add_chunk(self, model, page, k);
 		}
 	}
-	return self->live && ok ? 0 : err_set(err, ERR_MEMORY, "out of memory for the findings");
+	return self->live && ok ? 0 : err_memory_for(err, "the findings");
 }
 
 static void moment_release(struct moment *self)

@@ -621,7 +621,7 @@ struct result *findings_result(const struct findings *self, const struct stack_s
 	if (!result_failed(table))
 		return table;
 fail:
-	err_set(err, ERR_MEMORY, "out of memory for the findings");
+	err_memory_for(err, "the findings");
 	result_free(table);
 	return NULL;
 }
@@ -678,7 +678,7 @@ struct result *findings_report(const struct findings *self, const struct stack_s
 		return record;
 fail:
 	if (!err->code)
-		err_set(err, ERR_MEMORY, "out of memory for the findings");
+		err_memory_for(err, "the findings");
 	result_free(record);
 	return NULL;
 }

@@ -41,11 +41,6 @@ static const char *const kind_names[FINDING_KINDS] = {
 
 const char *finding_kind_name(enum finding_kind kind) { return kind_names[kind]; }
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the findings");
-}
-
 static double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 /* ---- merging ---- */
@@ -105,7 +100,7 @@ static int add(struct finder *self, struct finding one, struct err *err)
 	one.place = finding_place_hash(&place, 0, true);
 	row = map_at(&self->by_key, one.key);
 	if (!row)
-		return no_memory(err);
+		return err_memory_for(err, "the findings");
 	if (*row) {
 		merge(&self->findings->rows.data[*row - 1], &one);
 		return 0;
@@ -113,7 +108,7 @@ static int add(struct finder *self, struct finding one, struct err *err)
 	snprintf(one.id, sizeof one.id, "%s-%08x", kind_names[one.kind],
 		 (u32)finding_place_hash(&place, seed, false));
 	if (!vec_push(&self->findings->rows, one))
-		return no_memory(err);
+		return err_memory_for(err, "the findings");
 	*row = self->findings->rows.count;
 	return 0;
 }
@@ -390,7 +385,7 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 		return add(self, one, err);
 	lost = map_at(&self->leaking, row->point.index);
 	if (!lost)
-		return no_memory(err);
+		return err_memory_for(err, "the findings");
 	*lost += is_leak(row->chunk_class) ? row->bytes : 0;
 	if (self->led && row->chunk_class == CLASS_INDIRECT)
 		return 0;
@@ -485,7 +480,7 @@ static int add_reported(struct finder *self, const struct leak_report *leaks, st
 	self->led_bytes = leaks->leaks.classes[CLASS_INDIRECT].bytes;
 	for (u64 i = 0; i < leaks->growth.courses.count && status == 0; i++)
 		if (grows(self, &courses[i]) && !map_put(&self->rising, courses[i].point.index, i + 1))
-			status = no_memory(err);
+			status = err_memory_for(err, "the findings");
 	for (u64 i = 0; i < leaks->misuse.rows.count && status == 0; i++)
 		status = add_misuse(self, &leaks->misuse.rows.data[i], err);
 	for (u64 i = 0; i < leaks->leaks.rows.count && status == 0; i++)
@@ -553,7 +548,7 @@ static int drop(struct findings *self, const struct model *model, const struct f
 			self->below++;
 	}
 	self->rows.count = listed;
-	return ok ? 0 : no_memory(err);
+	return ok ? 0 : err_memory_for(err, "the findings");
 }
 
 /* Two places in the same functions have the same id: the second one gets a number. */
@@ -574,7 +569,7 @@ static int number_ids(struct findings *self, struct err *err)
 		}
 	}
 	map_release(&seen);
-	return ok ? 0 : no_memory(err);
+	return ok ? 0 : err_memory_for(err, "the findings");
 }
 
 /* Whether one place has most of the peak, whatever is said of it. */
@@ -681,7 +676,7 @@ static int add_common_peak(struct finder *self, u64 (*common)(const struct finde
 		one.own_weight = one.amounts[SAVING_PEAK_BYTES] = (double)point->at_peak_bytes;
 		snprintf(one.id, sizeof one.id, "%s-%08x", kind_names[one.kind], (u32)key);
 		if (!row || (!*row && !vec_push(&found, one)))
-			status = no_memory(err);
+			status = err_memory_for(err, "the findings");
 		else if (*row)
 			merge(&found.data[*row - 1], &one);
 		else
@@ -689,7 +684,7 @@ static int add_common_peak(struct finder *self, u64 (*common)(const struct finde
 	}
 	for (u64 i = 0; i < found.count && status == 0; i++)
 		if (holds_peak_together(self, &found.data[i]) && !vec_push(&self->findings->rows, found.data[i]))
-			status = no_memory(err);
+			status = err_memory_for(err, "the findings");
 	map_release(&by_common);
 	vec_release(&found);
 	return status;

@@ -72,7 +72,7 @@ int unnamed_find(struct unnamed *self, const struct stack_source *source, struct
 	map_release(&by_path);
 	if (self->modules.count)
 		qsort(self->modules.data, self->modules.count, sizeof *self->modules.data, most_first);
-	return done ? 0 : err_set(err, ERR_MEMORY, "out of memory for modules");
+	return done ? 0 : err_memory_for(err, "modules");
 }
 
 void unnamed_release(struct unnamed *self) { vec_release(&self->modules); }

@@ -32,11 +32,6 @@ struct sampler {
 	double *slopes;   /* scratch for one candidate */
 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for growing points");
-}
-
 /* ---- candidates ---- */
 
 struct ranked {
@@ -76,7 +71,7 @@ static int choose(struct sampler *self, u64 min_bytes, struct err *err)
 		self->candidate_of[ranked.data[i].point] = i + 1;
 	}
 	vec_release(&ranked);
-	return ok ? 0 : no_memory(err);
+	return ok ? 0 : err_memory_for(err, "growing points");
 }
 
 /* ---- sampling ---- */
@@ -201,8 +196,8 @@ static int follow(struct sampler *self, const struct growth_query *query, u32 ca
 	course.held = (double)held / (self->steps + 1);
 	course.grows = judge(self, query, candidate, &course.growth);
 	if (course.grows && !table->not_judged && !vec_push(&table->rows, course.growth))
-		return no_memory(err);
-	return vec_push(&table->courses, course) ? 0 : no_memory(err);
+		return err_memory_for(err, "growing points");
+	return vec_push(&table->courses, course) ? 0 : err_memory_for(err, "growing points");
 }
 
 static int fastest_first(const void *a, const void *b)
@@ -242,7 +237,7 @@ int growth_find(const struct model *model, const struct growth_query *query,
 		return 0;
 	sampler.steps_per_tick = (double)steps / (double)span;
 	sampler.slopes = calloc(samples * samples / 2, sizeof *sampler.slopes);
-	status = sampler.slopes ? choose(&sampler, query->min_bytes, err) : no_memory(err);
+	status = sampler.slopes ? choose(&sampler, query->min_bytes, err) : err_memory_for(err, "growing points");
 	if (status == 0 && sampler.count)
 		sample_all(&sampler);
 	self->candidates = self->not_judged ? 0 : sampler.count;
@@ -326,7 +321,7 @@ struct result *growth_result(const struct stack_source *source, const struct gro
 	if (!result_failed(result))
 		return result;
 fail:
-	no_memory(err);
+	err_memory_for(err, "growing points");
 	result_free(result);
 	return NULL;
 }

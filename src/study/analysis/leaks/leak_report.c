@@ -69,7 +69,7 @@ struct result *leak_report_result(const struct leak_report *self, const struct s
 	result_add_part(result, misuse_result(source, &self->misuse, query->leaks.top, err));
 	if (!result_failed(result))
 		return result;
-	err_set(err, ERR_MEMORY, "out of memory for the leaks");
+	err_memory_for(err, "the leaks");
 	result_free(result);
 	return NULL;
 }

@@ -47,11 +47,6 @@ static u64 by_point_and_class(const struct group_chunk *chunk, const void *self)
 	       model_chunk_class(chunk->model, chunk->chunk);
 }
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the leaks");
-}
-
 /* Counts a row where it belongs, and lists it unless a suppression hides it. */
 static int add_row(struct leak_table *self, const struct stack_source *source,
 		   struct suppressions *suppressions, const struct leak_row *row, struct err *err)
@@ -69,7 +64,7 @@ static int add_row(struct leak_table *self, const struct stack_source *source,
 		suppressions->list.data[hidden].bytes += row->bytes;
 		return 0;
 	}
-	return vec_push(&self->rows, *row) ? 0 : no_memory(err);
+	return vec_push(&self->rows, *row) ? 0 : err_memory_for(err, "the leaks");
 }
 
 static int add_chunks(struct leak_table *self, const struct stack_source *source,
@@ -360,7 +355,7 @@ struct result *leaks_result(const struct stack_source *source, const struct leak
 	struct result *result = result_new(RESULT_RECORD, "leaks", "");
 
 	if (!result) {
-		no_memory(err);
+		err_memory_for(err, "the leaks");
 		return NULL;
 	}
 	add_head(result, source->model, table);
@@ -368,7 +363,7 @@ struct result *leaks_result(const struct stack_source *source, const struct leak
 	result_add_part(result, suppressions_result(source->model, suppressions));
 	if (!result_failed(result))
 		return result;
-	no_memory(err);
+	err_memory_for(err, "the leaks");
 	result_free(result);
 	return NULL;
 }

@@ -31,11 +31,6 @@ struct judge {
 	bool paused;
 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for misuse of the heap");
-}
-
 /* ---- blocks around a free ---- */
 
 static int by_address(const void *a, const void *b)
@@ -62,7 +57,7 @@ static int gather(struct judge *self, struct err *err)
 				      .around = NO_CHUNK};
 
 		if (!vec_push(&self->suspects, one))
-			return no_memory(err);
+			return err_memory_for(err, "misuse of the heap");
 	}
 	if (self->suspects.count)
 		qsort(self->suspects.data, self->suspects.count, sizeof *self->suspects.data,
@@ -217,7 +212,7 @@ static int judge_suspect(struct judge *self, const struct suspect *one, struct e
 		describe_block(self, one->before, &row);
 	else if (one->around != NO_CHUNK)
 		describe_block(self, one->around, &row);
-	return vec_push(&self->table->rows, row) ? 0 : no_memory(err);
+	return vec_push(&self->table->rows, row) ? 0 : err_memory_for(err, "misuse of the heap");
 }
 
 /* ---- families ---- */
@@ -273,7 +268,7 @@ static int judge_mismatch(struct judge *self, const struct mismatch *mismatch, s
 	if (named == NAMED_OPERATOR)
 		return 0;
 	row.certain = named == NAMED_OTHER && !self->lost && !self->model->implied_frees;
-	return vec_push(&self->table->rows, row) ? 0 : no_memory(err);
+	return vec_push(&self->table->rows, row) ? 0 : err_memory_for(err, "misuse of the heap");
 }
 
 /* ---- the whole ---- */
@@ -508,7 +503,7 @@ struct result *misuse_result(const struct stack_source *source, const struct mis
 	if (!result_failed(result))
 		return result;
 fail:
-	no_memory(err);
+	err_memory_for(err, "misuse of the heap");
 	result_free(result);
 	return NULL;
 }

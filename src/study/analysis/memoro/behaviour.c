@@ -60,11 +60,6 @@ struct seen {
 	u64 used; /* accessed bytes */
 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the behaviour of points");
-}
-
 /* ---- one chunk ---- */
 
 static u64 accessed_bytes(const struct chunk_access *access, u64 size)
@@ -445,7 +440,7 @@ static int chunk_add(struct pass *pass, const struct seen *chunk, struct err *er
 	if (!state->runs) {
 		state->runs = arena_new_array(&pass->arena, struct open_run, RUNS_OPEN);
 		if (!state->runs)
-			return no_memory(err);
+			return err_memory_for(err, "the behaviour of points");
 	}
 	run_add(pass, self, state, chunk);
 	return 0;
@@ -604,7 +599,7 @@ int behaviour_begin(const struct model *model, const struct thresholds *limits, 
 	self->count = model->points.count;
 	self->points = calloc(self->count + 1, sizeof *self->points);
 	pass.states = calloc(self->count + 1, sizeof *pass.states);
-	status = self->points && pass.states ? add_all(&pass, err) : no_memory(err);
+	status = self->points && pass.states ? add_all(&pass, err) : err_memory_for(err, "the behaviour of points");
 	free(pass.states);
 	arena_release(&pass.arena);
 	return status;

@@ -79,7 +79,7 @@ int inferences_find(struct inferences *self, const struct model *model,
 
 	*self = (struct inferences){.model = model, .behaviour = behaviour, .limits = *limits};
 	if (!values)
-		return err_set(err, ERR_MEMORY, "out of memory for inferences");
+		return err_memory_for(err, "inferences");
 	for (u64 i = 0; i < model->points.count; i++) {
 		self->sum_peak_bytes += model->points.data[i].peak_bytes;
 		if (!model_point_is_empty(model, i))

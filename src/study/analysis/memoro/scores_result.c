@@ -428,7 +428,7 @@ static struct result *make(const struct scores_work *self, struct err *err)
 	free(ranked);
 	return record;
 fail:
-	err_set(err, ERR_MEMORY, "out of memory for the scores");
+	err_memory_for(err, "the scores");
 	free(ranked);
 	result_free(record);
 	return NULL;

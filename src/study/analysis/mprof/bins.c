@@ -217,7 +217,7 @@ static int read_types(struct bins *self, struct err *err)
 	if (self->query->no_types)
 		return 0;
 	if (!list_wanted(self) || !module_list_fill(&self->modules, self->model))
-		return err_set(err, ERR_MEMORY, "out of memory for the bins");
+		return err_memory_for(err, "the bins");
 	query.modules = self->modules.rows.data;
 	query.module_count = (u32)self->modules.rows.count;
 	query.own_modules = self->modules.own;
@@ -315,11 +315,11 @@ struct result *analyse_mprof_bins(const struct model *model, const struct mprof_
 	self.total.end = UINT64_MAX;
 	self.table = result_new(RESULT_TABLE, "bins", "Allocation bins");
 	status = self.table ? group_chunks(model, &groups, &self.sizes, err)
-			    : err_set(err, ERR_MEMORY, "out of memory for the bins");
+			    : err_memory_for(err, "the bins");
 	if (status == 0) {
 		group_sort(&self.sizes, group_order_key);
 		if (!fill_bins(&self))
-			status = err_set(err, ERR_MEMORY, "out of memory for the bins");
+			status = err_memory_for(err, "the bins");
 	}
 	if (status == 0) {
 		choose(&self);
@@ -328,7 +328,7 @@ struct result *analyse_mprof_bins(const struct model *model, const struct mprof_
 	if (status == 0) {
 		fill(&self);
 		if (result_failed(self.table))
-			status = err_set(err, ERR_MEMORY, "out of memory for the bins");
+			status = err_memory_for(err, "the bins");
 	}
 	if (status < 0) {
 		result_free(self.table);

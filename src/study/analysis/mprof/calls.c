@@ -326,7 +326,7 @@ static int sum_points_lisp(struct mprof_calls *self, struct err *err)
 	int status;
 
 	if (!categories)
-		return err_set(err, ERR_MEMORY, "out of memory for the calls");
+		return err_memory_for(err, "the calls");
 	for (u64 i = 0; i < model->types.count; i++)
 		categories[i] = (u8)lisp_category(model->types.data[i]);
 	status = group_chunks(model, &query, &groups, err);
@@ -410,12 +410,12 @@ static int read_calls(struct mprof_calls *self, const struct stack_source *sourc
 
 	*self = (struct mprof_calls){.source = source, .lisp = lisp};
 	if (!vec_extend(&self->points, source->model->points.count))
-		return err_set(err, ERR_MEMORY, "out of memory for the calls");
+		return err_memory_for(err, "the calls");
 	status = lisp ? sum_points_lisp(self, err) : sum_points(self, err);
 	if (status < 0)
 		return status;
 	if (grow(self) < 0)
-		return err_set(err, ERR_MEMORY, "out of memory for the calls");
+		return err_memory_for(err, "the calls");
 	sum_all(self, startup);
 	return 0;
 }

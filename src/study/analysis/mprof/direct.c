@@ -162,7 +162,7 @@ struct result *analyse_mprof_direct(const struct mprof_calls *calls, struct err 
 	free(by_function);
 	return table;
 fail:
-	err_set(err, ERR_MEMORY, "out of memory for the direct allocations");
+	err_memory_for(err, "the direct allocations");
 	free(by_function);
 	result_free(table);
 	return NULL;

@@ -494,7 +494,7 @@ struct result *analyse_mprof_graph(const struct mprof_calls *calls,
 	done = self.table && mprof_edges_read(&self.edges, calls, !query->keep_cycles) == 0 &&
 	       arrange(&self) && fill(&self);
 	if (!done) {
-		err_set(err, ERR_MEMORY, "out of memory for the call graph");
+		err_memory_for(err, "the call graph");
 		result_free(self.table);
 		self.table = NULL;
 	}

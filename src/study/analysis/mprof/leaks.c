@@ -254,7 +254,7 @@ static int find_module_starts(struct leaks *self, u64 first, u64 end, struct err
 		modmap_module(&model->contexts.modules, sites[first].module);
 	u64 count = end - first, *addresses = calloc(2 * count, sizeof *addresses);
 	u64 *starts = addresses + count;
-	int status = addresses ? 0 : err_set(err, ERR_MEMORY, "out of memory for the leaks");
+	int status = addresses ? 0 : err_memory_for(err, "the leaks");
 
 	for (u64 i = 0; i < count && addresses; i++) {
 		addresses[i] = sites[first + i].address;
@@ -415,7 +415,7 @@ struct result *analyse_mprof_leaks(const struct mprof_calls *calls,
 					    : "nothing was kept";
 		fill(&self);
 		if (result_failed(self.table))
-			status = err_set(err, ERR_MEMORY, "out of memory for the leaks");
+			status = err_memory_for(err, "the leaks");
 	}
 	if (status < 0) {
 		result_free(self.table);

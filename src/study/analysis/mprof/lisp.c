@@ -226,7 +226,7 @@ struct result *analyse_lisp_types(const struct mprof_calls *calls, enum mprof_ve
 	return table;
 fail:
 	if (!err->code)
-		err_set(err, ERR_MEMORY, "out of memory for the types");
+		err_memory_for(err, "the types");
 	group_table_release(&types);
 	group_table_release(&freed);
 	result_free(table);

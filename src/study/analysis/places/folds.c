@@ -359,7 +359,7 @@ int folds_find(struct folds *self, const struct stack_source *source, const stru
 	map_release(&finder.by_name);
 	map_release(&finder.by_pair);
 	free(finder.frames);
-	return done ? 0 : err_set(err, ERR_MEMORY, "out of memory for wrappers");
+	return done ? 0 : err_memory_for(err, "wrappers");
 }
 
 void folds_release(struct folds *self)
@@ -376,7 +376,7 @@ int folds_include(struct folds *self, const struct folds *other, struct err *err
 		if (folds_hold(self, fold->module, fold->function, fold->address))
 			continue;
 		if (!vec_push(&self->rows, *fold) || !map_put(&self->functions, key_of_fold(fold), 1))
-			return err_set(err, ERR_MEMORY, "out of memory for wrappers");
+			return err_memory_for(err, "wrappers");
 	}
 	return 0;
 }

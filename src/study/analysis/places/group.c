@@ -66,7 +66,7 @@ int group_chunks(const struct model *model, const struct group_query *query,
 		if (!row || row->key != key)
 			row = row_at(table, key);
 		if (!row)
-			return err_set(err, ERR_MEMORY, "out of memory for groups");
+			return err_memory_for(err, "groups");
 		row_add(row, query, &chunk);
 	}
 	return 0;

@@ -56,11 +56,6 @@ static const struct {
 	{"/libstdc++.so", true, "/ld-linux"},
 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for suppressions");
-}
-
 /* ---- patterns ---- */
 
 /* Where piece[0..bytes) first occurs in text, or NULL. */
@@ -119,7 +114,7 @@ static int add(struct suppressions *self, struct suppression one, struct err *er
 	one.pattern = arena_copy(&self->arena, one.pattern);
 	one.origin = arena_copy(&self->arena, one.origin);
 	if (!one.pattern || !one.origin || !vec_push(&self->list, one))
-		return no_memory(err);
+		return err_memory_for(err, "suppressions");
 	return 0;
 }
 
@@ -155,7 +150,7 @@ int suppressions_parse(struct suppressions *self, const char *text, const char *
 		char *line = arena_copy_text(&self->arena, text, bytes);
 
 		if (!line)
-			return no_memory(err);
+			return err_memory_for(err, "suppressions");
 		status = parse_line(self, line, origin, number++, err);
 		text += bytes + (text[bytes] == '\n');
 	}

@@ -22,7 +22,7 @@ static int add_name(struct wrappers *self, const char *word, size_t bytes, struc
 	mine = pattern.failed ? NULL : arena_copy(&self->arena, strbuf_text(&pattern));
 	strbuf_release(&pattern);
 	if (!mine || !vec_push(&self->patterns, mine))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	return 0;
 }
 

@@ -40,7 +40,7 @@ struct result *analyse_marks(const struct model *model, struct err *err)
 		table->hidden_in_text = true; /* heapwise trace info shows them */
 		return table;
 	}
-	err_set(err, ERR_MEMORY, "out of memory for the marks");
+	err_memory_for(err, "the marks");
 	result_free(table);
 	return NULL;
 }
@@ -122,7 +122,7 @@ struct result *analyse_snapshots(const struct stack_source *source, u64 top, str
 					  units_things(model->snapshots.count, "snapshot(s)").text);
 		return table;
 	}
-	err_set(err, ERR_MEMORY, "out of memory for the snapshots");
+	err_memory_for(err, "the snapshots");
 	result_free(table);
 	return NULL;
 }

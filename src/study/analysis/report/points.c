@@ -240,7 +240,7 @@ struct result *analyse_points(const struct stack_source *source, const struct po
 	u64 whole;
 
 	if (!ranked || !table) {
-		err_set(err, ERR_MEMORY, "out of memory for the points");
+		err_memory_for(err, "the points");
 		goto fail;
 	}
 	if (rank(model, query, ranked, &whole, err) < 0)
@@ -249,7 +249,7 @@ struct result *analyse_points(const struct stack_source *source, const struct po
 	set_columns(table, measures[query->by].column, order);
 	add_rows(table, source, ranked, query->top, whole, order);
 	if (result_failed(table)) {
-		err_set(err, ERR_MEMORY, "out of memory for the points");
+		err_memory_for(err, "the points");
 		goto fail;
 	}
 	free(ranked);

@@ -85,7 +85,7 @@ struct result *analyse_report(const struct stack_source *source, const struct re
 		if (!result_failed(report))
 			return report;
 		if (!err->code)
-			err_set(err, ERR_MEMORY, "out of memory");
+			err_memory(err);
 	}
 	result_free(report);
 	return NULL;

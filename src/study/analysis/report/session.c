@@ -136,7 +136,7 @@ static int points_add(struct session_merge *self, const struct stack_source *sou
 		point->last = self->processes.count;
 	}
 	result_free(scratch);
-	return whole ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return whole ? 0 : err_memory(err);
 }
 
 int session_merge_add(struct session_merge *self, const struct stack_source *source, struct err *err)
@@ -155,7 +155,7 @@ int session_merge_add(struct session_merge *self, const struct stack_source *sou
 	};
 
 	if (!process.program || !vec_push(&self->processes, process))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	return points_add(self, source, err);
 }
 
@@ -302,7 +302,7 @@ struct result *session_merge_result(struct session_merge *self, u64 top, struct 
 	}
 	if (!record || result_failed(record)) {
 		result_free(record);
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 		return NULL;
 	}
 	return record;

@@ -317,7 +317,7 @@ int resident_account(const struct model *model, const struct model_memory *memor
 	free(self.has_blocks);
 	free(self.requested);
 	free(self.slack);
-	return ready ? 0 : err_set(err, ERR_MEMORY, "out of memory for the resident memory");
+	return ready ? 0 : err_memory_for(err, "the resident memory");
 }
 
 const struct model_memory *resident_most(const struct model *model)

@@ -145,7 +145,7 @@ struct result *analyse_resident(const struct model *model, const struct resident
 		table->hidden_in_text = !moments.most.memory;
 		return table;
 	}
-	err_set(err, ERR_MEMORY, "out of memory for the resident memory");
+	err_memory_for(err, "the resident memory");
 	result_free(table);
 	return NULL;
 }
@@ -180,7 +180,7 @@ struct result *analyse_resident_over_time(const struct model *model, const struc
 		table->hidden_in_text = true;
 		return table;
 	}
-	err_set(err, ERR_MEMORY, "out of memory for the resident memory");
+	err_memory_for(err, "the resident memory");
 	result_free(table);
 	return NULL;
 }
@@ -250,7 +250,7 @@ struct result *analyse_resident_drawn(const struct model *model, const struct re
 	}
 	if (table && !result_failed(table))
 		return table;
-	err_set(err, ERR_MEMORY, "out of memory for the resident memory");
+	err_memory_for(err, "the resident memory");
 	result_free(table);
 	return NULL;
 }

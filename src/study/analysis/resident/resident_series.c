@@ -7,11 +7,6 @@
 
 static const u64 LASTING_NS_MIN = 100000000;
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for the resident memory");
-}
-
 /* ---- points ---- */
 
 static u64 recorder_bytes(const struct model *model, const struct model_memory *memory)
@@ -128,7 +123,7 @@ static void find_peak(struct resident_series *self, const struct model *model)
 int resident_series_make(struct resident_series *self, const struct model *model, struct err *err)
 {
 	if (!add_points(self, model) || !add_live(self, model))
-		return no_memory(err);
+		return err_memory_for(err, "the resident memory");
 	spread_recorder(self);
 	find_peak(self, model);
 	return 0;
@@ -217,7 +212,7 @@ int resident_gap_find(struct resident_gap *self, const struct model *model,
 
 	*self = (struct resident_gap){0};
 	if (!queue)
-		return no_memory(err);
+		return err_memory_for(err, "the resident memory");
 	at = find_widest(model, series, least_ns, queue);
 	free(queue);
 	if (at == series->points.count || !gap_of(series, at))

@@ -471,7 +471,7 @@ struct result *analyse_summary(const struct model *model, const struct summary_q
 			       .query = query};
 
 	if (!self.result) {
-		err_set(err, ERR_MEMORY, "out of memory for the summary");
+		err_memory_for(err, "the summary");
 		return NULL;
 	}
 	add_head(&self);
@@ -490,7 +490,7 @@ struct result *analyse_summary(const struct model *model, const struct summary_q
 	add_caveats(self.result, model, query->info);
 	if (!result_failed(self.result))
 		return self.result;
-	err_set(err, ERR_MEMORY, "out of memory for the summary");
+	err_memory_for(err, "the summary");
 fail:
 	result_free(self.result);
 	return NULL;
@@ -530,7 +530,7 @@ struct result *analyse_sizes(const struct model *model, struct err *err)
 	group_table_release(&groups);
 	return table;
 fail:
-	err_set(err, ERR_MEMORY, "out of memory for the size classes");
+	err_memory_for(err, "the size classes");
 	group_table_release(&groups);
 	result_free(table);
 	return NULL;

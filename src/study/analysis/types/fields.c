@@ -191,7 +191,7 @@ struct result *analyse_fields(struct type_cascade *types, const char *type, stru
 		goto done;
 	result = fields_result(&layout, &usage, types->query.source->model);
 	if (!result || result_failed(result)) {
-		err_set(err, ERR_MEMORY, "out of memory for types");
+		err_memory_for(err, "types");
 		result_free(result);
 		result = NULL;
 	}

@@ -20,11 +20,6 @@ struct work {
 	double bins_per_tick;
 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for types");
-}
-
 /* ---- rows ---- */
 
 static struct type_sums *row_add(struct type_list *self, const char *name)
@@ -186,7 +181,7 @@ static int add_chunks(struct work *self, struct err *err)
 		for (u32 k = 0; page && k < CHUNK_PAGE; k++)
 			if (page->end[k] != CHUNK_ABSENT &&
 			    !add_chunk(self, i * CHUNK_PAGE + k, page, k))
-				return no_memory(err);
+				return err_memory_for(err, "types");
 	}
 	return 0;
 }
@@ -227,11 +222,11 @@ int type_list_make(struct type_list *self, struct type_cascade *types,
 
 	self->model = model;
 	work.points = calloc(model->points.count + 1, sizeof *work.points);
-	status = work.points ? add_chunks(&work, err) : no_memory(err);
+	status = work.points ? add_chunks(&work, err) : err_memory_for(err, "types");
 	if (status == 0)
 		status = add_scores(&work, thresholds, err);
 	if (status == 0 && types->failed)
-		status = no_memory(err);
+		status = err_memory_for(err, "types");
 	free(work.points);
 	vec_release(&work.by_place);
 	map_release(&work.by_name);
@@ -298,7 +293,7 @@ int type_list_fold(struct type_list *self, const struct type_list *from, struct 
 	}
 	map_release(&by_name);
 	strbuf_release(&text);
-	return good ? 0 : no_memory(err);
+	return good ? 0 : err_memory_for(err, "types");
 }
 
 /* ---- lines ---- */

@@ -430,7 +430,7 @@ static struct result *record_of(const struct type_list *self, struct result *par
 	}
 	if (result && part && !result_failed(result))
 		return result;
-	err_set(err, ERR_MEMORY, "out of memory for types");
+	err_memory_for(err, "types");
 	result_free(result);
 	return NULL;
 }

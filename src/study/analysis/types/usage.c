@@ -97,7 +97,7 @@ int type_usage_find(struct type_usage *self, struct type_cascade *types,
 	if (!points || !is_of_type || !vec_extend(&self->members, layout->members.count)) {
 		free(points);
 		free(is_of_type);
-		return err_set(err, ERR_MEMORY, "out of memory for types");
+		return err_memory_for(err, "types");
 	}
 	type_of_points(types, points);
 	for (u64 i = 0; i < model->points.count; i++)

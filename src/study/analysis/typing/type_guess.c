@@ -234,7 +234,7 @@ static int keep_sizes(struct type_cascade *types, struct err *err)
 		good = map_put(&types->size_by_name, (u64)(uintptr_t)name, types->sizes.data[i].size);
 	}
 	strbuf_release(&text);
-	return good ? 0 : err_set(err, ERR_MEMORY, "out of memory for types");
+	return good ? 0 : err_memory_for(err, "types");
 }
 
 u64 type_size(const struct type_cascade *self, const char *name)
@@ -510,7 +510,7 @@ int type_guess(struct type_cascade *types, struct err *err)
 	int status = 0;
 
 	if (!ask(&self))
-		status = err_set(err, ERR_MEMORY, "out of memory for types");
+		status = err_memory_for(err, "types");
 	if (status == 0 && (self.sizes.count || self.bases.count))
 		status = read_sizes(&self, err);
 	if (status == 0)

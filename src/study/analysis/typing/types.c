@@ -573,7 +573,7 @@ int type_cascade_init(struct type_cascade *self, const struct type_query *query,
 	self->failed |= !vec_extend(&self->points, query->source->model->points.count + 1) ||
 			!vec_extend(&self->by, query->source->model->points.count + 1);
 	if (status == 0 && self->failed)
-		status = err_set(err, ERR_MEMORY, "out of memory for types");
+		status = err_memory_for(err, "types");
 	if (status == 0)
 		fill_samples(self);
 	if (status == 0 && (query->guess || query->calls)) {
@@ -587,7 +587,7 @@ int type_cascade_init(struct type_cascade *self, const struct type_query *query,
 		fill_samples(self); /* now that sizes of classes are known */
 	}
 	if (status == 0 && self->failed)
-		status = err_set(err, ERR_MEMORY, "out of memory for types");
+		status = err_memory_for(err, "types");
 	if (status < 0)
 		type_cascade_release(self);
 	return status;
