@@ -275,6 +275,34 @@ TEST(byte_sizes, "sizes are read in powers of 1024 and refused when they are non
 	}
 }
 
+TEST(times, "times have a unit, or the one that a bare number has")
+{
+	static const struct {
+		const char *text;
+		double bare_ns, ns;
+		bool good;
+	} rows[] = {
+		{"450ns", 0, 450, true},      {"2us", 0, 2e3, true},     {"1.5ms", 0, 1.5e6, true},
+		{"3s", 0, 3e9, true},         {"3 s", 0, 3e9, true},     {"2min", 0, 120e9, true},
+		{"2m", 0, 120e9, true},       {"1h", 0, 3600e9, true},   {"30", 1e9, 30e9, true},
+		{"0.5", 1e9, 0.5e9, true},    {"30", 0, 0, false},       {"", 1e9, 0, false},
+		{"s", 1e9, 0, false},         {"-1s", 1e9, 0, false},    {"1e3s", 1e9, 0, false},
+		{"0x10s", 1e9, 0, false},     {"inf", 1e9, 0, false},    {"1.2.3s", 1e9, 0, false},
+		{"5 minutes", 1e9, 0, false}, {"5s,6s", 1e9, 0, false}, {"5S", 1e9, 0, false},
+	};
+	const char *end;
+	double ns;
+
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		bool good = parse_ns(rows[i].text, rows[i].bare_ns, NULL, &ns);
+
+		if (good != rows[i].good || (good && ns != rows[i].ns))
+			FAIL("'%s' gives %d, %g", rows[i].text, good, ns);
+	}
+	CHECK(parse_ns("5s,6s", 0, &end, &ns));
+	CHECK_STR(end, ",6s");
+}
+
 TEST(optional, "an optional value is one only after the equals sign")
 {
 	static const struct {

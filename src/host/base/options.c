@@ -3,6 +3,7 @@
  * Host. Never prints, never exits; keeps pointers into argv, which outlives every command. */
 #include "host/base/options.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,37 @@ bool parse_bytes(const char *text, u64 *bytes)
 	/* part < 1, so its bytes are below 2^40 and exact enough to truncate. */
 	return !__builtin_add_overflow(whole, (u64)(part * (double)((u64)1 << (10 * power))),
 				       bytes);
+}
+
+static double time_unit_ns(const char *name, size_t length, double bare_ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"m", 60e9}, {"h", 3600e9}};
+
+	for (u32 i = 0; i < sizeof units / sizeof *units; i++)
+		if (strlen(units[i].name) == length && strncmp(units[i].name, name, length) == 0)
+			return units[i].ns;
+	return length ? 0 : bare_ns;
+}
+
+bool parse_ns(const char *text, double bare_ns, const char **end, double *ns)
+{
+	size_t digits = strspn(text, "0123456789."), length;
+	char *unit;
+	double number = strtod(text, &unit), unit_ns;
+
+	if (!digits || unit != text + digits)
+		return false; /* strtod would take signs, exponents, hexadecimal digits and "inf" */
+	while (*unit == ' ')
+		unit++;
+	length = strspn(unit, "abcdefghijklmnopqrstuvwxyz");
+	unit_ns = time_unit_ns(unit, length, bare_ns);
+	*ns = number * unit_ns;
+	if (end)
+		*end = unit + length;
+	return unit_ns > 0 && isfinite(*ns) && (end || !unit[length]);
 }
 
 static bool choice_has(const char *choices, const char *word)

@@ -88,6 +88,10 @@ char *options_help(const struct option_spec *table);
 /* "64K" → 65536; false if it is not a size. K, M, G, T are powers of 1024, with or without iB or B. */
 bool parse_bytes(const char *text, u64 *bytes);
 
+/* "1.5s", "500 ms", "2min" or "2m", "1h" → nanoseconds; false if it is no time. bare_ns is the unit of a number that has none; 0: it needs one. *end is
+ * behind the time; end is NULL if nothing may follow. */
+bool parse_ns(const char *text, double bare_ns, const char **end, double *ns);
+
 /* "123" → 123; false if it is not a decimal number that fits. */
 bool parse_number(const char *text, u64 *number);
 

@@ -185,23 +185,14 @@ static int print_words(const struct query_args *args)
 
 /* ---- with a trace ---- */
 
-/* "1.5s" as the language reads it. */
 static bool parse_time(const char *word, u64 *ns)
 {
-	struct query_error error = {0};
-	char text[64];
-	struct query *query;
+	double real;
 
-	if (snprintf(text, sizeof text, "at %s", word) >= (int)sizeof text)
+	if (!parse_ns(word, 0, NULL, &real) || real >= 9e18)
 		return false;
-	query = query_parse(text, &error);
-	if (query && query->pipe.source.moment == AT_TIME && !query->pipe.stage_count) {
-		*ns = query->pipe.source.time_ns;
-		query_free(query);
-		return true;
-	}
-	query_free(query);
-	return false;
+	*ns = (u64)real;
+	return true;
 }
 
 static int read_window(const struct command *command, const struct query_args *args,

@@ -88,33 +88,19 @@ struct watching {
 /* ---- times ----------------------------------------------------------------------------------- */
 
 /* "500ms", "30s", "2m", "30" = seconds; *end is behind it. */
-static bool time_read(const char *text, char **end, u64 *ns)
+static bool time_read(const char *text, const char **end, u64 *ns)
 {
-	static const struct {
-		const char *suffix;
-		double ns;
-	} units[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"", 1e9}};
-	double number;
+	double real;
 
-	errno = 0;
-	number = strtod(text, end);
-	if (*end == text || errno || !(number >= 0.001 && number < 1e9))
+	if (!parse_ns(text, 1e9, end, &real) || !(real >= 1e3 && real < 1e18))
 		return false;
-	for (u32 i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		size_t length = strlen(units[i].suffix);
-
-		if (strncmp(*end, units[i].suffix, length) != 0)
-			continue;
-		*end += length;
-		*ns = (u64)(number * units[i].ns);
-		return true;
-	}
-	return false;
+	*ns = (u64)real;
+	return true;
 }
 
 static bool states_read(const char *text, struct policy_options *policy)
 {
-	char *end;
+	const char *end;
 
 	policy->states = 0;
 	for (;; text = end + 1) {
@@ -135,7 +121,7 @@ static bool states_read(const char *text, struct policy_options *policy)
 static bool rotate_read(const char *text, struct rotation_options *rotate)
 {
 	size_t length = strlen(text);
-	char *end;
+	const char *end;
 
 	if (length && strchr("smh", text[length - 1]))
 		return time_read(text, &end, &rotate->ns) && !*end;
@@ -146,7 +132,7 @@ static bool rotate_read(const char *text, struct rotation_options *rotate)
 static int rotation_read(const struct command *command, const struct watch_args *args,
 			 struct rotation_options *rotate)
 {
-	char *end;
+	const char *end;
 	u64 ns;
 
 	if ((args->rotate || args->window) && !args->trace)
@@ -202,7 +188,7 @@ static int args_read(const struct command *command, const struct watch_args *arg
 	struct policy_options *policy = &options->policy;
 	bool stated = args->overhead != OVERHEAD_UNSTATED;
 	const char *name = args->policy ? args->policy : stated ? "mpc" : "ladder"; /* METHODS.md, "mpc or ladder?" */
-	char *end;
+	const char *end;
 
 	policy_defaults(policy);
 	policy->kind = strcmp(name, "all") == 0 ? POLICY_ALL : strcmp(name, "ladder") == 0 ? POLICY_LADDER : POLICY_MPC;

@@ -110,22 +110,12 @@ bool parameter_bool(const struct request *request, const char *name, bool *value
 
 bool parameter_time(const char *text, u64 *ns)
 {
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}};
-	char *end;
-	double number;
+	double real;
 
 	if (parse_number(text, ns))
 		return true;
-	if (*text < '0' || *text > '9')
+	if (!parse_ns(text, 0, NULL, &real) || real >= 9e18)
 		return false;
-	number = strtod(text, &end);
-	for (u32 i = 0; i < sizeof units / sizeof *units; i++)
-		if (end != text && strcmp(end, units[i].unit) == 0 && number * units[i].ns < 9e18) {
-			*ns = (u64)llround(number * units[i].ns);
-			return true;
-		}
-	return false;
+	*ns = (u64)llround(real);
+	return true;
 }

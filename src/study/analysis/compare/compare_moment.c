@@ -10,30 +10,6 @@
 
 /* ---- words ---- */
 
-/* "1.5s" → ns; false if it is no time. */
-static bool parse_time(const char *word, double *ns)
-{
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = {{"ns", 1}, {"us", 1e3},   {"ms", 1e6}, {"s", 1e9},
-		     {"", 1e9}, {"min", 60e9}, {"m", 60e9}, {"h", 3600e9}};
-	char *end;
-	double number;
-
-	if (*word < '0' || *word > '9' || strpbrk(word, "xXeE"))
-		return false;
-	number = strtod(word, &end);
-	while (*end == ' ')
-		end++;
-	for (u32 i = 0; i < sizeof units / sizeof *units; i++)
-		if (strcmp(end, units[i].unit) == 0) {
-			*ns = number * units[i].ns;
-			return isfinite(*ns);
-		}
-	return false;
-}
-
 /* The K-th mark that is called so, from 1; NULL if there are fewer. */
 static const struct model_mark *mark_called(const struct model *model, const char *name,
 					    size_t length, u64 which)
@@ -105,7 +81,7 @@ int compare_moment_find(const struct model *model, const char *word, struct comp
 	} else if (strcmp(word, "peak") == 0) {
 		moment->kind = MOMENT_PEAK;
 		moment->ticks = model->totals.peak_ticks;
-	} else if (parse_time(word, &ns)) {
+	} else if (parse_ns(word, 1e9, NULL, &ns)) {
 		return at_time(model, word, ns, moment, err);
 	} else if (strcmp(word, "end") != 0) {
 		return err_set(err, ERR_USAGE,
