@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study/analysis/resident/resident_series.h"
+#include "study/analysis/resident/series.h"
 
 enum { BLOCKS_MAX = 256, ROWS_MAX = 64 };
 

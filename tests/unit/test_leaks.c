@@ -2,7 +2,7 @@
  * Kept chunks by chain and class, and suppressions. */
 #include <stdio.h>
 
-#include "study/analysis/leaks/leak_report.h"
+#include "study/analysis/leaks/report.h"
 #include "host/base/strbuf.h"
 #include "unit/test_analysis.h"
 

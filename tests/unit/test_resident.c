@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The account of resident memory, on memory whose parts are known by reading. */
-#include "study/analysis/resident/resident_series.h"
+#include "study/analysis/resident/series.h"
 #include "test_analysis.h"
 
 enum { PAGE = 4096 };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "study/analysis/leaks/leak_report.h"
+#include "study/analysis/leaks/report.h"
 #include "host/base/units.h"
 #include "show/cli/loaded.h"
 #include "show/cli/trace_options.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * heapwise types: what was allocated, by type, and who says so.
  * Host. */
-#include "study/analysis/types/types_result.h"
+#include "study/analysis/types/result.h"
 #include "show/cli/loaded.h"
 #include "show/cli/thresholds.h"
 #include "show/cli/trace_options.h"

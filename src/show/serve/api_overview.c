@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study/analysis/resident/resident_series.h"
+#include "study/analysis/resident/series.h"
 #include "study/model/narrow.h"
 #include "show/render/render.h"
 #include "study/analysis/findings/unnamed.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "study/analysis/emad/excessive.h"
-#include "study/analysis/leaks/leak_report.h"
+#include "study/analysis/leaks/report.h"
 #include "study/analysis/mprof/lisp.h"
 #include "study/analysis/mprof/bins.h"
 #include "study/analysis/mprof/direct.h"
@@ -14,7 +14,7 @@
 #include "study/analysis/mprof/leaks.h"
 #include "study/analysis/report/report.h"
 #include "study/analysis/summary/summary.h"
-#include "study/analysis/types/types_result.h"
+#include "study/analysis/types/result.h"
 #include "study/analysis/findings/unnamed.h"
 #include "host/base/units.h"
 #include "show/render/render.h"

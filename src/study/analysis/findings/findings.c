@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Inferences, leaks, growth and misuse → one list, by what they cost.
  * Host. Says at most one thing of a kind of cost (space, time, calls) about a point. */
-#include "study/analysis/findings/finding_cost.h"
+#include "study/analysis/findings/cost.h"
 #include "study/analysis/typing/types.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #define STUDY_ANALYSIS_FINDINGS_FINDINGS_H
 
 #include "study/analysis/memoro/inferences.h"
-#include "study/analysis/leaks/leak_report.h"
+#include "study/analysis/leaks/report.h"
 
 enum finding_kind {
 	FINDING_MISUSE,

@@ -6,7 +6,7 @@
 #include "study/analysis/findings/findings.h"
 #include "study/analysis/places/folds.h"
 #include "study/analysis/report/marks.h"
-#include "study/analysis/resident/resident_series.h"
+#include "study/analysis/resident/series.h"
 #include "study/analysis/summary/summary.h"
 
 /* What 'heapwise leaks' would find, in a line each, and what 'heapwise findings' would begin with. */

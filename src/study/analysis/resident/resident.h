@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the resident memory of a program consisted of, at its greatest and at the end. resident_series.h has tables of it. */
+ * What the resident memory of a program consisted of, at its greatest and at the end. series.h has tables of it. */
 #ifndef STUDY_ANALYSIS_RESIDENT_RESIDENT_H
 #define STUDY_ANALYSIS_RESIDENT_RESIDENT_H
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "study/analysis/types/usage.h"
-#include "study/analysis/types/types_result.h"
+#include "study/analysis/types/result.h"
 #include "host/base/units.h"
 
 enum { ACCESSED = 3, READ, WRITTEN, READ_BYTES, WRITTEN_BYTES, STATE, TYPE, COLUMNS };

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "study/analysis/typing/type_guess.h"
+#include "study/analysis/typing/guess.h"
 #include "host/symbols/types/frame.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Resident memory over time; see resident_series.h.
+ * Resident memory over time; see series.h.
  * Host. Estimates nothing: between two points nothing is known. */
-#include "study/analysis/resident/resident_series.h"
+#include "study/analysis/resident/series.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Memory that stayed resident after it was freed: how much, and who had it.
  * Host. */
-#include "study/analysis/findings/finding_cost.h"
-#include "study/analysis/resident/resident_series.h"
+#include "study/analysis/findings/cost.h"
+#include "study/analysis/resident/series.h"
 #include "host/base/map.h"
 
 enum { PAGE = 4096, TEARDOWN_PARTS = 3 };

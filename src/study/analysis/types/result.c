@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Types as tables.
  * Host. */
-#include "study/analysis/types/types_result.h"
+#include "study/analysis/types/result.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The last source of the cascade of types: what debug info says of a size. */
-#ifndef STUDY_ANALYSIS_TYPING_TYPE_GUESS_H
-#define STUDY_ANALYSIS_TYPING_TYPE_GUESS_H
+#ifndef STUDY_ANALYSIS_TYPING_GUESS_H
+#define STUDY_ANALYSIS_TYPING_GUESS_H
 
 #include "study/analysis/typing/types.h"
 

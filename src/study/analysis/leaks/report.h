@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Leaks, growth and misuse of one image together: what `heapwise leaks` shows, and what other
  * commands mention of it. */
-#ifndef STUDY_ANALYSIS_LEAKS_LEAK_REPORT_H
-#define STUDY_ANALYSIS_LEAKS_LEAK_REPORT_H
+#ifndef STUDY_ANALYSIS_LEAKS_REPORT_H
+#define STUDY_ANALYSIS_LEAKS_REPORT_H
 
 #include "study/analysis/leaks/growth.h"
 #include "study/analysis/leaks/leaks.h"

@@ -10,8 +10,8 @@
  *	if (gap.bytes)
  *		use(gap.bytes, gap.live_bytes, gap.to_ns - gap.from_ns);
  *	resident_series_release(&series); */
-#ifndef STUDY_ANALYSIS_RESIDENT_RESIDENT_SERIES_H
-#define STUDY_ANALYSIS_RESIDENT_RESIDENT_SERIES_H
+#ifndef STUDY_ANALYSIS_RESIDENT_SERIES_H
+#define STUDY_ANALYSIS_RESIDENT_SERIES_H
 
 #include "study/analysis/resident/resident.h"
 #include "study/result/result.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What findings cost, and which of them a developer would want to know first. Defined in docs/METHODS.md, "Findings". */
-#ifndef STUDY_ANALYSIS_FINDINGS_FINDING_COST_H
-#define STUDY_ANALYSIS_FINDINGS_FINDING_COST_H
+#ifndef STUDY_ANALYSIS_FINDINGS_COST_H
+#define STUDY_ANALYSIS_FINDINGS_COST_H
 
 #include "study/analysis/findings/findings.h"
 #include "study/model/durations.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "study/analysis/resident/resident_series.h"
+#include "study/analysis/resident/series.h"
 #include "host/base/units.h"
 
 static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Puts leaks, growth and misuse together.
  * Host. */
-#include "study/analysis/leaks/leak_report.h"
+#include "study/analysis/leaks/report.h"
 
 #include "study/analysis/summary/summary.h"
 

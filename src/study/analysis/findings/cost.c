@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Savings, levels and the order of findings.
  * Host. */
-#include "study/analysis/findings/finding_cost.h"
+#include "study/analysis/findings/cost.h"
 
 /* Where too few calls were timed. */
 static const double TYPICAL_CALL_NS = 25, COPY_NS_PER_BYTE = 0.1;

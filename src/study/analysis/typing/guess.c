@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Guesses: types whose size fits, first of all those that the line of the call names.
  * Host. Sources and debug info may be gone or changed by now: what does not fit is not believed. */
-#include "study/analysis/typing/type_guess.h"
+#include "study/analysis/typing/guess.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What was allocated, by type. */
-#ifndef STUDY_ANALYSIS_TYPES_TYPES_RESULT_H
-#define STUDY_ANALYSIS_TYPES_TYPES_RESULT_H
+#ifndef STUDY_ANALYSIS_TYPES_RESULT_H
+#define STUDY_ANALYSIS_TYPES_RESULT_H
 
 #include "study/analysis/memoro/thresholds.h"
 #include "study/analysis/types/list.h"
