@@ -178,16 +178,19 @@ struct hw_record {
 };
 _Static_assert(sizeof(struct hw_record) == 32, "two records to a cache line");
 
-/* A bit of an allocation's address in a ring, with HW_RUN_LASTING: the monitor has not read the record yet. Whoever is first exchanges the
- * address: the monitor, which then uses the record, or the chunk's end, which leaves the bit alone and takes the record back.
- * No other record has a live chunk's address and this bit, so that an end cannot meet a record that came after its own. */
-#define HW_RECORD_UNREAD 1ull
+/* Beside each record of a ring there is a byte, its mark. The recorder clears it before it writes the record. With HW_RUN_LASTING, a chunk
+ * that ends while the record of its birth belongs to the recorder (see hw_slot.claimed) has the record marked, and no end is
+ * recorded: the monitor counts it and does not read it. */
+enum hw_record_mark { HW_MARK_ENDED = 1, HW_MARK_OF_REALLOC = 2 /* that began the chunk */ };
 
 /* aux of a HW_FREE: free and delete are one function there, so that the kind says nothing of how the block was
  * to be freed. */
 enum { HW_FREE_ANY_FORM = 1 };
 
-enum { HW_RECORD_NESTED = 1 }; /* from a hook that interrupted a hook (signal handler) */
+enum { /* hw_record.flags */
+	HW_RECORD_NESTED = 1, /* from a hook that interrupted a hook (signal handler) */
+	HW_RECORD_UNSURE = 2, /* of an end: the record of the birth may have been marked in time */
+};
 
 /* A node of the calling-context tree, in shared memory. Written once, before any record names it.
  * pc is a return address; pc + 1 of the interrupted instruction for the frame below a signal handler.

@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION" /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 11
+#define HW_SESSION_VERSION 12
 
 enum { HW_BERTHS = 8192 }; /* images that are alive at once */
 
@@ -246,10 +246,12 @@ struct hw_pages {
 /* With HW_RUN_LASTING records wait for a while before they are read. Most allocations are a few threads', whose rings have room for it. */
 enum { HW_RINGS_LONG = 4 };
 
+enum { HW_RECORD_ROOM = sizeof(struct hw_record) + 1 }; /* of a record and its mark */
+
 /* Where the ring of a slot begins, in bytes from the first one. */
 static inline u64 hw_ring_start(u64 stride, u32 extra, u32 slot)
 {
-	return slot * stride + (u64)(slot < HW_RINGS_LONG ? slot : HW_RINGS_LONG) * extra * sizeof(struct hw_record);
+	return slot * stride + (u64)(slot < HW_RINGS_LONG ? slot : HW_RINGS_LONG) * extra * HW_RECORD_ROOM;
 }
 
 static inline u32 hw_ring_size(u32 records, u32 extra, u32 slot)
@@ -275,7 +277,7 @@ struct hw_control {
 	u32 slots_max;
 	u32 nodes_max;
 	u64 nodes_offset;   /* struct hw_node[nodes_max] */
-	u64 rings_offset;   /* per slot: ring_records, then nested_records records; see hw_ring_start */
+	u64 rings_offset;   /* per slot: ring_records, then nested_records records, then a mark for each of them; see hw_ring_start */
 	u64 ring_stride;    /* bytes from one slot's ring to the next */
 	u32 ring_records;   /* powers of two */
 	u32 nested_records;
@@ -363,10 +365,12 @@ struct hw_slot {
 	u64 lost;                         /* recorder: records dropped from this ring */
 	u64 realloc_address; /* recorder: block that a realloc in progress was given, 0 = none */
 	u64 realloc_pc;      /* recorder: where that realloc returns to */
-	u64 unread[2];       /* recorder: births taken back (HW_RECORD_UNREAD), those by realloc last */
 	_Alignas(HW_CACHE_LINE) u64 tail; /* monitor, released: records read */
 	u32 tail_bell;                    /* futex: monitor adds 1 and wakes if waiting is set */
 	u32 pad;
+	/* monitor: records before this one are its own; it reads their marks after a barrier in all threads of the recorder (membarrier). So
+	 * whoever marks a record, and still finds it not claimed then, knows that the mark will be seen. */
+	u64 claimed;
 	_Alignas(HW_CACHE_LINE) u64 nested_head; /* as above, for the nested ring, which never waits */
 	u64 nested_tail;
 };

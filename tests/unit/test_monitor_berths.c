@@ -157,7 +157,7 @@ TEST(ring_sizes_long, "where short lives are only counted the first rings are lo
 		CHECK_EQ(size, i < HW_RINGS_LONG ? 131072 : 16384);
 		CHECK(hw_ring_start(layout->ring_stride, layout->ring_extra, i + 1) >=
 		      hw_ring_start(layout->ring_stride, layout->ring_extra, i) +
-			      (size + layout->nested_records) * sizeof(struct hw_record));
+			      (size + layout->nested_records) * HW_RECORD_ROOM);
 	}
 	CHECK(layout->total_bytes >=
 	      layout->rings_offset + hw_ring_start(layout->ring_stride, layout->ring_extra, layout->slots_max));
@@ -174,7 +174,7 @@ TEST(ring_sizes, "rings have a power of two of records, and slots do not overlap
 
 		CHECK_EQ(layout->ring_records, ring_rows[i].got);
 		CHECK(layout->ring_stride >=
-		      (layout->ring_records + layout->nested_records) * sizeof(struct hw_record));
+		      (layout->ring_records + layout->nested_records) * HW_RECORD_ROOM);
 		CHECK(layout->slots_offset >= layout->modules_offset + layout->modules_bytes);
 		CHECK(layout->nodes_offset >=
 		      layout->slots_offset + layout->slots_max * sizeof(struct hw_slot));

@@ -156,23 +156,51 @@ TEST(merge, "rings are merged by stamp, and threads are told before their events
 	free(scene);
 }
 
-TEST(unread, "a birth that was taken back is not told, and one that was read cannot be taken back any more")
+TEST(unread, "a birth that was marked is counted, and not told; what is read is claimed before")
 {
 	struct scene *scene = scene_new(16);
-	struct hw_record *ring = producer_ring(&scene->producer, 0);
+	u8 *marks = producer_marks(&scene->producer, 0);
+	struct stream_totals totals;
+
+	scene->image->claims = true;
+	producer_use_slots(&scene->producer, 1);
+	producer_event(&scene->producer, 0, HW_THREAD, 100, 0, 1);
+	for (u64 i = 1; i < 12; i++) {
+		producer_event(&scene->producer, 0, HW_MALLOC, 16 * i, 5, 1 + i);
+		marks[i] = HW_MARK_ENDED;
+	}
+	marks[2] = 0;
+	marks[9] |= HW_MARK_OF_REALLOC;
+	marks[11] |= HW_MARK_OF_REALLOC;
+	CHECK_EQ(image_cycle(scene->image, 0, false), 12);
+	CHECK_EQ(scene->producer.slots[0].tail, 12);
+	CHECK_EQ(scene->producer.slots[0].claimed, 12);
+	CHECK_EQ(image_unread(scene->image).mallocs, 8);
+	CHECK_EQ(image_unread(scene->image).reallocs, 2);
+	scene_end(scene, &totals);
+	CHECK_STR(scene->diary.text, "T100 A32 t0 ");
+	CHECK_EQ(totals.allocations, 1);
+	free(scene);
+}
+
+TEST(unsure, "an end whose birth may have been marked in time ends what was told, and else is no end of an unknown block")
+{
+	struct scene *scene = scene_new(16);
+	struct hw_record end = {.kind = HW_FREE, .flags = HW_RECORD_UNSURE, .ticks = 4};
 	struct stream_totals totals;
 
 	producer_use_slots(&scene->producer, 1);
 	producer_event(&scene->producer, 0, HW_THREAD, 100, 0, 1);
-	producer_event(&scene->producer, 0, HW_MALLOC, 16 | HW_RECORD_UNREAD, 5, 2);
-	producer_event(&scene->producer, 0, HW_MALLOC, 32 | HW_RECORD_UNREAD, 5, 3);
-	ring[1].address = HW_RECORD_UNREAD;
-	CHECK_EQ(image_cycle(scene->image, 0, false), 3);
-	CHECK_EQ(scene->producer.slots[0].tail, 3);
-	CHECK_EQ(ring[2].address, 0);
+	producer_event(&scene->producer, 0, HW_MALLOC, 16, 5, 2);
+	producer_event(&scene->producer, 0, HW_MALLOC, 32, 5, 3);
+	producer_marks(&scene->producer, 0)[2] = HW_MARK_ENDED;
+	for (end.address = 16; end.address <= 32; end.address += 16)
+		producer_put(&scene->producer, 0, &end);
+	image_cycle(scene->image, 0, false);
 	scene_end(scene, &totals);
-	CHECK_STR(scene->diary.text, "T100 A32 t0 ");
-	CHECK_EQ(totals.allocations, 1);
+	CHECK_STR(scene->diary.text, "T100 A16 t0 F16 t0 ");
+	CHECK_EQ(totals.frees, 1);
+	CHECK_EQ(totals.unknown_frees, 0);
 	free(scene);
 }
 
@@ -180,22 +208,21 @@ TEST(held, "where short lives are only counted, records of a program that does n
 {
 	const u64 cycle_ns = 20000000;
 	struct scene *scene = scene_new(16);
-	struct hw_record *ring = producer_ring(&scene->producer, 0);
 	struct stream_totals totals;
 
 	scene->berth.control->flags |= HW_RUN_LASTING;
 	producer_use_slots(&scene->producer, 1);
 	producer_event(&scene->producer, 0, HW_THREAD, 100, 0, 1);
-	producer_event(&scene->producer, 0, HW_MALLOC, 16 | HW_RECORD_UNREAD, 5, 2);
-	producer_event(&scene->producer, 0, HW_MALLOC, 32 | HW_RECORD_UNREAD, 5, 3);
+	producer_event(&scene->producer, 0, HW_MALLOC, 16, 5, 2);
+	producer_event(&scene->producer, 0, HW_MALLOC, 32, 5, 3);
 	for (u32 i = 0; i < 5; i++)
 		CHECK_EQ(image_cycle(scene->image, cycle_ns, false), 3);
 	CHECK_EQ(scene->producer.slots[0].tail, 0);
-	ring[1].address = HW_RECORD_UNREAD;
+	producer_marks(&scene->producer, 0)[1] = HW_MARK_ENDED;
 	image_cycle(scene->image, cycle_ns, false);
 	CHECK_EQ(scene->producer.slots[0].tail, 3);
 	for (u64 i = 0; i < 12; i++)
-		producer_event(&scene->producer, 0, HW_MALLOC, (64 + 16 * i) | HW_RECORD_UNREAD, 5, 4 + i);
+		producer_event(&scene->producer, 0, HW_MALLOC, 64 + 16 * i, 5, 4 + i);
 	image_cycle(scene->image, cycle_ns, false);
 	CHECK(scene->producer.slots[0].tail >= 7);
 	scene_end(scene, &totals);

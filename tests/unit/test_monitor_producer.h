@@ -83,6 +83,11 @@ static inline struct hw_record *producer_ring(struct producer *self, u32 slot)
 				    slot * self->control->ring_stride);
 }
 
+static inline u8 *producer_marks(struct producer *self, u32 slot)
+{
+	return (u8 *)(producer_ring(self, slot) + self->control->ring_records + self->control->nested_records);
+}
+
 static inline void producer_use_slots(struct producer *self, u32 count)
 {
 	store_release(&self->control->slots_used, count);
@@ -113,6 +118,7 @@ static inline void producer_put(struct producer *self, u32 number, const struct 
 		}
 		store_relaxed(&slot->waiting, 0);
 	}
+	producer_marks(self, number)[head & mask] = 0;
 	producer_ring(self, number)[head & mask] = *record;
 	store_release(&slot->head, head + 1);
 	if ((head & 63) == 0 && head - load_relaxed(&slot->tail) > mask / 2)

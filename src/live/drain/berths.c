@@ -62,7 +62,7 @@ static void layout_place(struct berth_layout *layout)
 	layout->rings_offset =
 		align_up(layout->nodes_offset + layout->nodes_max * sizeof(struct hw_node), SECTION);
 	layout->ring_stride =
-		align_up(((u64)layout->ring_records + layout->nested_records) * sizeof(struct hw_record), PAGE);
+		align_up(((u64)layout->ring_records + layout->nested_records) * HW_RECORD_ROOM, PAGE);
 	layout->total_bytes =
 		align_up(layout->rings_offset + hw_ring_start(layout->ring_stride, layout->ring_extra, layout->slots_max), SECTION);
 }
@@ -122,6 +122,11 @@ const struct hw_record *berth_ring(const struct berth *self, u32 slot)
 const struct hw_record *berth_nested(const struct berth *self, u32 slot)
 {
 	return berth_ring(self, slot) + hw_ring_size(self->layout.ring_records, self->layout.ring_extra, slot);
+}
+
+const u8 *berth_marks(const struct berth *self, u32 slot)
+{
+	return (const u8 *)(berth_nested(self, slot) + self->layout.nested_records);
 }
 
 const struct hw_node *berth_nodes(const struct berth *self)

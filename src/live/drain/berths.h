@@ -112,6 +112,7 @@ void berths_give_back(struct berths *self, struct berth *berth);
 struct hw_slot *berth_slot(const struct berth *self, u32 slot);
 const struct hw_record *berth_ring(const struct berth *self, u32 slot);   /* see hw_ring_size */
 const struct hw_record *berth_nested(const struct berth *self, u32 slot); /* of nested_records */
+const u8 *berth_marks(const struct berth *self, u32 slot); /* of the records of both */
 const struct hw_node *berth_nodes(const struct berth *self);
 const struct hw_request *berth_request(const struct berth *self);
 const struct hw_name *berth_names(const struct berth *self); /* of HW_NAMES */

@@ -439,6 +439,8 @@ static int feed_death_slowly(struct correlator *self, const struct told_record *
 	struct live_block *block = spill_find(&self->live.spill, told->record.address);
 	int status;
 
+	if (!block && told->record.flags & HW_RECORD_UNSURE)
+		return 0; /* neither is its birth told */
 	if (!block || block_is_queued(block)) {
 		struct told_record waits = *told;
 

@@ -75,6 +75,7 @@ struct image *image_new(const struct berth *berth, const struct image_start *sta
 	self->prepare = start->prepare;
 	self->prepares = start->prepare;
 	self->tap = start->tap;
+	self->claims = start->flags & HW_RUN_LASTING;
 	self->margin_ticks = MARGIN_TICKS + ((u64)1 << (start->stamp_shift & 31));
 	self->program = strdup(start->program);
 	self->command = strdup(start->command);

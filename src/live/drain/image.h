@@ -21,11 +21,13 @@ enum { IMAGE_HOLDS = 16 };
 
 struct ring_cursor {
 	const struct hw_record *records;
+	const u8 *marks; /* of these, see enum hw_record_mark */
 	u64 mask;
 	u64 tail;      /* next record to read */
 	u64 published; /* what slot->tail says: lags behind tail within a cycle */
 	u64 seen;      /* head, when it was last read */
 	u64 limit;     /* records before this one are processed in this cycle */
+	u64 claimed;   /* what slot->claimed says */
 	u64 held[IMAGE_HOLDS]; /* what limit was when image.holds were made */
 };
 
@@ -121,6 +123,8 @@ struct image {
 		u64 ns, cpu_ns, ticks; /* cpu: of the program */
 	} holds[IMAGE_HOLDS]; /* with HW_RUN_LASTING: moments of late, see merge.c */
 	u32 hold_newest;
+	bool claims; /* records may be marked until they are claimed */
+	struct tap_unread unread; /* births that were marked, and so not read */
 	u64 read_ticks; /* what happened before this was read */
 	u64 writes_read;
 	bool scan_wanted; /* by the tap */
@@ -182,6 +186,8 @@ static inline u64 image_mark_ticks(const struct image *self)
 /* Feeds the batch, and then the marks that were made up to a moment. */
 int image_marks_feed(struct image *self, u64 until, struct err *err);
 u64 merge_cycle(struct image *self, bool last, struct err *err);
+/* Whether this system has the barrier that HW_RUN_LASTING needs. */
+bool merge_can_claim(void);
 int image_add_rare(struct image *self, u32 slot, bool nested, struct told_record *told,
 		   struct err *err);
 

@@ -9,6 +9,9 @@
 #include "live/drain/image.h"
 
 #include <limits.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "format/atomics.h"
 #include "format/ticks.h"
@@ -46,7 +49,9 @@ static bool slots_extend(struct image *self, u32 used)
 
 		slot.ring.records = berth_ring(&self->berth, i);
 		slot.ring.mask = hw_ring_size(self->berth.layout.ring_records, self->berth.layout.ring_extra, i) - 1;
+		slot.ring.marks = berth_marks(&self->berth, i);
 		slot.nested.records = berth_nested(&self->berth, i);
+		slot.nested.marks = slot.ring.marks + slot.ring.mask + 1;
 		slot.nested.mask = self->berth.layout.nested_records - 1;
 		if (!vec_push(&self->slots, slot))
 			return false;
@@ -87,6 +92,41 @@ static void ring_publish(struct image *self, u32 slot, bool nested)
 	}
 }
 
+/* ---- records that were taken back ------------------------------------------------------------- */
+
+static const u64 EIGHT = 0x0101010101010101ull;
+
+static void count_marked(struct image *self, u64 marks)
+{
+	u32 count = (u32)__builtin_popcountll(marks & EIGHT * HW_MARK_ENDED);
+	u32 reallocs = (u32)__builtin_popcountll(marks & EIGHT * HW_MARK_OF_REALLOC);
+
+	self->unread.mallocs += count - reallocs;
+	self->unread.reallocs += reallocs;
+}
+
+/* Goes on to the next record that is not marked. The records that are were of births, and their lines stay in the program's cache. */
+static inline void ring_pass_marked(struct image *self, struct ring_cursor *ring)
+{
+	while (ring->tail < ring->limit) {
+		const u8 *mark = &ring->marks[ring->tail & ring->mask];
+		u64 eight;
+
+		if (!(load_relaxed(mark) & HW_MARK_ENDED))
+			return;
+		if (ring->tail % 8 == 0 && ring->limit - ring->tail >= 8 && ring->mask >= 7) {
+			eight = load_relaxed((const u64 *)mark);
+			if ((eight & EIGHT * HW_MARK_ENDED) == EIGHT * HW_MARK_ENDED) {
+				count_marked(self, eight);
+				ring->tail += 8;
+				continue;
+			}
+		}
+		count_marked(self, load_relaxed(mark));
+		ring->tail++;
+	}
+}
+
 /* ---- heap of sources ------------------------------------------------------------------------- */
 
 static void heap_sift_down(struct merge_source *heap, u64 count, u64 i)
@@ -111,10 +151,15 @@ static void heap_sift_down(struct merge_source *heap, u64 count, u64 i)
 static bool source_add(struct image *self, u32 slot, bool nested)
 {
 	struct merge_source source = { .slot = slot, .nested = nested };
-	const struct ring_cursor *ring = source_ring(self, &source);
+	struct ring_cursor *ring = source_ring(self, &source);
 
 	if (ring->tail == ring->limit)
 		return true;
+	ring_pass_marked(self, ring);
+	if (ring->tail == ring->limit) {
+		ring_publish(self, slot, nested);
+		return true;
+	}
 	source.ticks = ring_next_ticks(ring);
 	return vec_push(&self->sources, source);
 }
@@ -165,20 +210,6 @@ static u64 heap_second_ticks(const struct image *self)
 
 /* ---- the cycle ------------------------------------------------------------------------------- */
 
-/* Whether the record is to be used: the end of a chunk may take back the record of its birth until here. */
-static inline bool record_take(const struct ring_cursor *ring, struct hw_record *to)
-{
-	struct hw_record *from = (struct hw_record *)&ring->records[ring->tail & ring->mask];
-
-	/* A copy: the program could change the record between check and use. */
-	*to = *from;
-	__asm__ volatile("" : : : "memory"); /* checks look at the copy */
-	if (!(to->address & HW_RECORD_UNREAD) || !hw_kind_allocates(to->kind) || hw_kind_is_pool(to->kind))
-		return true;
-	to->address = exchange_acq_rel(&from->address, 0) & ~HW_RECORD_UNREAD;
-	return to->address != 0;
-}
-
 /* Takes records of the first source until another one is due. */
 static int run_take(struct image *self, struct merge_source *source, u64 until, struct err *err)
 {
@@ -188,11 +219,13 @@ static int run_take(struct image *self, struct merge_source *source, u64 until, 
 
 	do {
 		struct told_record *told = image_next(self);
-		bool taken = record_take(ring, &told->record);
 
+		/* A copy: the program could change the record between check and use. */
+		told->record = ring->records[ring->tail & ring->mask];
+		__asm__ volatile("" : : : "memory"); /* checks look at the copy */
 		ring->tail++;
-		if (taken)
-			status = image_add(self, source->slot, source->nested, told, err);
+		status = image_add(self, source->slot, source->nested, told, err);
+		ring_pass_marked(self, ring);
 		if (unlikely(ring->tail >= publish_at)) {
 			ring_publish(self, source->slot, source->nested);
 			publish_at = ring->published + (ring->mask + 1) / 8;
@@ -327,6 +360,34 @@ static void hold_back(struct image *self, u64 now_ticks)
 	}
 }
 
+bool merge_can_claim(void)
+{
+	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+
+	return commands > 0 && commands & MEMBARRIER_CMD_GLOBAL_EXPEDITED;
+}
+
+static bool ring_claim(struct ring_cursor *ring, u64 *shared)
+{
+	if (ring->claimed == ring->limit)
+		return false;
+	ring->claimed = ring->limit;
+	store_relaxed(shared, ring->limit);
+	return true;
+}
+
+/* What is to be read may be marked no longer. The barrier is in the program's threads: they mark, and then look at what is claimed, without
+ * any of their own. */
+static void rings_claim(struct image *self)
+{
+	bool any = false;
+
+	for (u32 i = 0; i < self->slots.count; i++)
+		any |= ring_claim(&self->slots.data[i].ring, &berth_slot(&self->berth, i)->claimed);
+	if (any)
+		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
 u64 merge_cycle(struct image *self, bool last, struct err *err)
 {
 	u64 now = hw_ticks(), available;
@@ -340,6 +401,8 @@ u64 merge_cycle(struct image *self, bool last, struct err *err)
 	available = sources_available(self);
 	if (seen && !last && image_holds(self))
 		hold_back(self, now);
+	if (self->claims)
+		rings_claim(self);
 	if (!seen || !sources_collect(self))
 		err_set(err, ERR_MEMORY, "out of memory while reading the rings");
 	if (!self->failed && !err->code && modlog_read(self, err) == 0 &&

@@ -23,6 +23,7 @@
 #include "format/allocators.h"
 #include "format/atomics.h"
 #include "live/control/control_server.h"
+#include "live/drain/image.h"
 #include "live/program/layout.h"
 #include "live/program/program.h"
 #include "live/program/valgrind.h"
@@ -195,7 +196,7 @@ static u32 run_flags(const struct run_options *options)
 	       (options->durations && !is_below_valgrind(options) ? HW_RUN_DURATIONS : 0) |
 	       (options->exact_times ? HW_RUN_EXACT_TIMES : 0) |
 	       (options->pages ? HW_RUN_PAGES : 0) | (options->pages_writes ? HW_RUN_PAGES_WRITES : 0) | (options->hit_stacks ? HW_RUN_HIT_STACKS : 0) |
-	       (options->lasting ? HW_RUN_LASTING : 0) |
+	       (options->lasting && merge_can_claim() ? HW_RUN_LASTING : 0) |
 	       (options->routines ? HW_RUN_ROUTINES : 0) |
 	       (options->routine_stacks ? HW_RUN_ROUTINE_STACKS : 0) |
 	       (options->types && !is_below_valgrind(options) ? HW_RUN_TYPES : 0) |

@@ -43,7 +43,7 @@ struct hwr_chunk {
 	u64 what;  /* HWR_CHUNK_*: flags, the size */
 	u64 last;  /* ticks of its birth */
 	u64 first; /* of a free slot: 1 + index of the next one, 0 = none */
-	u64 birth; /* address of the record of its birth, as long as that may be taken back; else 0 */
+	u64 birth; /* which record is that of its birth, if it may be taken back: see access/pages/pages.c; else 0 */
 };
 _Static_assert(sizeof(struct hwr_chunk) == 32, "two chunks' records are one cache line");
 

@@ -3,6 +3,7 @@
 #include "target/access/pages/pages.h"
 
 #include <link.h>
+#include <linux/membarrier.h>
 #include <malloc.h>
 #include <string.h>
 
@@ -29,7 +30,6 @@ enum { GIVERS = sizeof(givers) / sizeof(givers[0]) };
 static struct hw_range library, giving[GIVERS];
 
 static bool on; /* of this image; a forked child has a copy */
-static u64 rings_bytes;
 
 bool hwr_pages_on(void) { return load_relaxed(&on) && load_relaxed(&hwr_token.alive); }
 
@@ -117,6 +117,92 @@ static inline struct hwr_chunk *chunk_at(u64 address)
 	return hwr_heap_find(address, &offset);
 }
 
+/* ---- births that are taken back ---- */
+
+static u64 page_of(u64 address) { return address & ~(u64)(HWR_PAGE - 1); }
+
+/* The monitor ends it when a tool joins that is to see every allocation. */
+static bool takes_back(void) { return load_relaxed(&hwr_control->flags) & HW_RUN_LASTING; }
+
+/* A birth that may be taken back, hwr_chunk.birth: the number of its record, and which ring that is in: its slot, and which of the images
+ * this is that the process and those it was forked from have been, as a forked child has its parent's chunks. */
+enum {
+	BIRTH_NUMBER_BITS = 43,
+	BIRTH_OF_REALLOC = BIRTH_NUMBER_BITS, /* a bit */
+	BIRTH_SLOT = 44,
+	BIRTH_IMAGE = 56,
+	BIRTH_SLOTS = 1 << (BIRTH_IMAGE - BIRTH_SLOT),
+	BIRTH_IMAGES = 1 << (64 - BIRTH_IMAGE),
+};
+static u32 images; /* the last one's number; inherited by forked children */
+
+/* The monitor reads marks after a barrier that reaches those only who have asked for it. */
+static void births_attach(void)
+{
+	if (images < BIRTH_IMAGES)
+		images++;
+	if (hwr_ask3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0)
+		images = BIRTH_IMAGES;
+}
+
+static u64 births_of(u32 slot)
+{
+	return images < BIRTH_IMAGES && slot < BIRTH_SLOTS ? (u64)images << BIRTH_IMAGE | (u64)slot << BIRTH_SLOT : 0;
+}
+
+/* From the chunk's birth the monitor learns that a unit was opened for it: that one is not taken back. The page may have been
+ * opened long ago; then one more is recorded, which does no harm. */
+void hwr_access_birth(struct hwr_thread *t, u32 kind, u64 address)
+{
+	hwr_pages_call_ends(HWR_TIMES_BIRTH);
+	if (!t->births || !takes_back() || !hwr_heap_has(address) || hwr_pages_site.opened == page_of(address) ||
+	    unlikely(t->head >> BIRTH_NUMBER_BITS))
+		return;
+	chunk_at(address)->birth = t->births | (u64)(kind == HW_REALLOC) << BIRTH_OF_REALLOC | t->head;
+}
+
+/* The monitor claimed the record when it was being marked: it knows whether it has seen the mark, and what to do with this. */
+static __attribute__((noinline)) void put_unsure(struct hwr_thread *t, u32 kind, u64 address)
+{
+	hwr_ring_put(t, &(struct hw_record){
+				.ticks = hwr_stamp_now(t),
+				.address = address,
+				.kind = (u8)kind,
+				.flags = HW_RECORD_UNSURE,
+			});
+}
+
+/* A thread marks records of its own ring only: nobody but itself could overwrite them between the look and the mark. */
+bool hwr_access_unborn(struct hwr_thread *t, u32 kind, u64 address, const struct hwr_caller *caller)
+{
+	u64 birth, number;
+	bool open;
+
+	call_begins(HWR_TIMES_END);
+	if (!takes_back() || !hwr_heap_has(address))
+		return false;
+	birth = chunk_at(address)->birth;
+	number = birth & ((1ull << BIRTH_NUMBER_BITS) - 1);
+	if (!birth || (birth ^ t->births) >> BIRTH_SLOT || load_relaxed(&t->slot->claimed) > number)
+		return false;
+	hwr_note_begin(t, caller);
+	open = load_relaxed(&t->slot->claimed) <= number && likely(load_relaxed(&hwr_token.alive));
+	if (likely(open)) {
+		store_relaxed(&t->marks[number & t->mask], (u8)(HW_MARK_ENDED | (birth >> BIRTH_OF_REALLOC & 1) * HW_MARK_OF_REALLOC));
+		__asm__ volatile("" : : : "memory"); /* the monitor's barrier is the processor's part of this */
+		if (unlikely(load_relaxed(&t->slot->claimed) > number))
+			put_unsure(t, kind, address);
+	}
+	hwr_note_end(t);
+	return open;
+}
+
+void hwr_access_settle(u64 address)
+{
+	if (hwr_heap_has(address))
+		store_relaxed(&chunk_at(address)->birth, 0);
+}
+
 /* ---- access.h ---- */
 
 void hwr_access_allocator(struct hwr_real *real)
@@ -137,7 +223,8 @@ static bool start(void)
 void hwr_access_attach(void)
 {
 	hwr_control->access = HW_ACCESS_NONE;
-	rings_bytes = hw_ring_start(hwr_control->ring_stride, hwr_control->ring_extra, hwr_control->slots_max);
+	if (hwr_control->flags & HW_RUN_LASTING)
+		births_attach();
 	if (!(hwr_control->flags & HW_RUN_PAGES))
 		return;
 	if (!hwr_heap_open() || !hwr_units_open()) {
@@ -158,6 +245,7 @@ void hwr_access_attach(void)
 void hwr_access_thread(struct hwr_thread *t)
 {
 	hwr_own_slots_open(t);
+	t->births = births_of(t->slot_number);
 	if (!load_relaxed(&on))
 		return;
 	if (!t->fault_stack)
@@ -212,57 +300,6 @@ void hwr_access_leave(void)
 }
 
 void hwr_access_aside_forget(void) {}
-
-/* ---- births that are taken back ---- */
-
-static u64 page_of(u64 address) { return address & ~(u64)(HWR_PAGE - 1); }
-
-/* The monitor ends it when a tool joins that is to see every allocation. */
-static bool takes_back(void) { return load_relaxed(&hwr_control->flags) & HW_RUN_LASTING; }
-
-/* From the chunk's birth the monitor learns that a unit was opened for it: that one is not taken back. The page may have been
- * opened long ago; then one more is recorded, which does no harm. */
-u64 hwr_access_birth(u64 address, struct hw_record *record)
-{
-	hwr_pages_call_ends(HWR_TIMES_BIRTH);
-	if (!takes_back() || !hwr_heap_has(address) || hwr_pages_site.opened == page_of(address))
-		return address;
-	store_relaxed(&chunk_at(address)->birth, (u64)record);
-	return address | HW_RECORD_UNREAD;
-}
-
-/* Of the rings that this process writes to: a forked child still has its parent's chunks, with records in rings that are not its own. */
-static struct hw_record *record_at(u64 birth)
-{
-	return birth - (u64)hwr_rings < rings_bytes && load_relaxed(&hwr_token.alive) ? (struct hw_record *)birth : NULL;
-}
-
-bool hwr_access_unborn(struct hwr_thread *t, u64 address)
-{
-	u64 expected = address | HW_RECORD_UNREAD, birth, *count;
-	struct hwr_chunk *chunk;
-	struct hw_record *record;
-
-	call_begins(HWR_TIMES_END);
-	if (!takes_back() || !hwr_heap_has(address))
-		return false;
-	chunk = chunk_at(address);
-	birth = load_relaxed(&chunk->birth);
-	if (!birth || !(record = record_at(birth)))
-		return false;
-	count = &t->slot->unread[load_relaxed(&record->kind) == HW_REALLOC];
-	if (!cas_acq_rel(&record->address, &expected, HW_RECORD_UNREAD))
-		return false;
-	store_relaxed(&chunk->birth, 0);
-	store_relaxed(count, *count + 1);
-	return true;
-}
-
-void hwr_access_settle(u64 address)
-{
-	if (hwr_heap_has(address))
-		store_relaxed(&chunk_at(address)->birth, 0);
-}
 
 /* ---- what the heap asks for ---- */
 

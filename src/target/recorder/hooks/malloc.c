@@ -76,7 +76,7 @@ static __attribute__((noinline)) void free_recorded(void *p)
 		free_carefully(p, caller);
 		return;
 	}
-	if (!hwr_access_unborn(t, (u64)p))
+	if (!hwr_access_unborn(t, HW_FREE, (u64)p, &caller))
 		hwr_note(t, HW_FREE, (u64)p, 0, &caller);
 	hwr_real.free(p);
 }

@@ -76,12 +76,14 @@ static inline void hwr_note_put(struct hwr_thread *t, u64 ticks, u32 kind, u32 a
 	if (unlikely(!record))
 		return;
 	record->ticks = ticks;
-	record->address = hw_kind_allocates(kind) ? hwr_access_birth(address, record) : address;
+	record->address = address;
 	record->size = size;
 	record->context = context;
 	record->kind = (u8)kind;
 	record->flags = 0;
 	record->aux = (u16)aux;
+	if (hw_kind_allocates(kind))
+		hwr_access_birth(t, kind, address);
 	hwr_ring_publish(t);
 }
 

@@ -246,7 +246,7 @@ static inline void *real_of(u32 form)
 		if (!p)                                                                            \
 			return;                                                                    \
 		if (likely(t && is_plain())) {                                                     \
-			if (!hwr_access_unborn(t, (u64)p))                                         \
+			if (!hwr_access_unborn(t, HW_##kind, (u64)p, &caller))                     \
 				hwr_note(t, HW_##kind, (u64)p, 0, &caller);                        \
 			hwr_real.free(p);                                                          \
 			return;                                                                    \

@@ -50,7 +50,7 @@ static void lay_out(struct hw_control *c)
 	c->rings_offset = c->nodes_offset + SELF_NODES * sizeof(struct hw_node);
 	c->ring_records = SELF_RECORDS;
 	c->nested_records = SELF_NESTED;
-	c->ring_stride = (SELF_RECORDS + SELF_NESTED) * sizeof(struct hw_record);
+	c->ring_stride = (SELF_RECORDS + SELF_NESTED) * HW_RECORD_ROOM;
 	c->total_bytes = c->rings_offset + SELF_SLOTS * c->ring_stride;
 	c->max_depth = HWR_DEPTH_MAX;
 }

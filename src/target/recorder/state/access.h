@@ -13,7 +13,6 @@
 #include "target/recorder/state/thread.h"
 
 struct hwr_caller;
-struct hw_record;
 
 #ifdef HWR_ACCESS
 
@@ -134,26 +133,32 @@ void hwr_access_keep(const void *p);
 bool hwr_access_wants_modules(void);
 void hwr_access_modules(void);
 
-/* The address that goes into the record of a birth. */
-u64 hwr_access_birth(u64 address, struct hw_record *record);
-/* Whether the record of the chunk's birth was taken back, so that there is no end to record. Before the real call. */
-bool hwr_access_unborn(struct hwr_thread *t, u64 address);
+/* The record that t is about to write is one of a birth. */
+void hwr_access_birth(struct hwr_thread *t, u32 kind, u64 address);
+/* Whether the record of the chunk's birth was taken back, or its end recorded, so that nothing is left to record. Before the real call. */
+bool hwr_access_unborn(struct hwr_thread *t, u32 kind, u64 address, const struct hwr_caller *caller);
+/* The place of the record that t writes next may still be marked. */
+static inline void hwr_access_unmark(struct hwr_thread *t) { store_relaxed(&t->marks[t->head & t->mask], 0); }
 /* Something else will be recorded of the chunk: its birth must be, too. */
 void hwr_access_settle(u64 address);
 #else
 static inline bool hwr_access_wants_modules(void) { return false; }
 static inline void hwr_access_modules(void) {}
-static inline u64 hwr_access_birth(u64 address, const struct hw_record *record)
-{
-	(void)record;
-	return address;
-}
-static inline bool hwr_access_unborn(struct hwr_thread *t, u64 address)
+static inline void hwr_access_birth(struct hwr_thread *t, u32 kind, u64 address)
 {
 	(void)t;
+	(void)kind;
 	(void)address;
+}
+static inline bool hwr_access_unborn(struct hwr_thread *t, u32 kind, u64 address, const struct hwr_caller *caller)
+{
+	(void)t;
+	(void)kind;
+	(void)address;
+	(void)caller;
 	return false;
 }
+static inline void hwr_access_unmark(struct hwr_thread *t) { (void)t; }
 static inline void hwr_access_settle(u64 address) { (void)address; }
 static inline void hwr_access_site(const struct hwr_caller *caller) { (void)caller; }
 static inline void hwr_access_keep(const void *p) { (void)p; }

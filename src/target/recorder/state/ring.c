@@ -29,6 +29,7 @@ void hwr_ring_open(struct hwr_thread *t, struct hw_slot *slot, u32 slot_number, 
 	t->slot_number = slot_number;
 	t->is_nested = nested;
 	t->ring = nested ? records + size : records;
+	t->marks = (u8 *)(records + size + hwr_control->nested_records) + (nested ? size : 0);
 	t->mask = (nested ? hwr_control->nested_records : size) - 1;
 	t->shared_head = nested ? &slot->nested_head : &slot->head;
 	t->head = *t->shared_head;
@@ -113,6 +114,7 @@ static void tell_loss(struct hwr_thread *t)
 {
 	if (ring_tail(t) + t->mask - t->head < 2)
 		return;
+	hwr_access_unmark(t);
 	t->ring[t->head & t->mask] = (struct hw_record){
 		.ticks = hw_ticks(),
 		.size = t->lost,

@@ -4,6 +4,7 @@
 #define TARGET_RECORDER_STATE_RING_H
 
 #include "format/ticks.h"
+#include "target/recorder/state/access.h"
 #include "target/recorder/state/thread.h"
 
 enum {
@@ -22,6 +23,7 @@ static inline struct hw_record *hwr_ring_next(struct hwr_thread *t)
 		return NULL; /* a handler forked in the middle of this hook, and this is the child */
 	if (unlikely(t->head == t->limit) && !hwr_ring_look(t))
 		return NULL;
+	hwr_access_unmark(t);
 	return &t->ring[t->head & t->mask];
 }
 
