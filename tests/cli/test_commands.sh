@@ -127,6 +127,9 @@ fleet top|2|no store given
 fleet top x --to clickhouse://h/d|2|takes no argument
 fleet fetch --to clickhouse://h/d|2|no RUN given
 run --spool x true|2|--spool requires --push
+run --listen here --spool x true|2|--spool requires --push
+run --listen here --push y --spool x --children true|2|--spool cannot be combined with --children
+run --listen here --push y --spool x -o z true|2|--spool cannot be combined with -o
 export a|2|no format given; use --to html
 export --to morse a|2|must be one of html
 export --to folded --metric weight a|2|must be one of bytes

@@ -141,13 +141,13 @@ TEST(unwritable, "an unwritable output is an error, and the program does not run
 {
 	char touched[600], shell[] = "/bin/sh", option[] = "-c", command[700];
 	char *argv[] = { shell, option, command, NULL };
-	struct run_options options = { .argv = argv, .output = "/no/such/folder/x.hwt" };
+	struct run_options options = { .argv = argv, .output.path = "/no/such/folder/x.hwt" };
 	struct run_result result;
 	struct err err = { 0 };
 
 	snprintf(touched, sizeof(touched), "%s/touched", test_folder());
 	snprintf(command, sizeof(command), "echo > %s", touched);
-	options.recorder = text_make("recorder.so", "any file will do", 0644);
+	options.start.recorder = text_make("recorder.so", "any file will do", 0644);
 	CHECK(monitor_run(&options, &result, &err) < 0);
 	CHECK(strstr(err.text, "/no/such/folder/x.hwt") != NULL);
 	usleep(100000);

@@ -30,18 +30,20 @@
 #include "live/launch/waiting_thread.h"
 
 #define LISP_LIBRARY "libheapwise-lisp-ecl.so"
+enum { DEPTH_MAX = 1024 };
 
 struct run {
 	const struct run_options *options;
 	struct run_result *result;
 	struct program program;
 	char recorder[PARTS_PATH];
-	char preload[8200];       /* recorder, and with options->lisp the library that knows ECL */
+	char preload[8200];       /* recorder, and with HW_RUN_LISP the library that knows ECL */
 	struct valgrind valgrind;
 	char name[256];           /* of the program, without folders */
 	struct launch_signals signals;
 	struct launch launch;
 	struct berths berths;
+	struct dumper dumper;     /* the owner's, if it writes dumps */
 	struct drain drain;
 	struct process *root;
 	struct waiting_thread waiting;
@@ -65,6 +67,8 @@ static bool is_below_valgrind(const struct run_options *options)
 	return options->access == RUN_ACCESS_VALGRIND;
 }
 
+static bool has_flag(const struct run *self, u32 flag) { return self->options->record.flags & flag; }
+
 /* What Valgrind is given becomes argv[0], by which programs call themselves: the name as the user wrote it, where Valgrind finds the same file
  * by it. The interpreter of a script has to open it and needs the path. */
 static const char *name_for_valgrind(const struct run *self)
@@ -80,8 +84,8 @@ static int valgrind_ready(struct run *self, const char *folder, struct err *err)
 	struct valgrind_options options = {
 		.program = name_for_valgrind(self),
 		.argv = self->options->argv,
-		.coverage = self->options->coverage,
-		.functions = self->options->routines || self->options->pools_count,
+		.coverage = has_flag(self, HW_RUN_COVERAGE),
+		.functions = has_flag(self, HW_RUN_ROUTINES) || self->options->record.pools_count,
 	};
 
 	/* It cannot map its shadow there. */
@@ -96,7 +100,7 @@ static int valgrind_ready(struct run *self, const char *folder, struct err *err)
 /* Whether the recorder that also records accesses is to be loaded. */
 static bool wants_access(const struct run *self)
 {
-	if (self->options->pages)
+	if (has_flag(self, HW_RUN_PAGES))
 		return false;
 	if (self->options->access == RUN_ACCESS_AUTO)
 		return self->program.instrumented;
@@ -107,9 +111,9 @@ static bool wants_access(const struct run *self)
 /* The recorder that is linked into a program records allocations, and no second one can be put before it. */
 static int linked_suffices(const struct run *self, struct err *err)
 {
-	const char *wanted = self->options->pages || wants_access(self) || is_below_valgrind(self->options)
+	const char *wanted = has_flag(self, HW_RUN_PAGES) || wants_access(self) || is_below_valgrind(self->options)
 				     ? "accesses"
-			     : self->options->lisp ? "Lisp objects"
+			     : has_flag(self, HW_RUN_LISP) ? "Lisp objects"
 						   : NULL;
 
 	if (!self->program.linked || !wanted)
@@ -122,7 +126,7 @@ static int linked_suffices(const struct run *self, struct err *err)
 /* What is loaded into the program, or what it runs below. */
 static int recorder_find(struct run *self, struct err *err)
 {
-	const char *file = self->options->pages ? "libheapwise-watch.so"
+	const char *file = has_flag(self, HW_RUN_PAGES) ? "libheapwise-watch.so"
 			   : wants_access(self)  ? "libheapwise-access.so"
 			   : self->program.musl  ? "libheapwise-musl.so"
 						 : "libheapwise.so";
@@ -132,17 +136,17 @@ static int recorder_find(struct run *self, struct err *err)
 	parts_own_folder(folder);
 	if (is_below_valgrind(self->options))
 		return valgrind_ready(self, folder, err);
-	if ((self->options->pages || wants_access(self)) && layout_check(&layout, err) < 0)
+	if ((has_flag(self, HW_RUN_PAGES) || wants_access(self)) && layout_check(&layout, err) < 0)
 		return ERR_INPUT;
-	if (self->program.musl && (self->options->pages || wants_access(self)))
+	if (self->program.musl && (has_flag(self, HW_RUN_PAGES) || wants_access(self)))
 		return err_set(err, ERR_INPUT,
 			       "'%s' uses the C library musl, for which only allocations can be recorded, not "
 			       "accesses; record without --access",
 			       self->program.binary);
-	if (self->options->recorder) {
-		if (!realpath(self->options->recorder, self->recorder) || access(self->recorder, R_OK) != 0)
+	if (self->options->start.recorder) {
+		if (!realpath(self->options->start.recorder, self->recorder) || access(self->recorder, R_OK) != 0)
 			return err_set(err, ERR_INPUT, "cannot read the recorder '%s': %s",
-				       self->options->recorder, strerror(errno));
+				       self->options->start.recorder, strerror(errno));
 	} else if (!parts_find(folder, file, self->recorder)) {
 		return err_set(err, ERR_INPUT, "cannot find %s in %.1000s or in %s beside it%s", file, folder,
 			       parts_installed(),
@@ -164,7 +168,7 @@ static int preload_make(struct run *self, struct err *err)
 	const char *slash = strrchr(self->recorder, '/');
 	char library[4096 + sizeof(LISP_LIBRARY)];
 
-	if (!self->options->lisp) {
+	if (!has_flag(self, HW_RUN_LISP)) {
 		snprintf(self->preload, sizeof(self->preload), "%s", self->recorder);
 		return 0;
 	}
@@ -179,57 +183,40 @@ static int preload_make(struct run *self, struct err *err)
 	return 0;
 }
 
-static u32 access_flags(const struct run *self)
+static u32 flags_of(const struct run *self)
 {
-	if (!wants_access(self))
-		return 0;
-	return (self->options->access == RUN_ACCESS_ADAPTIVE ? HW_RUN_ACCESS_ADAPTIVE : HW_RUN_ACCESS_EXACT) |
-	       (self->options->coverage ? HW_RUN_COVERAGE : 0);
-}
+	const struct run_options *options = self->options;
+	u32 flags = options->record.flags;
 
-static u32 run_flags(const struct run_options *options)
-{
-	return (options->alloc_stacks ? HW_RUN_ALLOC_STACKS : 0) |
-	       (options->alloc_stacks && options->free_stacks ? HW_RUN_FREE_STACKS : 0) |
-	       (options->mmap ? HW_RUN_MMAP : 0) | (options->lossy ? HW_RUN_LOSSY : 0) |
-	       (options->test_preempt ? HW_RUN_TEST_PREEMPT : 0) |
-	       (options->durations && !is_below_valgrind(options) ? HW_RUN_DURATIONS : 0) |
-	       (options->exact_times ? HW_RUN_EXACT_TIMES : 0) |
-	       (options->pages ? HW_RUN_PAGES : 0) | (options->pages_writes ? HW_RUN_PAGES_WRITES : 0) | (options->hit_stacks ? HW_RUN_HIT_STACKS : 0) |
-	       (options->lasting && merge_can_claim() ? HW_RUN_LASTING : 0) |
-	       (options->routines ? HW_RUN_ROUTINES : 0) |
-	       (options->routine_stacks ? HW_RUN_ROUTINE_STACKS : 0) |
-	       (options->types && !is_below_valgrind(options) ? HW_RUN_TYPES : 0) |
-	       (options->lisp ? HW_RUN_LISP : 0) |
-	       (options->leak_scan && !options->lisp && !is_below_valgrind(options) ? HW_RUN_LEAK_SCAN : 0);
+	if (!(flags & HW_RUN_ALLOC_STACKS))
+		flags &= ~(u32)HW_RUN_FREE_STACKS;
+	if (is_below_valgrind(options))
+		flags &= ~(u32)(HW_RUN_DURATIONS | HW_RUN_TYPES | HW_RUN_LEAK_SCAN);
+	if (!merge_can_claim())
+		flags &= ~(u32)HW_RUN_LASTING;
+	if (flags & HW_RUN_LISP)
+		flags &= ~(u32)HW_RUN_LEAK_SCAN;
+	if (!wants_access(self))
+		return flags & ~(u32)HW_RUN_COVERAGE;
+	return flags | (options->access == RUN_ACCESS_ADAPTIVE ? HW_RUN_ACCESS_ADAPTIVE : HW_RUN_ACCESS_EXACT);
 }
 
 static int berths_make(struct run *self, struct err *err)
 {
 	const struct run_options *options = self->options;
-	struct berths_options berths = {
-		.children = options->children,
-		.below = is_below_valgrind(options),
-		.flags = run_flags(options) | access_flags(self),
-		.access_epoch_ns = options->access_epoch_ns,
-		.access_max = options->access_max,
-		.max_depth = options->max_depth && options->max_depth < 1024 ?
-			     (u32)options->max_depth : 1024,
-		.stamp_shift = (u32)(options->test_stamp_shift & 31),
-		.sample_bytes = options->sample_bytes,
-		.ring_records = options->ring_records,
-		.prepare = options->prepare,
-		.paused = options->start_paused,
-		.routine_filter = options->routines,
-		.dumper = options->dumper,
-		.routine_sample = options->routine_sample,
-		.pools = options->pools,
-		.pools_count = options->pools_count,
-		.allocators = options->allocators,
-	};
+	const struct run_owner *owner = options->owner;
+	struct berths_options berths = options->record;
 
-	if (options->toggle_file)
-		berths.paused = access(options->toggle_file, F_OK) != 0;
+	berths.below = is_below_valgrind(options);
+	berths.flags = flags_of(self);
+	if (!berths.max_depth || berths.max_depth > DEPTH_MAX)
+		berths.max_depth = DEPTH_MAX;
+	if (owner && owner->dump) {
+		self->dumper = (struct dumper){owner->dump, owner->dump_every, owner->self};
+		berths.dumper = &self->dumper;
+	}
+	if (options->toggle.file)
+		berths.paused = access(options->toggle.file, F_OK) != 0;
 	self->drain.pause_command = self->drain.pause_obeyed = berths.paused;
 	self->waiting.file_seen = !berths.paused;
 	return berths_open(&self->berths, &berths, err);
@@ -274,15 +261,15 @@ static int output_name(struct run *self, struct err *err)
 	char *slash;
 	int length;
 
-	if (options->output)
-		length = snprintf(output, room, "%s", options->output);
+	if (options->output.path)
+		length = snprintf(output, room, "%s", options->output.path);
 	else
 		length = snprintf(output, room, "heapwise.%s.%d%s", self->name,
-				  (int)self->launch.pid, options->children ? "" : ".hwt");
+				  (int)self->launch.pid, options->record.children ? "" : ".hwt");
 	if (length < 1 || (size_t)length >= room)
 		return err_set(err, ERR_INPUT, "the output file's name is empty or too long");
 	snprintf(self->waiting.folder, sizeof(self->waiting.folder), "%s", output);
-	if (options->children) {
+	if (options->record.children) {
 		length = snprintf(self->root->trace_path, sizeof(self->root->trace_path),
 				  "%s/%s.%d.hwt", output, self->name, (int)self->launch.pid);
 		if (length < 1 || (size_t)length >= sizeof(self->root->trace_path))
@@ -307,23 +294,23 @@ static int trace_make(struct run *self, struct err *err)
 	if (!self->root)
 		return short_of(self, err_memory(err));
 	self->root->root = true;
-	self->root->tap = self->options->tap;
-	if (self->options->no_trace) {
+	self->root->tap = self->options->owner ? self->options->owner->tap : NULL;
+	if (self->options->output.none) {
 		self->root->writer_state = WRITER_FAILED;
 		snprintf(self->waiting.folder, sizeof(self->waiting.folder), "/");
 		return 0;
 	}
 	if (output_name(self, err) < 0)
 		return err->code;
-	if (self->options->rotate.bytes || self->options->rotate.ns) {
-		self->root->rotate = self->options->rotate;
+	if (self->options->output.rotate.bytes || self->options->output.rotate.ns) {
+		self->root->rotate = self->options->output.rotate;
 		self->root->rotation = calloc(1, sizeof(*self->root->rotation));
 		if (!self->root->rotation)
 			return short_of(self, err_memory(err));
 	}
 	self->root->writer = trace_writer_open(
 		self->root->trace_path,
-		&(struct trace_writer_options){.fresh = !self->options->output || self->options->children}, err);
+		&(struct trace_writer_options){.fresh = !self->options->output.path || self->options->record.children}, err);
 	if (!self->root->writer)
 		return short_of(self, err->code ? err->code : err_set(err, ERR_SYSTEM, "cannot write the trace"));
 	self->root->writer_state = WRITER_OPEN;
@@ -336,7 +323,7 @@ static int threads_start(struct run *self, struct err *err)
 	self->drain.fallback.program = self->program.path;
 	self->drain.fallback.argv = self->options->argv;
 	self->drain.processes = self->root;
-	self->drain.max_size = self->options->max_size;
+	self->drain.max_size = self->options->output.max_size;
 	self->waiting.drain = &self->drain;
 	self->waiting.name = self->name;
 	self->control.drain = &self->drain;
@@ -377,8 +364,8 @@ static bool maps_itself(const struct run *self)
 	u64 resident;
 
 	/* Recorded accesses take memory of their own. */
-	if (self->options->pools_count || self->options->sample_bytes || self->options->start_paused ||
-	    self->options->mmap || self->options->access > RUN_ACCESS_OFF || self->program.instrumented ||
+	if (self->options->record.pools_count || self->options->record.sample_bytes || self->options->record.paused ||
+	    has_flag(self, HW_RUN_MMAP) || self->options->access > RUN_ACCESS_OFF || self->program.instrumented ||
 	    getrusage(RUSAGE_CHILDREN, &usage) != 0)
 		return false;
 	resident = (u64)usage.ru_maxrss * 1024;
@@ -392,16 +379,16 @@ static void hint_find(struct run *self)
 
 	if (runtime == RUNTIME_NONE && self->root->program[0])
 		runtime = runtime_of_program(self->root->program);
-	if (runtime == RUNTIME_NONE && !self->root->totals.allocations && !self->options->pools_count &&
+	if (runtime == RUNTIME_NONE && !self->root->totals.allocations && !self->options->record.pools_count &&
 	    !self->program.linked && !entries_recorded(self->result))
 		runtime = runtime_of_unseen(self->root->program[0] ? self->root->program
 								   : self->program.binary);
-	if (runtime == RUNTIME_HIDDEN_MALLOC && self->options->pools_count)
+	if (runtime == RUNTIME_HIDDEN_MALLOC && self->options->record.pools_count)
 		runtime = RUNTIME_NONE;
-	if (runtime == RUNTIME_NONE && !self->options->lisp && maps_itself(self))
+	if (runtime == RUNTIME_NONE && !has_flag(self, HW_RUN_LISP) && maps_itself(self))
 		runtime = RUNTIME_OWN_PAGES;
 	if (runtime == RUNTIME_BOEHM &&
-	    (self->options->pools_count || self->options->lisp || self->options->allocators >> HW_ALLOCATOR_BOEHM & 1))
+	    (self->options->record.pools_count || has_flag(self, HW_RUN_LISP) || self->options->record.allocators >> HW_ALLOCATOR_BOEHM & 1))
 		runtime = RUNTIME_NONE;
 	snprintf(self->result->runtime_hint, sizeof(self->result->runtime_hint), "%s",
 		 runtime_hint(runtime));
@@ -425,8 +412,8 @@ static void note_pools(struct run *self, const struct stream_sink *sink)
 	};
 	struct strbuf text = { 0 };
 
-	for (u32 i = 0; i < self->options->pools_count; i++) {
-		const struct hw_pool *pool = &self->options->pools[i];
+	for (u32 i = 0; i < self->options->record.pools_count; i++) {
+		const struct hw_pool *pool = &self->options->record.pools[i];
 
 		strbuf_addf(&text, "%s%s %s:", i ? "\n" : "", pool->frees ? "free" : "alloc", pool->name);
 		if (pool->size)
@@ -563,7 +550,7 @@ static void outputs_add(struct run *self, const struct process *process)
 		output_add(self->result, process->ended.data[i]);
 	if (process->writer_state == WRITER_OPEN)
 		output_add(self->result, process->trace_path);
-	if (process->root && !self->options->children && self->result->traces.count)
+	if (process->root && !self->options->record.children && self->result->traces.count)
 		snprintf(self->result->output, sizeof(self->result->output), "%s",
 			 self->result->traces.data[self->result->traces.count - 1]);
 }
@@ -607,27 +594,36 @@ static void server_start(struct run *self)
 			 "%.500s", err.text);
 }
 
-/* Lets the program go once the service, if there is one, is there. */
-static int program_start(struct run *self, bool *serving, struct err *err)
+/* Lets the program go once its owner is ready. */
+static int program_start(struct run *self, bool *started, struct err *err)
 {
-	const struct run_service *service = self->options->service;
+	const struct run_owner *owner = self->options->owner;
 
-	if (service && service->start(service->self, &self->control, err) < 0) {
+	if (owner && owner->start && owner->start(owner->self, &self->control, err) < 0) {
 		launch_cancel(&self->launch);
 		return err->code;
 	}
-	*serving = service != NULL;
+	*started = true;
 	return short_of(self, launch_go(&self->launch, err));
+}
+
+static void owner_stop(struct run *self)
+{
+	const struct run_owner *owner = self->options->owner;
+
+	if (owner && owner->stop)
+		owner->stop(owner->self);
 }
 
 static int run_watched(struct run *self, struct err *err)
 {
+	const struct run_owner *owner = self->options->owner;
 	u64 start = now_ns();
-	bool serving = false;
+	bool started = false;
 	int status;
 
 	server_start(self);
-	status = program_start(self, &serving, err);
+	status = program_start(self, &started, err);
 	if (status < 0)
 		process_set_gone(self->root, IMAGE_DETACHED, 0);
 	self->waiting.ended = status < 0;
@@ -636,18 +632,18 @@ static int run_watched(struct run *self, struct err *err)
 	waiting_thread_run(&self->waiting);
 	self->result->wait_status = self->waiting.wait_status;
 	self->result->passed_signal = self->waiting.passed_signal;
-	self->result->left_behind = self->waiting.left_behind && !self->options->children;
+	self->result->left_behind = self->waiting.left_behind && !self->options->record.children;
 	self->result->duration_ns = now_ns() - start;
-	if (serving)
-		self->options->service->stop(self->options->service->self);
+	if (started)
+		owner_stop(self);
 	control_server_stop(&self->server);
 	drain_join(&self->drain);
 	if (status < 0)
 		return status;
 	result_fill(self);
 	notes_tell(self);
-	if (self->options->told)
-		self->options->told(self->options->told_self);
+	if (owner && owner->told)
+		owner->told(owner->self);
 	return 0;
 }
 
@@ -660,9 +656,9 @@ static int run_recorded(struct run *self, struct err *err)
 	status = short_of(self, berths_make(self, err));
 	if (status < 0)
 		return status;
-	if (!self->options->embedded) {
+	if (!self->options->start.embedded) {
 		waiting_thread_note_children(&self->waiting);
-		self->drain.hold = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && self->options->children;
+		self->drain.hold = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && self->options->record.children;
 	}
 	launch_prepare(self);
 	status = short_of(self, launch_fork(&self->launch, err));
@@ -680,11 +676,11 @@ static int run_recorded(struct run *self, struct err *err)
 		process_close_trace(self->root);
 		output_remove(self);
 	}
-	if (status < 0 && self->options->children && self->result->output[0])
+	if (status < 0 && self->options->record.children && self->result->output[0])
 		rmdir(self->result->output); /* if it is empty */
 	processes_release(self);
 close_berths:
-	if (status < 0 && !self->options->embedded)
+	if (status < 0 && !self->options->start.embedded)
 		prctl(PR_SET_CHILD_SUBREAPER, 0); /* the program may be run without us, and nobody would reap */
 	berths_close(&self->berths);
 	return status;
@@ -692,11 +688,9 @@ close_berths:
 
 static int run_unprofiled(struct run *self, struct err *err)
 {
-	const struct run_service *service = self->options->service;
 	u64 start = now_ns();
 
-	if (service)
-		service->stop(service->self);
+	owner_stop(self);
 	launch_prepare(self);
 	if (launch_plain(&self->launch, err) < 0)
 		return err->code;
@@ -719,7 +713,7 @@ static void arenas_limit(const struct run_options *options)
 {
 	struct rlimit limit;
 
-	if (!options->embedded && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+	if (!options->start.embedded && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
 		mallopt(M_ARENA_MAX, 1);
 }
 
@@ -738,16 +732,16 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 	self->options = self->waiting.options = options;
 	self->result = result;
 	self->waiting.signals = &self->signals;
-	self->signals.toggle = options->toggle_signal;
+	self->signals.toggle = options->toggle.signal;
 	status = program_find(&self->program, options->argv[0], err);
 	if (status == 0 && self->program.obstacle != PROGRAM_RECORDABLE &&
-	    !options->allow_unprofiled)
+	    !options->start.allow_unprofiled)
 		status = program_refuse(&self->program, err);
 	if (status == 0)
 		status = linked_suffices(self, err);
 	result->accesses = wants_access(self) || is_below_valgrind(options);
 	if (status == 0) {
-		bool record = self->program.obstacle == PROGRAM_RECORDABLE && !options->unrecorded;
+		bool record = self->program.obstacle == PROGRAM_RECORDABLE && !options->start.unrecorded;
 
 		name_make(self);
 		launch_signals_take(&self->signals);

@@ -35,9 +35,9 @@ struct run_result {
 	int open_errno;
 	int write_errno;         /* first error when writing the trace, e.g. ENOSPC */
 	bool aggregated;         /* --max-size or the full disk stopped single events */
-	u32 pool_states[HW_POOLS]; /* what became of run_options.pools: enum hw_pool_state */
+	u32 pool_states[HW_POOLS]; /* what became of the pools of run_options: enum hw_pool_state */
 	u64 pool_refused[HW_POOLS]; /* their blocks whose size cannot be, and is recorded as 0 */
-	char lisp_says[256]; /* "" or what the library of run_options.lisp said of itself */
+	char lisp_says[256]; /* "" or what the library of HW_RUN_LISP said of itself */
 	u8 entry_states[HW_ENTRIES_MAX]; /* what became of functions of known allocators: enum hw_entry_state */
 	char control_problem[512]; /* "" or why `heapwise ctl` could not reach the recording */
 	char runtime_hint

@@ -59,7 +59,7 @@ static void disk_check(struct waiting_thread *self)
 {
 	struct statvfs disk;
 
-	if (self->options->max_size || statvfs(self->folder, &disk) < 0)
+	if (self->options->output.max_size || statvfs(self->folder, &disk) < 0)
 		return;
 	if ((u64)disk.f_bavail * disk.f_frsize < self->disk_floor_bytes)
 		store_relaxed(&self->drain->aggregate, 1);
@@ -365,7 +365,7 @@ static void orphans_watch(struct waiting_thread *self)
 	siginfo_t info = { 0 };
 	int status;
 
-	if (!self->drain || self->options->embedded)
+	if (!self->drain || self->options->start.embedded)
 		return;
 	/* Stops of a process that a scan traces come here as well: they are the scan's. */
 	while ((status = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT)) == 0 && info.si_pid &&
@@ -397,7 +397,7 @@ static void signal_handle(struct waiting_thread *self, const siginfo_t *info)
 		}
 		return;
 	}
-	if (info->si_signo == self->options->toggle_signal) {
+	if (info->si_signo == self->options->toggle.signal) {
 		if (self->control)
 			control_toggle(self->control);
 		return;
@@ -419,7 +419,7 @@ static void signal_handle(struct waiting_thread *self, const siginfo_t *info)
 
 static void file_check(struct waiting_thread *self)
 {
-	const char *path = self->options->toggle_file;
+	const char *path = self->options->toggle.file;
 
 	if (!path || (access(path, F_OK) == 0) == self->file_seen)
 		return;
@@ -429,16 +429,16 @@ static void file_check(struct waiting_thread *self)
 
 static void progress_tell(struct waiting_thread *self)
 {
+	const struct run_owner *owner = self->options->owner;
 	const struct drain *drain = self->drain;
 	u64 bytes = 0;
 
-	if (!self->options->progress)
+	if (!owner || !owner->progress)
 		return;
 	for (struct process *process = drain->processes; process; process = next_process(process)) {
 		bytes += load_relaxed(&process->shown.trace_bytes);
 	}
-	self->options->progress(self->options->progress_self, load_relaxed(&drain->events),
-				load_relaxed(&drain->live_bytes), bytes);
+	owner->progress(owner->self, load_relaxed(&drain->events), load_relaxed(&drain->live_bytes), bytes);
 }
 
 static bool is_over(const struct waiting_thread *self)

@@ -341,14 +341,13 @@ static void recorder_find(struct heapwise_client *self)
 
 PUBLIC int heapwise_launch(struct heapwise_client *self, char *const argv[], int *status)
 {
+	const struct run_owner owner = {.tap = &self->tap};
 	struct run_options options = {
 		.argv = argv,
-		.alloc_stacks = true,
-		.pages = true,
-		.hit_stacks = self->access_stacks,
-		.tap = &self->tap,
-		.no_trace = true,
-		.embedded = true,
+		.record.flags = HW_RUN_ALLOC_STACKS | HW_RUN_PAGES | (self->access_stacks ? HW_RUN_HIT_STACKS : 0),
+		.output.none = true,
+		.start.embedded = true,
+		.owner = &owner,
 	};
 	struct run_result result;
 
@@ -357,7 +356,7 @@ PUBLIC int heapwise_launch(struct heapwise_client *self, char *const argv[], int
 		return -1;
 	}
 	recorder_find(self);
-	options.recorder = self->recorder[0] ? self->recorder : NULL;
+	options.start.recorder = self->recorder[0] ? self->recorder : NULL;
 	if (monitor_run(&options, &result, &self->error) < 0)
 		return -1;
 	if (status)

@@ -166,6 +166,21 @@ static void report_show(struct watching *self)
 	}
 }
 
+static int on_start(void *data, struct control *control, struct err *err)
+{
+	struct watching *self = data;
+
+	return self->web ? watch_web_start(self->web, control, err) : 0;
+}
+
+static void on_stop(void *data)
+{
+	struct watching *self = data;
+
+	if (self->web)
+		watch_web_leave(self->web);
+}
+
 static void on_progress(void *data, u64 events, u64 live_bytes, u64 trace_bytes)
 {
 	struct watching *self = data;
@@ -221,26 +236,27 @@ static int args_read(const struct command *command, const struct watch_args *arg
 static int watch_program(const struct command *command, const struct watch_args *args, char **argv,
 			 struct watching *watching)
 {
+	bool tapped_only = !args->trace && !watching->web;
+	const struct run_owner owner = {
+		.self = watching,
+		.start = on_start,
+		.stop = on_stop,
+		.progress = on_progress,
+		.tap = watcher_tap(watching->watcher),
+	};
 	struct run_options run = {
 		.argv = argv,
-		.recorder = args->recorder,
-		.alloc_stacks = true,
-		.pages = true,
-		.pages_writes = watching->show.writes,
-		.leak_scan = true,
-		.types = true,
-		.hit_stacks = args->access_stacks,
-		.tap = watcher_tap(watching->watcher),
-		.lasting = !args->trace && !watching->web,
-		.no_trace = !args->trace && !watching->web,
-		.output = watching->web ? watch_web_trace(watching->web) : args->trace,
-		.service = watching->web ? watch_web_service(watching->web) : NULL,
-		.progress = on_progress,
-		.progress_self = watching,
+		.record.flags = HW_RUN_ALLOC_STACKS | HW_RUN_PAGES | HW_RUN_LEAK_SCAN | HW_RUN_TYPES |
+				(watching->show.writes ? HW_RUN_PAGES_WRITES : 0) |
+				(args->access_stacks ? HW_RUN_HIT_STACKS : 0) | (tapped_only ? HW_RUN_LASTING : 0),
+		.output.path = watching->web ? watch_web_trace(watching->web) : args->trace,
+		.output.none = tapped_only,
+		.start.recorder = args->recorder,
+		.owner = &owner,
 	};
 	struct run_result result;
 	struct err err = {0};
-	int status = rotation_read(command, args, &run.rotate);
+	int status = rotation_read(command, args, &run.output.rotate);
 
 	if (status)
 		return status;

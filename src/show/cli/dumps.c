@@ -206,7 +206,7 @@ static int write_sets(struct dumps *self, const struct dump_wish *wish, struct e
 			       .trace = wish->trace,
 			       .to = self->to,
 			       .entries = HEAPLOG_SETS,
-			       .every = self->dumper.every};
+			       .every = self->every};
 	struct dump_done done;
 	int status;
 
@@ -216,7 +216,7 @@ static int write_sets(struct dumps *self, const struct dump_wish *wish, struct e
 	job.sets_written = self->sets_written;
 	status = dump_write(&job, &done, err);
 	if (status == 0)
-		self->sets_written = done.freed / self->dumper.every;
+		self->sets_written = done.freed / self->every;
 	return status;
 }
 
@@ -239,9 +239,8 @@ static int write_wish(struct dumps *self, const struct dump_wish *wish, struct e
 }
 
 /* A program that waits gets an errno. What is wrong with regular dumps is told at the end. */
-static int dumps_write(void *self_, const struct dump_wish *wish)
+int dumps_write(struct dumps *self, const struct dump_wish *wish)
 {
-	struct dumps *self = self_;
 	struct err err = {0};
 
 	errno = 0;
@@ -252,13 +251,6 @@ static int dumps_write(void *self_, const struct dump_wish *wish)
 	return errno ? errno : EIO;
 }
 
-void dumps_init(struct dumps *self, const char *to, u64 every)
-{
-	memset(self, 0, sizeof(*self));
-	self->to = to;
-	self->dumper = (struct dumper){dumps_write, every, self};
-}
-
 /* Sets are written again: what was recorded last may have been freed before what is in them. */
 int dumps_finish(struct dumps *self, const char *trace, struct dump_done *done, struct err *err)
 {
@@ -266,7 +258,7 @@ int dumps_finish(struct dumps *self, const char *trace, struct dump_done *done, 
 				     .trace = trace,
 				     .to = self->to,
 				     .entries = HEAPLOG_ALL,
-				     .every = self->dumper.every,
+				     .every = self->every,
 				     .sizes = true};
 
 	return dump_write(&job, done, err);

@@ -28,16 +28,17 @@ struct dump_done {
 int dump_write(const struct dump_job *job, struct dump_done *done, struct err *err);
 
 /* The dumps of a run. */
-struct dumps {
-	struct dumper dumper; /* for the monitor */
+struct dumps { /* all zero but for what is wanted: to and every */
 	const char *
 		to; /* of the dump at the end, and with .0001 … of regular ones; NULL = there are none */
 	char trace[DUMP_PATH]; /* that the sets are of */
+	u64 every; /* freed entries of a regular dump; 0 = there are none */
 	u64 sets_written;
 	struct err err; /* the first that went wrong; code 0 = none */
 };
 
-void dumps_init(struct dumps *self, const char *to, u64 every);
+/* While the program runs, on whatever thread wants a dump: 0 or an errno. */
+int dumps_write(struct dumps *self, const struct dump_wish *wish);
 
 /* After the program's end. */
 int dumps_finish(struct dumps *self, const char *trace, struct dump_done *done, struct err *err);

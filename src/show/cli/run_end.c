@@ -277,11 +277,12 @@ static void say_lisp(const struct run_args *args, const struct run_result *resul
 				"--lisp\n");
 }
 
-void run_end_say(const struct run_args *args, const struct run_pools *pools, const struct run_result *result,
-		 struct loading *loading)
+void run_end_say(const struct run_plan *plan, const struct run_result *result, struct loading *loading)
 {
+	const struct run_args *args = plan->args;
+
 	say_losses(result);
-	run_pools_say(pools, result);
+	run_pools_say(&plan->pools, result);
 	say_lisp(args, result);
 	if (args->quiet)
 		return;

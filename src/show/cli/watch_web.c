@@ -28,7 +28,6 @@ struct watch_web {
 	struct feed feed;
 	struct renewal renewal;
 	struct server server;
-	struct run_service service;
 	bool started;
 	u32 running; /* the trace is being written */
 
@@ -329,9 +328,8 @@ static int api_prepare(struct watch_web *self, struct err *err)
 	return 0;
 }
 
-static int web_start(void *data, struct control *control, struct err *err)
+int watch_web_start(struct watch_web *self, struct control *control, struct err *err)
 {
-	struct watch_web *self = data;
 	struct site site;
 
 	if (api_prepare(self, err) < 0)
@@ -346,11 +344,8 @@ static int web_start(void *data, struct control *control, struct err *err)
 	return announce(self, err);
 }
 
-/* The recording is about to be taken apart; the server goes on. */
-static void web_leave(void *data)
+void watch_web_leave(struct watch_web *self)
 {
-	struct watch_web *self = data;
-
 	pthread_mutex_lock(&self->control_lock);
 	self->control = NULL;
 	pthread_mutex_unlock(&self->control_lock);
@@ -368,7 +363,6 @@ struct watch_web *watch_web_open(const struct watch_web_options *options, struct
 	self->options = *options;
 	self->temporary = -1;
 	self->server.listen.socket = -1;
-	self->service = (struct run_service){web_start, web_leave, self};
 	feed_init(&self->feed);
 	self->feed.source = (struct feed_source){self, config, configure, suspects, top, snapshot};
 	pthread_mutex_init(&self->control_lock, NULL);
@@ -383,8 +377,6 @@ struct watch_web *watch_web_open(const struct watch_web_options *options, struct
 	watch_web_close(self);
 	return NULL;
 }
-
-const struct run_service *watch_web_service(const struct watch_web *self) { return &self->service; }
 
 const char *watch_web_trace(const struct watch_web *self) { return self->path; }
 

@@ -3,9 +3,10 @@
  * the other views look at the trace that is written meanwhile.
  *
  *	struct watch_web *web = watch_web_open(&options, &err);     (before any thread is made)
- *	run.service = watch_web_service(web);
  *	run.output = watch_web_trace(web);
+ *	watch_web_start(web, control, &err);                        (just before the program)
  *	watch_web_report(web, &report);                             (each)
+ *	watch_web_leave(web);                                       (the recording ends)
  *	watch_web_ended(web, &result);
  *	watch_web_stay(web);
  *	watch_web_close(web);
@@ -34,7 +35,11 @@ struct watch_web;
 struct watch_web *watch_web_open(const struct watch_web_options *options, struct err *err);
 void watch_web_close(struct watch_web *self);
 
-const struct run_service *watch_web_service(const struct watch_web *self);
+int watch_web_start(struct watch_web *self, struct control *control, struct err *err);
+
+/* The recording is about to be taken apart; the server goes on. */
+void watch_web_leave(struct watch_web *self);
+
 const char *watch_web_trace(const struct watch_web *self);
 
 void watch_web_report(struct watch_web *self, const struct watch_report *report);
