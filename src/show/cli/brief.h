@@ -4,7 +4,7 @@
 #define SHOW_CLI_BRIEF_H
 
 #include "show/cli/command.h"
-#include "show/cli/loading.h"
+#include "study/open/loading.h"
 
 /* How many findings there are. loading: of this trace, whose model is taken; NULL = the trace is read. */
 u64 brief_findings(const struct command *command, const char *path, struct loading *loading);

@@ -16,6 +16,7 @@
 #include "host/base/clock.h"
 #include "host/base/units.h"
 #include "host/symbols/resolve/resolve.h"
+#include "live/drain/tap.h"
 #include "live/launch/run.h"
 #include "show/cli/command.h"
 #include "show/cli/dumps.h"
@@ -329,6 +330,8 @@ static int run_without(struct running *self, struct err *err)
 static int running_record(struct running *self, struct err *err)
 {
 	bool shows = isatty(STDERR_FILENO) && !self->args->quiet;
+	const struct stream_sink *sink = loading_sink(self->loading);
+	struct tap tap = {.sink = sink ? *sink : (struct stream_sink){0}};
 	const struct run_owner owner = {
 		.self = self,
 		.start = on_start,
@@ -337,7 +340,7 @@ static int running_record(struct running *self, struct err *err)
 		.told = on_told,
 		.dump = on_dump,
 		.dump_every = self->args->dump_every,
-		.tap = loading_tap(self->loading),
+		.tap = sink ? &tap : NULL,
 	};
 	int status;
 

@@ -8,7 +8,7 @@
 #include "study/analysis/places/stacks.h"
 #include "study/analysis/typing/types.h"
 #include "show/cli/command.h"
-#include "show/cli/loading.h"
+#include "study/open/loading.h"
 #include "show/cli/print.h"
 #include "study/model/model.h"
 

@@ -3,7 +3,7 @@
 #ifndef SHOW_CLI_RUN_END_H
 #define SHOW_CLI_RUN_END_H
 
-#include "show/cli/loading.h"
+#include "study/open/loading.h"
 #include "show/cli/run_plan.h"
 
 /* Nothing is in the trace. */

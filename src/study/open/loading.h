@@ -2,18 +2,17 @@
  * The model of a program's last image, made while it runs: when it ends there is no trace to be read.
  *
  *	struct loading *loading = loading_new();
- *	options.tap = loading_tap(loading);
- *	monitor_run(&options, ...);     which calls loading_analyse(loading) at its end
+ *	...                             which tells loading_sink(loading) of it, and calls loading_analyse at its end
  *	struct model *model = loading_take(loading, &behaviour);
  *	loading_free(loading);
  *
  * All functions take NULL, for when there was no memory. */
-#ifndef SHOW_CLI_LOADING_H
-#define SHOW_CLI_LOADING_H
+#ifndef STUDY_OPEN_LOADING_H
+#define STUDY_OPEN_LOADING_H
 
 #include "study/analysis/memoro/behaviour.h"
 #include "study/model/model.h"
-#include "live/drain/tap.h"
+#include "host/trace/stream.h"
 
 /* More events, contexts and pieces of memory would keep a user waiting for the prompt, and memory from others: then the model is one of a
  * sample, as if it had been recorded with --sample. */
@@ -24,7 +23,7 @@ struct loading;
 struct loading *loading_new(void);
 
 /* To be told the recording; never holds it up, never fails. */
-const struct tap *loading_tap(struct loading *self);
+const struct stream_sink *loading_sink(struct loading *self);
 
 /* When the recording has ended: looks at the chunks, on a thread of its own, while others close the trace and look for names. */
 void loading_analyse(struct loading *self);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Fills a model from a recording in progress; see loading.h. Host, on the drain thread until the recording has ended. Whatever
  * goes wrong ends the model only. */
-#include "show/cli/loading.h"
+#include "study/open/loading.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ struct sample {
 };
 
 struct loading {
-	struct tap tap;
+	struct stream_sink sink;
 	struct sample samples[SAMPLES];
 	struct behaviour_table behaviour; /* the thread's, while it is analysing */
 	bool analysing;
@@ -248,7 +248,7 @@ struct loading *loading_new(void)
 
 	if (!self)
 		return NULL;
-	self->tap.sink = (struct stream_sink){.self = self,
+	self->sink = (struct stream_sink){.self = self,
 					      .image = on_image,
 					      .module = on_module,
 					      .thread = on_thread,
@@ -267,7 +267,7 @@ struct loading *loading_new(void)
 	return self;
 }
 
-const struct tap *loading_tap(struct loading *self) { return self ? &self->tap : NULL; }
+const struct stream_sink *loading_sink(struct loading *self) { return self ? &self->sink : NULL; }
 
 static void *analyse(void *data)
 {
