@@ -21,10 +21,6 @@ void image_want_scan(struct image *self);
 /* How many units one hit of a sweep may open with its own; 0 = none. */
 void image_allow_around(struct image *self, u64 around_most);
 
-/* Allocations that ended before they were read (HW_RUN_LASTING): by realloc, and others. */
-struct tap_unread {
-	u64 mallocs, reallocs;
-};
 struct tap_unread image_unread(const struct image *self);
 /* From now on every allocation is read, however short its life. */
 void image_tell_all(struct image *self);

@@ -10,6 +10,11 @@
 
 struct image;
 
+/* Allocations that ended before they were read (HW_RUN_LASTING): by realloc, and others. */
+struct tap_unread {
+	u64 mallocs, reallocs;
+};
+
 /* Monitored memory was touched; what it belongs to is open from then on. */
 struct tap_hit {
 	u64 ticks;
