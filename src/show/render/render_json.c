@@ -3,22 +3,14 @@
  * Host. Locale-free: numbers are plain decimals. */
 #include <string.h>
 
-#include "host/base/json.h"
+#include "show/render/fields.h"
 #include "show/render/render.h"
 
 static void put_frame(struct json *json, const struct result_frame *frame)
 {
-	json_open_flat(json, NULL, '{');
-	json_text(json, "function", *frame->function ? frame->function : NULL);
-	json_text(json, "file", *frame->file ? frame->file : NULL);
-	if (frame->line)
-		json_number(json, "line", frame->line);
-	else
-		json_null(json, "line");
-	json_text(json, "module", *frame->module ? frame->module : NULL);
-	json_number(json, "offset", frame->offset);
-	json_bool(json, "inlined", frame->inlined);
-	json_close(json, '}');
+	put_object(json, NULL, NAME("function", frame->function), NAME("file", frame->file),
+		   SOME("line", frame->line), NAME("module", frame->module),
+		   FIELD("offset", frame->offset), FLAG("inlined", frame->inlined));
 }
 
 static void put_stack(struct json *json, const char *key, const struct result_stack *stack)
@@ -68,6 +60,20 @@ static void put_value(struct json *json, const char *key, enum value_type type,
 	}
 }
 
+struct hex_text hex_text(u64 address)
+{
+	struct hex_text hex;
+
+	snprintf(hex.text, sizeof hex.text, "0x%llx", (unsigned long long)address);
+	return hex;
+}
+
+void render_json_fields(struct json *json, const struct named_value *fields, u64 count)
+{
+	for (u64 i = 0; i < count; i++)
+		put_value(json, fields[i].name, fields[i].type, &fields[i].value);
+}
+
 static void put_rows(struct json *json, const char *key, const struct result *table)
 {
 	json_open(json, key, '[');
@@ -87,11 +93,9 @@ static void put_columns(struct json *json, const char *key, const struct result 
 	for (u64 i = 0; i < result->columns.count; i++) {
 		const struct result_column *column = &result->columns.data[i];
 
-		json_open_flat(json, NULL, '{');
-		json_text(json, "name", column->name);
-		json_text(json, "unit", value_unit(column->type));
-		json_text(json, "meaning", column->meaning);
-		json_close(json, '}');
+		put_object(json, NULL, FIELD("name", column->name),
+			   FIELD("unit", value_unit(column->type)),
+			   FIELD("meaning", column->meaning));
 	}
 	json_close(json, ']');
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/serve/api.h"
+#include "show/serve/reply.h"
 #include "study/layout/chunks.h"
 #include "study/layout/keys.h"
 #include "study/layout/memory.h"
@@ -81,15 +81,13 @@ static void put_head(struct call *call, const void *data)
 {
 	const struct chunks_view *view = data;
 
-	json_text(&call->json, "mode", view->is_density ? "density" : "rows");
-	json_number(&call->json, "chunks", view->chunks);
-	json_number(&call->json, "rows_all", view->rows);
+	put_fields(&call->json, FIELD("mode", view->is_density ? "density" : "rows"),
+		   FIELD("chunks", view->chunks), FIELD("rows_all", view->rows));
 	if (!view->is_density) {
 		put_palette(&call->json, &call->scope.colors->keys);
 		return;
 	}
-	json_number(&call->json, "w", view->width);
-	json_number(&call->json, "h", view->height);
+	put_fields(&call->json, FIELD("w", view->width), FIELD("h", view->height));
 }
 
 static bool fill_bars(struct reply_columns *table, const struct chunks_view *view,
@@ -151,14 +149,6 @@ void api_chunks(struct call *call)
 
 /* ---- one ---- */
 
-static void put_address(struct json *json, const char *key, u64 address)
-{
-	char text[24];
-
-	snprintf(text, sizeof text, "0x%llx", (unsigned long long)address);
-	json_text(json, key, text);
-}
-
 static const char *end_name(const struct model *model, u8 end)
 {
 	static const char *const names[] = {"absent", "live", "freed", "implied", "kept", "exec"};
@@ -179,6 +169,11 @@ static const char *kind_name(u8 kind)
 	return kind < HW_KIND_COUNT && names[kind] && *names[kind] ? names[kind] : NULL;
 }
 
+static struct named_value moment_field(const char *name, const struct model *model, u64 ticks)
+{
+	return field_if(ticks, FIELD(name, (double)tick_clock_ns(&model->clock, ticks)));
+}
+
 static void put_access(struct call *call, u64 number)
 {
 	const struct model *model = call->trace->model;
@@ -189,22 +184,14 @@ static void put_access(struct call *call, u64 number)
 		json_null(json, "access");
 		return;
 	}
-	json_open_flat(json, "access", '{');
-	json_number(json, "reads", access.reads);
-	json_number(json, "writes", access.writes);
-	json_number(json, "read_bytes", access.read_bytes);
-	json_number(json, "written_bytes", access.written_bytes);
-	json_real(json, "first",
-		  access.first_ticks ? (double)tick_clock_ns(&model->clock, access.first_ticks)
-				     : NAN);
-	json_real(json, "last",
-		  access.last_ticks ? (double)tick_clock_ns(&model->clock, access.last_ticks)
-				    : NAN);
-	json_number(json, "low", access.low);
-	json_number(json, "high", access.high);
-	json_real(json, "covered", access.covered == UINT64_MAX ? NAN : (double)access.covered);
-	json_bool(json, "shared", access.flags & ACCESS_SHARED);
-	json_close(json, '}');
+	put_object(json, "access", FIELD("reads", access.reads), FIELD("writes", access.writes),
+		   FIELD("read_bytes", access.read_bytes),
+		   FIELD("written_bytes", access.written_bytes),
+		   moment_field("first", model, access.first_ticks),
+		   moment_field("last", model, access.last_ticks), FIELD("low", access.low),
+		   FIELD("high", access.high),
+		   field_if(access.covered != UINT64_MAX, FIELD("covered", (double)access.covered)),
+		   FLAG("shared", access.flags & ACCESS_SHARED));
 }
 
 static void put_thread(struct call *call, const char *key, u32 thread)
@@ -214,18 +201,15 @@ static void put_thread(struct call *call, const char *key, u32 thread)
 	json_open_flat(&call->json, key, '{');
 	json_number(&call->json, "thread", thread);
 	if (thread < model->threads.count) {
-		json_number(&call->json, "tid", model->threads.data[thread].tid);
-		json_text(&call->json, "name", model->threads.data[thread].name);
+		put_fields(&call->json, FIELD("tid", model->threads.data[thread].tid),
+			   FIELD("name", model->threads.data[thread].name));
 	}
 	json_close(&call->json, '}');
 }
 
-static void put_neighbour(struct json *json, const char *key, u64 number)
+static struct named_value neighbour(const char *name, u64 number)
 {
-	if (number == UINT64_MAX)
-		json_null(json, key);
-	else
-		json_number(json, key, number);
+	return field_if(number != UINT64_MAX, FIELD(name, number));
 }
 
 static void put_ends(struct call *call, const struct view_chunk *chunk)
@@ -259,17 +243,15 @@ static void put_realloc(struct call *call, u64 chunk)
 	view_realloc_chain(call->trace, chunk, &chain);
 	own = chain.own;
 	json_open_flat(json, "realloc", '{');
-	put_neighbour(json, "previous", own ? chain.chunks[own - 1] : UINT64_MAX);
-	put_neighbour(json, "next", own + 1 < chain.count ? chain.chunks[own + 1] : UINT64_MAX);
+	put_fields(json, neighbour("previous", own ? chain.chunks[own - 1] : UINT64_MAX),
+		   neighbour("next", own + 1 < chain.count ? chain.chunks[own + 1] : UINT64_MAX));
 	json_open_flat(json, "chain", '[');
 	for (u32 i = 0; i < chain.count; i++) {
 		const struct chunk_page *page =
 			chunk_at(&call->trace->model->chunks, chain.chunks[i]);
 
-		json_open_flat(json, NULL, '{');
-		json_number(json, "id", chain.chunks[i]);
-		json_number(json, "size", page->size[chain.chunks[i] % CHUNK_PAGE]);
-		json_close(json, '}');
+		put_object(json, NULL, FIELD("id", chain.chunks[i]),
+			   FIELD("size", page->size[chain.chunks[i] % CHUNK_PAGE]));
 	}
 	json_close(json, ']');
 	json_bool(json, "cut", chain.cut);
@@ -290,31 +272,24 @@ static void put_chunk(struct call *call, const struct view_chunk *chunk,
 	type = type_of_chunk(&call->trace->types, chunk->number);
 	pthread_mutex_unlock(&call->trace->types_lock);
 	json_open_flat(json, "data", '{');
-	json_number(json, "id", chunk->number);
-	json_number(json, "point", view_point_of(&call->scope, chunk));
-	put_address(json, "addr", chunk->page->address[chunk->at]);
-	json_number(json, "size", chunk->page->size[chunk->at]);
-	json_text(json, "call", kind_name(chunk->page->kind[chunk->at]));
-	json_text(json, "type", type.name);
-	json_number(json, "alloc", born);
-	json_real(json, "free", freed ? (double)died : NAN);
-	json_real(json, "life", freed ? (double)(died > born ? died - born : 0) : NAN);
-	json_text(json, "end", end_name(model, chunk->page->end[chunk->at]));
-	json_text(json, "leak_kind", leaks_class_name(model_chunk_class(model, chunk->number)));
-	if (freed)
-		json_number(json, "others", chunk->page->others[chunk->at]);
-	else
-		json_null(json, "others");
+	put_fields(json, FIELD("id", chunk->number),
+		   FIELD("point", view_point_of(&call->scope, chunk)),
+		   FIELD("addr", hex_text(chunk->page->address[chunk->at]).text),
+		   FIELD("size", chunk->page->size[chunk->at]),
+		   FIELD("call", kind_name(chunk->page->kind[chunk->at])), FIELD("type", type.name),
+		   FIELD("alloc", born), field_if(freed, FIELD("free", (double)died)),
+		   field_if(freed, FIELD("life", (double)(died > born ? died - born : 0))),
+		   FIELD("end", end_name(model, chunk->page->end[chunk->at])),
+		   FIELD("leak_kind", leaks_class_name(model_chunk_class(model, chunk->number))),
+		   field_if(freed, FIELD("others", chunk->page->others[chunk->at])));
 	put_access(call, chunk->number);
 	put_ends(call, chunk);
 	put_realloc(call, chunk->number);
-	json_open_flat(json, "neighbours", '{');
-	put_neighbour(json, "below", near->below);
-	put_neighbour(json, "above", near->above);
-	put_neighbour(json, "before", chunk->number ? chunk->number - 1 : UINT64_MAX);
-	put_neighbour(json, "after",
-		      chunk->number + 1 < model->chunks.count ? chunk->number + 1 : UINT64_MAX);
-	json_close(json, '}');
+	put_object(json, "neighbours", neighbour("below", near->below),
+		   neighbour("above", near->above),
+		   neighbour("before", chunk->number ? chunk->number - 1 : UINT64_MAX),
+		   neighbour("after", chunk->number + 1 < model->chunks.count ? chunk->number + 1
+									      : UINT64_MAX));
 	json_close(json, '}');
 }
 
@@ -368,18 +343,13 @@ static const char *mapping_kind(const struct model *model, u64 at_ticks, u64 add
 
 static void put_region(struct json *json, const struct memory_region *region, const char *kind)
 {
-	json_open_flat(json, NULL, '{');
-	put_address(json, "start", region->start);
-	put_address(json, "end", region->end);
-	json_text(json, "kind", kind);
-	json_number(json, "live", region->live_bytes);
-	json_number(json, "chunks", region->chunks);
-	json_number(json, "free", region->free_bytes);
-	json_number(json, "largest_free", region->largest_free);
-	json_real(json, "frag",
-		  region->free_bytes ? 1 - (double)region->largest_free / (double)region->free_bytes
-				     : 0);
-	json_close(json, '}');
+	put_object(json, NULL, FIELD("start", hex_text(region->start).text),
+		   FIELD("end", hex_text(region->end).text), FIELD("kind", kind),
+		   FIELD("live", region->live_bytes), FIELD("chunks", region->chunks),
+		   FIELD("free", region->free_bytes), FIELD("largest_free", region->largest_free),
+		   FIELD("frag", region->free_bytes ? 1 - (double)region->largest_free /
+								      (double)region->free_bytes
+						    : 0));
 }
 
 enum { REGIONS_MAX = 500 };
@@ -397,8 +367,8 @@ void api_memory_regions(struct call *call)
 		call_fail(call, &err);
 	} else if (reply_begin(call, regions.rows.count > REGIONS_MAX)) {
 		json_open_flat(&call->json, "data", '{');
-		json_number(&call->json, "at", moment.at_ns);
-		json_number(&call->json, "regions", regions.rows.count);
+		put_fields(&call->json, FIELD("at", moment.at_ns),
+			   FIELD("regions", regions.rows.count));
 		json_open_flat(&call->json, "rows", '[');
 		for (u64 i = 0; i < regions.rows.count && i < REGIONS_MAX; i++)
 			put_region(&call->json, &regions.rows.data[i],
@@ -470,11 +440,9 @@ static void put_memory(struct call *call, const struct memory_query *query,
 	struct json *json = &call->json;
 
 	json_open_flat(json, "data", '{');
-	json_number(json, "at", call->at_ns);
-	put_address(json, "base", query->base);
-	json_number(json, "bpp", query->bytes_per_pixel);
-	json_number(json, "w", query->width);
-	json_number(json, "h", query->height);
+	put_fields(json, FIELD("at", call->at_ns), FIELD("base", hex_text(query->base).text),
+		   FIELD("bpp", query->bytes_per_pixel), FIELD("w", query->width),
+		   FIELD("h", query->height));
 	json_open_flat(json, "legend", '[');
 	json_text(json, NULL, "(free)");
 	for (u64 i = 0; i < view->legend.count; i++)
@@ -530,15 +498,12 @@ void api_memory_at(struct call *call)
 	} else if (reply_begin(call, false)) {
 		found = memory_find(&moment, address);
 		json_open_flat(&call->json, "data", '{');
-		put_address(&call->json, "addr", address);
-		json_number(&call->json, "at", moment.at_ns);
-		if (found) {
-			json_number(&call->json, "chunk", found->number);
-			put_address(&call->json, "start", found->address);
-			json_number(&call->json, "size", found->size);
-		} else {
-			json_null(&call->json, "chunk");
-		}
+		put_fields(&call->json, FIELD("addr", hex_text(address).text),
+			   FIELD("at", moment.at_ns),
+			   field_if(found, FIELD("chunk", found ? found->number : 0)));
+		if (found)
+			put_fields(&call->json, FIELD("start", hex_text(found->address).text),
+				   FIELD("size", found->size));
 		json_close(&call->json, '}');
 		reply_end(call);
 	}

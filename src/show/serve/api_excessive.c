@@ -7,7 +7,7 @@
 
 #include "study/analysis/emad/excessive.h"
 #include "show/render/render.h"
-#include "show/serve/api.h"
+#include "show/serve/reply.h"
 
 enum { OBJECTS_MAX = 20000, ROWS_MAX = 500 };
 
@@ -214,14 +214,11 @@ static void fill_object(struct reply_columns *table, const struct excessive *fou
 static void put_clusters(struct json *json, const struct excessive *found)
 {
 	json_open_flat(json, "clusters", '[');
-	for (u32 i = 0; (found->query->methods & BY_KMEANS) && i < found->clusters.k; i++) {
-		json_open_flat(json, NULL, '{');
-		json_number(json, "n", found->clusters.members[i]);
-		json_real(json, "freq", found->mean_frequency[i]);
-		json_real(json, "life", found->mean_life_ms[i] * 1e6);
-		json_bool(json, "excessive", found->guilty == i);
-		json_close(json, '}');
-	}
+	for (u32 i = 0; (found->query->methods & BY_KMEANS) && i < found->clusters.k; i++)
+		put_object(json, NULL, FIELD("n", found->clusters.members[i]),
+			   FIELD("freq", found->mean_frequency[i]),
+			   FIELD("life", found->mean_life_ms[i] * 1e6),
+			   FLAG("excessive", found->guilty == i));
 	json_close(json, ']');
 }
 
@@ -230,15 +227,11 @@ static void put_verdict(struct json *json, const struct excessive *found)
 	struct strbuf words = {0};
 
 	excessive_verdict(found, &words);
-	json_open_flat(json, "conclusion", '{');
-	json_bool(json, "found", excessive_is_found(found));
-	json_bool(json, "enough", found->enough);
-	json_number(json, "objects", found->found.count);
-	json_number(json, "by_kmeans", found->found_kmeans);
-	json_number(json, "by_iqr", found->found_iqr);
-	json_text(json, "words", strbuf_text(&words));
+	put_object(json, "conclusion", FLAG("found", excessive_is_found(found)),
+		   FLAG("enough", found->enough), FIELD("objects", found->found.count),
+		   FIELD("by_kmeans", found->found_kmeans), FIELD("by_iqr", found->found_iqr),
+		   FIELD("words", strbuf_text(&words)));
 	strbuf_release(&words);
-	json_close(json, '}');
 }
 
 static void put_emad_head(struct call *call, const void *data)
@@ -249,16 +242,16 @@ static void put_emad_head(struct call *call, const void *data)
 
 	const struct tick_clock *clock = &call->trace->model->clock;
 
-	json_number(json, "objects", found->rows.count);
-	json_number(json, "never_freed", found->objects.rows.count - found->rows.count);
+	put_fields(json, FIELD("objects", found->rows.count),
+		   FIELD("never_freed", found->objects.rows.count - found->rows.count));
 	put_clusters(json, found);
-	json_real(json, "q1", iqr ? found->iqr.q1 : NAN);
-	json_real(json, "q3", iqr ? found->iqr.q3 : NAN);
-	json_real(json, "iqr", iqr ? found->iqr.iqr : NAN);
-	json_real(json, "mu", iqr ? found->iqr.mu : NAN);
-	json_real(json, "threshold", iqr ? found->iqr.threshold : NAN);
-	/* Lives count at least so long. */
-	json_real(json, "clock_res", fmax(tick_clock_span_ns(clock, 1), EXCESSIVE_LIFE_MIN_NS));
+	put_fields(json, field_if(iqr, FIELD("q1", found->iqr.q1)),
+		   field_if(iqr, FIELD("q3", found->iqr.q3)),
+		   field_if(iqr, FIELD("iqr", found->iqr.iqr)),
+		   field_if(iqr, FIELD("mu", found->iqr.mu)),
+		   field_if(iqr, FIELD("threshold", found->iqr.threshold)),
+		   /* Lives count at least so long. */
+		   FIELD("clock_res", fmax(tick_clock_span_ns(clock, 1), EXCESSIVE_LIFE_MIN_NS)));
 	put_verdict(json, found);
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "host/base/jsontree.h"
-#include "show/serve/api.h"
+#include "show/serve/reply.h"
 
 /* False if a refusal was answered. */
 static bool has_program(struct call *call)
@@ -17,14 +17,6 @@ static bool has_program(struct call *call)
 			"no program is running here; 'heapwise watch --web PROGRAM' shows one");
 	call->epoch = renewal_epoch(call->api->renewals[0]);
 	return true;
-}
-
-static void put_number_or_null(struct json *json, const char *key, u64 number)
-{
-	if (number)
-		json_number(json, key, number);
-	else
-		json_null(json, key);
 }
 
 /* ---- ticks ---- */
@@ -99,20 +91,12 @@ static void put_suspect(struct json *json, const struct feed_suspect *row, struc
 	static const char *const states[] = {
 		[FEED_UNKNOWN] = "unknown", [FEED_REACHABLE] = "reachable", [FEED_LOST] = "lost"};
 
-	json_open_flat(json, NULL, '{');
-	json_number(json, "chunk", row->chunk);
-	json_number(json, "point", row->point);
-	json_text(json, "fn", row->function);
-	json_text(json, "file", row->file);
-	put_number_or_null(json, "line", row->line);
-	json_text(json, "type", trace ? study_known_type(trace, row->point) : NULL);
-	json_number(json, "size", row->size);
-	json_number(json, "age", row->age_ns);
-	json_number(json, "idle", row->idle_ns);
-	put_number_or_null(json, "threshold", row->threshold_ns);
-	json_number(json, "hits", row->hits);
-	json_text(json, "state", states[row->state]);
-	json_close(json, '}');
+	put_object(json, NULL, FIELD("chunk", row->chunk), FIELD("point", row->point),
+		   FIELD("fn", row->function), FIELD("file", row->file), SOME("line", row->line),
+		   FIELD("type", trace ? study_known_type(trace, row->point) : NULL),
+		   FIELD("size", row->size), FIELD("age", row->age_ns), FIELD("idle", row->idle_ns),
+		   SOME("threshold", row->threshold_ns), FIELD("hits", row->hits),
+		   FIELD("state", states[row->state]));
 }
 
 static void put_suspects(struct call *call, const struct feed_suspects *found)
@@ -127,10 +111,8 @@ static void put_suspects(struct call *call, const struct feed_suspects *found)
 		return;
 	trace = renewal_peek(renewal); /* not a reason to read the trace again */
 	json_open_flat(json, "data", '{');
-	json_number(json, "tl_ns", found->tl_ns);
-	json_number(json, "n", found->count);
-	json_number(json, "bytes", found->bytes);
-	json_bool(json, "scanned", found->scanned);
+	put_fields(json, FIELD("tl_ns", found->tl_ns), FIELD("n", found->count),
+		   FIELD("bytes", found->bytes), FLAG("scanned", found->scanned));
 	json_open_flat(json, "rows", '[');
 	for (u64 i = 0; i < found->rows.count; i++)
 		put_suspect(json, &found->rows.data[i], trace);
@@ -169,26 +151,15 @@ void api_live_suspects(struct call *call)
 
 static void put_top_point(struct json *json, const struct feed_point *row)
 {
-	json_open_flat(json, NULL, '{');
-	json_number(json, "point", row->point);
-	json_text(json, "fn", row->function);
-	json_text(json, "file", row->file);
-	put_number_or_null(json, "line", row->line);
-	json_number(json, "own", row->bytes);
-	json_number(json, "total", row->line_bytes);
-	json_number(json, "n", row->areas);
-	json_close(json, '}');
+	put_object(json, NULL, FIELD("point", row->point), FIELD("fn", row->function),
+		   FIELD("file", row->file), SOME("line", row->line), FIELD("own", row->bytes),
+		   FIELD("total", row->line_bytes), FIELD("n", row->areas));
 }
 
 static void put_top_thread(struct json *json, const struct feed_thread *row)
 {
-	json_open_flat(json, NULL, '{');
-	json_number(json, "thread", row->index);
-	put_number_or_null(json, "tid", row->tid);
-	json_text(json, "name", row->name);
-	json_number(json, "n", row->areas);
-	json_number(json, "bytes", row->bytes);
-	json_close(json, '}');
+	put_object(json, NULL, FIELD("thread", row->index), SOME("tid", row->tid),
+		   FIELD("name", row->name), FIELD("n", row->areas), FIELD("bytes", row->bytes));
 }
 
 static void put_top(struct call *call, const struct feed_top *found)
@@ -241,13 +212,10 @@ static void put_config(struct call *call)
 
 	if (source->config(source->self, &config, &err) < 0) {
 		call_fail(call, &err);
-	} else if (reply_begin(call, false)) {
-		json_open_flat(&call->json, "data", '{');
-		json_number(&call->json, "tl_ns", config.tl_ns);
-		json_real(&call->json, "overhead_pct", config.overhead_pct);
-		json_number(&call->json, "tick_ms", config.tick_ms);
-		json_close(&call->json, '}');
-		reply_end(call);
+	} else {
+		reply_object(call, FIELD("tl_ns", config.tl_ns),
+			     FIELD("overhead_pct", config.overhead_pct),
+			     FIELD("tick_ms", config.tick_ms));
 	}
 }
 
@@ -348,15 +316,8 @@ static void put_snapshot(struct call *call, const struct study *trace)
 	char url[64];
 
 	snprintf(url, sizeof url, "/#/?trace=%s", trace->id);
-	if (!reply_begin(call, false))
-		return;
-	json_open_flat(&call->json, "data", '{');
-	json_text(&call->json, "id", trace->id);
-	json_text(&call->json, "name", trace->name);
-	json_text(&call->json, "url", url);
-	json_text(&call->json, "path", trace->path);
-	json_close(&call->json, '}');
-	reply_end(call);
+	reply_object(call, FIELD("id", trace->id), FIELD("name", trace->name), FIELD("url", url),
+		     FIELD("path", trace->path));
 }
 
 struct snapshot {

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "format/atomics.h"
-#include "show/serve/api.h"
+#include "show/serve/reply.h"
 #include "study/layout/suggest.h"
 
 /* ---- status ---- */
@@ -46,16 +46,12 @@ static void put_trace(struct json *json, const struct api *api, u32 slot)
 	struct study_file file = study_file(api->traces[slot]);
 	bool live = is_live(api, slot);
 
-	json_open_flat(json, NULL, '{');
-	json_text(json, "id", file.id);
-	json_text(json, "name", trace->name);
-	json_text(json, "path", trace->is_passing ? NULL : trace->path); /* or it has no name */
-	json_number(json, "bytes", live ? bytes_of(trace, file.bytes) : file.bytes);
-	json_text(json, "state", live ? "live" : state_word(progress.state));
-	json_text(json, "phase", progress.phase);
-	json_real(json, "progress", progress.share);
-	json_text(json, "message", progress.state == STUDY_FAILED ? progress.err.text : NULL);
-	json_close(json, '}');
+	put_object(json, NULL, FIELD("id", file.id), FIELD("name", trace->name),
+		   field_if(!trace->is_passing, FIELD("path", trace->path)), /* or it has no name */
+		   FIELD("bytes", live ? bytes_of(trace, file.bytes) : file.bytes),
+		   FIELD("state", live ? "live" : state_word(progress.state)),
+		   FIELD("phase", progress.phase), FIELD("progress", progress.share),
+		   field_if(progress.state == STUDY_FAILED, FIELD("message", progress.err.text)));
 }
 
 /* Of all traces the one that is least far. */
@@ -88,11 +84,9 @@ void api_status(struct call *call)
 	if (!reply_begin(call, false))
 		return;
 	json_open_flat(json, "data", '{');
-	json_text(json, "state", live ? "live" : state_word(progress.state));
-	json_text(json, "phase", progress.phase);
-	json_real(json, "progress", progress.share);
-	json_text(json, "version", call->api->version);
-	json_text(json, "editor", call->api->editor.name);
+	put_fields(json, FIELD("state", live ? "live" : state_word(progress.state)),
+		   FIELD("phase", progress.phase), FIELD("progress", progress.share),
+		   FIELD("version", call->api->version), FIELD("editor", call->api->editor.name));
 	json_open_flat(json, "traces", '[');
 	for (u32 i = 0; i < count; i++)
 		put_trace(json, call->api, i);
@@ -176,10 +170,9 @@ static void put_build_ids(struct json *json, const struct model *model)
 			continue;
 		for (u32 k = 0; k < module->build_id_bytes && k < 32; k++)
 			snprintf(text + 2 * k, 3, "%02x", module->build_id[k]);
-		json_open_flat(json, NULL, '{');
-		json_text(json, "path", *module->path ? module->path : model->image.program);
-		json_text(json, "build_id", *text ? text : NULL);
-		json_close(json, '}');
+		put_object(json, NULL,
+			   FIELD("path", *module->path ? module->path : model->image.program),
+			   NAME("build_id", text));
 	}
 	json_close(json, ']');
 }
@@ -192,36 +185,26 @@ static void put_caps(struct json *json, const struct study *trace, bool live)
 	for (u64 i = 0; i < trace->symbols.count && !lines; i++)
 		lines = trace->symbols.entries[i].frame_count &&
 			trace->symbols.entries[i].frames[0].line;
-	json_open_flat(json, "caps", '{');
-	json_bool(json, "stacks", model->image.flags & HW_RUN_ALLOC_STACKS);
-	json_bool(json, "free_stacks", model->image.flags & HW_RUN_FREE_STACKS);
-	json_bool(json, "access", model->has_access);
-	json_text(json, "access_mode", access_mode_word(model->image.access));
-	json_bool(json, "types", model->types.count != 0 || lines);
-	json_bool(json, "threads", model->threads.count != 0);
-	json_bool(json, "source", lines);
-	json_bool(json, "realloc", model->kinds[HW_REALLOC] != 0);
-	json_bool(json, "routines", trace->info.routines != 0);
-	json_bool(json, "chunks", !model->aggregated);
-	json_bool(json, "sampled", model->image.sample_bytes != 0);
-	json_bool(json, "rss", model->usage.count != 0);
-	json_bool(json, "lisp", model_is_collected(model));
-	json_bool(json, "live", live);
-	json_close(json, '}');
+	put_object(json, "caps", FLAG("stacks", model->image.flags & HW_RUN_ALLOC_STACKS),
+		   FLAG("free_stacks", model->image.flags & HW_RUN_FREE_STACKS),
+		   FLAG("access", model->has_access),
+		   FIELD("access_mode", access_mode_word(model->image.access)),
+		   FLAG("types", model->types.count || lines),
+		   FLAG("threads", model->threads.count), FLAG("source", lines),
+		   FLAG("realloc", model->kinds[HW_REALLOC]),
+		   FLAG("routines", trace->info.routines), FLAG("chunks", !model->aggregated),
+		   FLAG("sampled", model->image.sample_bytes), FLAG("rss", model->usage.count),
+		   FLAG("lisp", model_is_collected(model)), FLAG("live", live));
 }
 
 static void put_counts(struct json *json, const struct study *trace)
 {
 	const struct model *model = trace->model;
 
-	json_open_flat(json, "counts", '{');
-	json_number(json, "chunks", trace->all.chunks);
-	json_number(json, "points", model->points.count);
-	json_number(json, "functions", count_functions(trace));
-	json_number(json, "types", model->types.count);
-	json_number(json, "modules", count_modules(model));
-	json_number(json, "threads", model->threads.count);
-	json_close(json, '}');
+	put_object(json, "counts", FIELD("chunks", trace->all.chunks),
+		   FIELD("points", model->points.count), FIELD("functions", count_functions(trace)),
+		   FIELD("types", model->types.count), FIELD("modules", count_modules(model)),
+		   FIELD("threads", model->threads.count));
 }
 
 void api_trace(struct call *call)
@@ -232,19 +215,14 @@ void api_trace(struct call *call)
 	if (!reply_begin(call, false))
 		return;
 	json_open_flat(json, "data", '{');
-	json_text(json, "id", call->trace->id);
-	json_text(json, "name", call->trace->name);
-	json_text(json, "program", model->image.program);
-	json_text(json, "cmdline", model->image.command);
-	json_number(json, "pid", model->image.pid);
-	json_null(json, "start_wall"); /* is not recorded */
-	json_number(json, "duration_ns", study_duration_ns(call->trace));
-	json_text(json, "clock", tick_clock_known(&model->clock) ? "ns" : "ticks");
-	json_text(json, "arch", arch_name(model->image.arch));
-	json_text(json, "allocator", allocator_name(model));
-	json_number(json, "image", model->image.number);
-	json_number(json, "images", call->trace->info.images);
-	json_bool(json, "complete", model->has_end);
+	put_fields(json, FIELD("id", call->trace->id), FIELD("name", call->trace->name),
+		   FIELD("program", model->image.program), FIELD("cmdline", model->image.command),
+		   FIELD("pid", model->image.pid), SOME("start_wall", 0), /* is not recorded */
+		   FIELD("duration_ns", study_duration_ns(call->trace)),
+		   FIELD("clock", tick_clock_known(&model->clock) ? "ns" : "ticks"),
+		   FIELD("arch", arch_name(model->image.arch)),
+		   FIELD("allocator", allocator_name(model)), FIELD("image", model->image.number),
+		   FIELD("images", call->trace->info.images), FLAG("complete", model->has_end));
 	put_build_ids(json, model);
 	put_caps(json, call->trace, call->api->feed && call->slot == 0);
 	put_counts(json, call->trace);
@@ -272,13 +250,10 @@ void api_suggest(struct call *call)
 		call_fail(call, &err);
 	} else if (reply_begin(call, list.found > list.rows.count)) {
 		json_open_flat(&call->json, "data", '[');
-		for (u64 i = 0; i < list.rows.count; i++) {
-			json_open_flat(&call->json, NULL, '{');
-			json_text(&call->json, "label", list.rows.data[i].label);
-			json_real(&call->json, "count", list.rows.data[i].count);
-			json_real(&call->json, "bytes", list.rows.data[i].bytes);
-			json_close(&call->json, '}');
-		}
+		for (u64 i = 0; i < list.rows.count; i++)
+			put_object(&call->json, NULL, FIELD("label", list.rows.data[i].label),
+				   FIELD("count", list.rows.data[i].count),
+				   FIELD("bytes", list.rows.data[i].bytes));
 		json_close(&call->json, ']');
 		reply_end(call);
 	}

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "host/base/jsontree.h"
-#include "show/serve/api.h"
+#include "show/serve/reply.h"
 #include "study/layout/source.h"
 
 struct wish {
@@ -54,16 +54,11 @@ static void show(struct call *call, u32 file, u64 line)
 			      call->trace->source->files.data[file].path);
 	} else {
 		path = text.searched.data[text.searched.count - 1]; /* where it was found */
-		if (editor_show(&call->api->editor, path, line, &err) < 0) {
+		if (editor_show(&call->api->editor, path, line, &err) < 0)
 			call_fail(call, &err);
-		} else if (reply_begin(call, false)) {
-			json_open_flat(&call->json, "data", '{');
-			json_text(&call->json, "file", path);
-			json_number(&call->json, "line", line);
-			json_text(&call->json, "editor", call->api->editor.name);
-			json_close(&call->json, '}');
-			reply_end(call);
-		}
+		else
+			reply_object(call, FIELD("file", path), FIELD("line", line),
+				     FIELD("editor", call->api->editor.name));
 	}
 	source_text_release(&text);
 }
@@ -103,14 +98,10 @@ static void allow(struct call *call, const struct wish *wish)
 		pthread_mutex_lock(&call->api->lock);
 		status = folders_add(&call->api->sources, wish->folder, &err);
 		pthread_mutex_unlock(&call->api->lock);
-		if (status < 0) {
+		if (status < 0)
 			call_fail(call, &err);
-		} else if (reply_begin(call, false)) {
-			json_open_flat(&call->json, "data", '{');
-			json_text(&call->json, "folder", wish->folder);
-			json_close(&call->json, '}');
-			reply_end(call);
-		}
+		else
+			reply_object(call, FIELD("folder", wish->folder));
 	}
 	source_text_release(&text);
 }

@@ -9,7 +9,7 @@
 #include "study/model/narrow.h"
 #include "show/render/render.h"
 #include "study/analysis/findings/unnamed.h"
-#include "show/serve/api.h"
+#include "show/serve/reply.h"
 #include "study/layout/keys.h"
 #include "study/layout/points.h"
 
@@ -27,14 +27,13 @@ struct overview {
 
 static void put_summary(struct json *json, const char *key, const struct score_summary *score)
 {
-	json_open_flat(json, key, '{');
-	json_real(json, "g", score->points ? score->mean : NAN);
-	json_real(json, "var", score->points ? score->variance : NAN);
-	json_real(json, "w_allocs", score->points ? score->mean_by_allocations : NAN);
-	json_real(json, "w_bytes",
-		  score->points && score->has_by_bytes ? score->mean_by_bytes : NAN);
-	json_number(json, "points", score->points);
-	json_close(json, '}');
+	bool known = score->points != 0;
+
+	put_object(json, key, field_if(known, FIELD("g", score->mean)),
+		   field_if(known, FIELD("var", score->variance)),
+		   field_if(known, FIELD("w_allocs", score->mean_by_allocations)),
+		   field_if(known && score->has_by_bytes, FIELD("w_bytes", score->mean_by_bytes)),
+		   FIELD("points", score->points));
 }
 
 static void put_scores(struct call *call)
@@ -68,32 +67,24 @@ static void put_totals(struct call *call)
 	bool exec = model_keeps_nothing(model);
 	struct json *json = &call->json;
 	struct call_costs costs;
-	bool cpu_known;
+	bool cpu_known, timed;
 	double cpu_ns = model_cpu_ns(model, &cpu_known);
 
-	json_open_flat(json, "bytes", '{');
-	json_number(json, "total", totals->bytes);
-	json_number(json, "peak", totals->peak_bytes);
-	json_number(json, "peak_t", tick_clock_ns(&model->clock, totals->peak_ticks));
-	json_number(json, "kept", exec ? 0 : totals->live_bytes);
-	json_number(json, "end", totals->live_bytes);
-	json_close(json, '}');
-	json_open_flat(json, "counts", '{');
-	json_number(json, "allocs", model_count(model, totals->allocations));
-	json_number(json, "frees", model_count(model, totals->frees));
-	json_number(json, "reallocs", model_count(model, model->kinds[HW_REALLOC]));
-	json_number(json, "temporary", model_count(model, totals->temporary));
-	json_number(json, "points", model_point_count(model));
-	json_close(json, '}');
-	json_open_flat(json, "alloc_time", '{');
+	put_object(json, "bytes", FIELD("total", totals->bytes), FIELD("peak", totals->peak_bytes),
+		   FIELD("peak_t", tick_clock_ns(&model->clock, totals->peak_ticks)),
+		   FIELD("kept", exec ? 0 : totals->live_bytes), FIELD("end", totals->live_bytes));
+	put_object(json, "counts", FIELD("allocs", model_count(model, totals->allocations)),
+		   FIELD("frees", model_count(model, totals->frees)),
+		   FIELD("reallocs", model_count(model, model->kinds[HW_REALLOC])),
+		   FIELD("temporary", model_count(model, totals->temporary)),
+		   FIELD("points", model_point_count(model)));
 	call_costs_find(&costs, model);
-	json_real(json, "ns", costs.all.enough ? floor(costs.all.ns) : NAN);
-	json_real(json, "low", costs.all.enough ? floor(costs.all.low_ns) : NAN);
-	json_real(json, "high", costs.all.enough ? floor(costs.all.high_ns) : NAN);
-	json_real(json, "pct", costs.all.enough && cpu_ns > 0 ? 100.0 * costs.all.ns / cpu_ns : NAN);
-	json_number(json, "timed", costs.all.timed);
-	json_real(json, "cpu_ns", cpu_known ? cpu_ns : NAN);
-	json_close(json, '}');
+	timed = costs.all.enough;
+	put_object(json, "alloc_time", field_if(timed, FIELD("ns", floor(costs.all.ns))),
+		   field_if(timed, FIELD("low", floor(costs.all.low_ns))),
+		   field_if(timed, FIELD("high", floor(costs.all.high_ns))),
+		   field_if(timed && cpu_ns > 0, FIELD("pct", 100.0 * costs.all.ns / cpu_ns)),
+		   FIELD("timed", costs.all.timed), field_if(cpu_known, FIELD("cpu_ns", cpu_ns)));
 }
 
 /* ---- verdicts ---- */
@@ -170,22 +161,15 @@ static void put_top_points(struct call *call, const struct overview *overview, c
 		count = keep_highest(ranked, count, overview->top,
 				     (struct ranked){measure(call, overview, i, which), i});
 	for (u64 i = 0; i < count; i++) {
-		struct finding_place place;
-
-		place = finding_place(&call->trace->stacks,
+		struct finding_place place =
+			finding_place(&call->trace->stacks,
 				      model->points.data[ranked[i].index].frame);
-		json_open_flat(&call->json, NULL, '{');
-		json_number(&call->json, "point", ranked[i].index);
-		json_text(&call->json, "fn", *place.own.function ? place.own.function : NULL);
-		json_text(&call->json, "file", *place.own.file ? place.own.file : NULL);
-		if (place.own.line)
-			json_number(&call->json, "line", place.own.line);
-		else
-			json_null(&call->json, "line");
-		json_text(&call->json, "module", *place.own.module ? place.own.module : NULL);
-		json_number(&call->json, "offset", place.own.offset);
-		json_real(&call->json, "value", round(ranked[i].value));
-		json_close(&call->json, '}');
+
+		put_object(&call->json, NULL, FIELD("point", ranked[i].index),
+			   NAME("fn", place.own.function), NAME("file", place.own.file),
+			   SOME("line", place.own.line), NAME("module", place.own.module),
+			   FIELD("offset", place.own.offset),
+			   FIELD("value", round(ranked[i].value)));
 	}
 	json_close(&call->json, ']');
 	free(ranked);
@@ -208,10 +192,9 @@ static void put_top_keys(struct call *call, const struct overview *overview, con
 	for (u64 i = 0; ranked && i < keys->keys.count && i < overview->top; i++) {
 		if (!(ranked[i].value > 0))
 			break;
-		json_open_flat(&call->json, NULL, '{');
-		json_text(&call->json, "label", keys->keys.data[ranked[i].index].label);
-		json_number(&call->json, "value", (u64)ranked[i].value);
-		json_close(&call->json, '}');
+		put_object(&call->json, NULL,
+			   FIELD("label", keys->keys.data[ranked[i].index].label),
+			   FIELD("value", (u64)ranked[i].value));
 	}
 	json_close(&call->json, ']');
 	free(ranked);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/serve/api.h"
+#include "show/serve/reply.h"
 #include "study/layout/moments.h"
 #include "study/layout/pairs.h"
 #include "study/layout/points.h"
@@ -99,28 +99,12 @@ static bool cols_read(struct call *call, u32 *cols)
 	return true;
 }
 
-/* A name, or null. */
-static void put_name(struct json *json, const char *key, const char *text)
-{
-	json_text(json, key, text && *text ? text : NULL);
-}
-
-static void put_line(struct json *json, const char *key, u32 line)
-{
-	if (line)
-		json_number(json, key, line);
-	else
-		json_null(json, key);
-}
-
 static bool has(u32 cols, enum row_field field) { return cols >> field & 1; }
 
 static void put_scores(struct json *json, const struct study *trace, u32 point, u32 cols)
 {
-	if (has(cols, ROW_SEV) && trace->severity[point])
-		json_number(json, "sev", trace->severity[point]);
-	else if (has(cols, ROW_SEV))
-		json_null(json, "sev");
+	if (has(cols, ROW_SEV))
+		put_fields(json, SOME("sev", trace->severity[point]));
 	for (u32 i = 0; i < SCORES; i++)
 		if (has(cols, ROW_LIFETIME + i))
 			json_real(json, row_names[ROW_LIFETIME + i],
@@ -200,13 +184,11 @@ static void base_release(struct points_base *self)
 static void put_difference(struct json *json, const struct point_sums *ours,
 			   const struct point_sums *theirs)
 {
-	json_open_flat(json, "delta", '{');
-	json_real(json, "chunks", round(ours->chunks) - round(theirs->chunks));
-	json_real(json, "bytes", ours->bytes - theirs->bytes);
-	json_real(json, "peak", ours->peak_bytes - theirs->peak_bytes);
-	json_real(json, "kept", ours->kept_bytes - theirs->kept_bytes);
-	json_real(json, "temporary", round(ours->temporary) - round(theirs->temporary));
-	json_close(json, '}');
+	put_object(json, "delta", FIELD("chunks", round(ours->chunks) - round(theirs->chunks)),
+		   FIELD("bytes", ours->bytes - theirs->bytes),
+		   FIELD("peak", ours->peak_bytes - theirs->peak_bytes),
+		   FIELD("kept", ours->kept_bytes - theirs->kept_bytes),
+		   FIELD("temporary", round(ours->temporary) - round(theirs->temporary)));
 }
 
 /* What the point was in the base; null if it is new. */
@@ -239,27 +221,24 @@ static void put_gone(struct json *json, const struct points_base *base)
 			chunks += base->sums[i].chunks;
 			bytes += base->sums[i].bytes;
 		}
-	json_open_flat(json, "gone", '{');
-	json_number(json, "points", points);
-	json_real(json, "chunks", round(chunks));
-	json_real(json, "bytes", bytes);
-	json_close(json, '}');
+	put_object(json, "gone", FIELD("points", points), FIELD("chunks", round(chunks)),
+		   FIELD("bytes", bytes));
 }
 
 static void put_names(struct json *json, const struct point_row *row, u32 cols)
 {
-	if (has(cols, ROW_FN))
-		put_name(json, "fn", row->function);
-	if (has(cols, ROW_FILE))
-		put_name(json, "file", row->file);
-	if (has(cols, ROW_LINE))
-		put_line(json, "line", row->line);
-	if (has(cols, ROW_MODULE)) {
-		put_name(json, "module", row->module);
-		json_number(json, "offset", row->offset);
+	const struct named_value names[] = {[ROW_FN] = NAME("fn", row->function),
+					    [ROW_FILE] = NAME("file", row->file),
+					    [ROW_LINE] = SOME("line", row->line),
+					    [ROW_MODULE] = NAME("module", row->module),
+					    [ROW_TYPE] = NAME("type", row->type)};
+
+	for (u32 i = ROW_FN; i <= ROW_TYPE; i++) {
+		if (has(cols, i))
+			render_json_fields(json, &names[i], 1);
+		if (has(cols, i) && i == ROW_MODULE)
+			json_number(json, "offset", row->offset);
 	}
-	if (has(cols, ROW_TYPE))
-		put_name(json, "type", row->type);
 }
 
 /* What an answer about points is made of. */
@@ -297,8 +276,8 @@ static void put_row(struct call *call, const struct points_answer *self,
 static void put_points(struct call *call, const struct points_answer *self)
 {
 	json_open_flat(&call->json, "data", '{');
-	json_number(&call->json, "total", self->page.total);
-	json_number(&call->json, "offset", self->query.offset);
+	put_fields(&call->json, FIELD("total", self->page.total),
+		   FIELD("offset", self->query.offset));
 	if (self->base.given)
 		put_gone(&call->json, &self->base);
 	json_open_flat(&call->json, "rows", '[');
@@ -369,41 +348,32 @@ void api_points(struct call *call)
 static void put_histogram(struct json *json, const struct log_histogram *histogram)
 {
 	json_open_flat(json, "hist", '[');
-	for (u32 i = 0; i <= 64; i++) {
-		if (!histogram->count[i])
-			continue;
-		json_open_flat(json, NULL, '{');
-		json_number(json, "from", i ? 1ull << (i - 1) : 0);
-		json_number(json, "n", histogram->count[i]);
-		json_close(json, '}');
-	}
+	for (u32 i = 0; i <= 64; i++)
+		if (histogram->count[i])
+			put_object(json, NULL, FIELD("from", i ? 1ull << (i - 1) : 0),
+				   FIELD("n", histogram->count[i]));
 	json_close(json, ']');
 }
 
 static void put_stats(struct call *call, const struct point_detail *detail)
 {
 	const struct behaviour *behaviour = &call->trace->behaviour.points[detail->point];
+	bool measured = behaviour->measured.chunks != 0;
 	struct json *json = &call->json;
 
 	json_open_flat(json, "stats", '{');
 	put_sums(json, &detail->sums, NAN, call->trace->model, ROW_ALL);
 	json_open_flat(json, "size", '{');
-	json_number(json, "min", detail->min_size);
-	json_number(json, "med", detail->median_size);
-	json_number(json, "max", detail->max_size);
+	put_fields(json, FIELD("min", detail->min_size), FIELD("med", detail->median_size),
+		   FIELD("max", detail->max_size));
 	put_histogram(json, &detail->sizes);
 	json_close(json, '}');
 	json_open_flat(json, "life", '{');
 	json_number(json, "freed", detail->freed);
 	put_histogram(json, &detail->lives);
 	json_close(json, '}');
-	if (behaviour->measured.chunks) {
-		json_number(json, "reads", behaviour->reads);
-		json_number(json, "writes", behaviour->writes);
-	} else {
-		json_null(json, "reads");
-		json_null(json, "writes");
-	}
+	put_fields(json, field_if(measured, FIELD("reads", behaviour->reads)),
+		   field_if(measured, FIELD("writes", behaviour->writes)));
 	json_close(json, '}');
 }
 
@@ -419,15 +389,13 @@ static void put_evidence(struct call *call, u32 point)
 
 		if (evidence.state == STATE_NO)
 			continue;
-		json_open_flat(json, NULL, '{');
-		json_text(json, "id", inference_name((enum inference)i));
-		json_text(json, "state", inference_state_name(evidence.state));
-		json_number(json, "hit", model_count(call->trace->model, evidence.chunks));
-		json_number(json, "all", model_count(call->trace->model, evidence.of_chunks));
-		json_number(json, "bytes", evidence.bytes);
-		json_text(json, "confidence", confidence_name(evidence.confidence));
-		json_text(json, "words", inference_meaning((enum inference)i));
-		json_close(json, '}');
+		put_object(json, NULL, FIELD("id", inference_name((enum inference)i)),
+			   FIELD("state", inference_state_name(evidence.state)),
+			   FIELD("hit", model_count(call->trace->model, evidence.chunks)),
+			   FIELD("all", model_count(call->trace->model, evidence.of_chunks)),
+			   FIELD("bytes", evidence.bytes),
+			   FIELD("confidence", confidence_name(evidence.confidence)),
+			   FIELD("words", inference_meaning((enum inference)i)));
 	}
 	json_close(json, ']');
 }
@@ -496,12 +464,9 @@ static void put_worst_groups(struct call *call, const struct worst_groups *worst
 	for (u32 i = 0; i < worst->count; i++) {
 		const struct lifetime_group *group = &worst->rows[i];
 
-		json_open_flat(json, NULL, '{');
-		json_number(json, "t0", tick_clock_ns(clock, group->first_ticks));
-		json_number(json, "t1", tick_clock_ns(clock, group->end_ticks));
-		json_real(json, "chunks", round(group->chunks));
-		json_real(json, "score", group->score);
-		json_close(json, '}');
+		put_object(json, NULL, FIELD("t0", tick_clock_ns(clock, group->first_ticks)),
+			   FIELD("t1", tick_clock_ns(clock, group->end_ticks)),
+			   FIELD("chunks", round(group->chunks)), FIELD("score", group->score));
 	}
 	json_close(json, ']');
 }
@@ -514,8 +479,8 @@ static void put_detail(struct call *call, const struct point_detail *detail,
 	struct json *json = &call->json;
 
 	json_open_flat(json, "data", '{');
-	json_number(json, "id", detail->point);
-	put_name(json, "type", call->trace->point_types[detail->point].name);
+	put_fields(json, FIELD("id", detail->point),
+		   NAME("type", call->trace->point_types[detail->point].name));
 	put_stack(call, "stack", model->points.data[detail->point].frame);
 	put_stats(call, detail);
 	json_open_flat(json, "scores", '{');

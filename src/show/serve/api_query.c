@@ -10,7 +10,7 @@
 #include "show/render/render.h"
 #include "study/query/graph.h"
 #include "study/query/query.h"
-#include "show/serve/api.h"
+#include "show/serve/reply.h"
 #include "show/serve/graph_store.h"
 
 /* The body as JSON; false if a 400 was answered. */
@@ -41,12 +41,8 @@ static const char *body_text(struct call *call, const struct json_node *root, co
 
 static void put_error(struct json *json, const struct query_error *error)
 {
-	json_open_flat(json, NULL, '{');
-	json_number(json, "at", error->at);
-	json_number(json, "len", error->length);
-	json_text(json, "message", error->message);
-	json_text(json, "hint", error->hint[0] ? error->hint : NULL);
-	json_close(json, '}');
+	put_object(json, NULL, FIELD("at", error->at), FIELD("len", error->length),
+		   FIELD("message", error->message), NAME("hint", error->hint));
 }
 
 /* Of the trace that the parameter names, or else of the first, as far as it is loaded. */
@@ -63,10 +59,8 @@ static void put_cost(struct call *call, const struct query *query)
 		json_null(json, "cost_est");
 		return;
 	}
-	json_open_flat(json, "cost_est", '{');
-	json_number(json, "passes", passes);
-	json_number(json, "chunks", passes * trace->all.chunks);
-	json_close(json, '}');
+	put_object(json, "cost_est", FIELD("passes", passes),
+		   FIELD("chunks", passes * trace->all.chunks));
 }
 
 static void reply_check(struct call *call, const struct query *query,
@@ -79,8 +73,8 @@ static void reply_check(struct call *call, const struct query *query,
 		query_print(query, &canonical);
 	if (reply_begin(call, false)) {
 		json_open_flat(json, "data", '{');
-		json_bool(json, "ok", query != NULL);
-		json_text(json, "canonical", query ? strbuf_text(&canonical) : NULL);
+		put_fields(json, FLAG("ok", query != NULL),
+			   FIELD("canonical", query ? strbuf_text(&canonical) : NULL));
 		json_open_flat(json, "errors", '[');
 		if (!query)
 			put_error(json, error);
@@ -182,12 +176,8 @@ void api_query_compile(struct call *call)
 
 	if (body_read(call, &arena, &root))
 		text = compile(call, root);
-	if (text && reply_begin(call, false)) {
-		json_open_flat(&call->json, "data", '{');
-		json_text(&call->json, "text", text);
-		json_close(&call->json, '}');
-		reply_end(call);
-	}
+	if (text)
+		reply_object(call, FIELD("text", text));
 	free(text);
 	arena_release(&arena);
 }
@@ -232,6 +222,7 @@ void api_entries(struct call *call)
 		reply_result(call, result, &err);
 }
 
+/* How many pass each box, in the order of the boxes of the graph. */
 static void reply_counts(struct call *call, const char *text)
 {
 	struct query_count counts[GRAPH_BOXES_MAX];
@@ -246,18 +237,13 @@ static void reply_counts(struct call *call, const char *text)
 	if (!reply_begin(call, count > GRAPH_BOXES_MAX))
 		return;
 	json_open_flat(&call->json, "data", '[');
-	for (u32 i = 0; i < count && i < GRAPH_BOXES_MAX; i++) {
-		json_open_flat(&call->json, NULL, '{');
-		json_number(&call->json, "entries", counts[i].entries);
-		json_number(&call->json, "chunks", counts[i].chunks);
-		json_number(&call->json, "bytes", counts[i].bytes);
-		json_close(&call->json, '}');
-	}
+	for (u32 i = 0; i < count && i < GRAPH_BOXES_MAX; i++)
+		put_object(&call->json, NULL, FIELD("entries", counts[i].entries),
+			   FIELD("chunks", counts[i].chunks), FIELD("bytes", counts[i].bytes));
 	json_close(&call->json, ']');
 	reply_end(call);
 }
 
-/* How many pass each box, in the order of the boxes of the graph. */
 /* The query of the body, which is a text or a graph. */
 static void with_query(struct call *call, void (*use)(struct call *call, const char *text))
 {

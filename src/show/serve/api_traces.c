@@ -10,7 +10,7 @@
 
 #include "host/base/jsontree.h"
 #include "format/atomics.h"
-#include "show/serve/api.h"
+#include "show/serve/reply.h"
 #include "study/layout/folders.h"
 
 /* The file that a name of the client stands for, without links: the caller's to free. NULL if that was refused. What is
@@ -88,15 +88,9 @@ static void reply_trace(struct call *call, struct study *trace)
 {
 	bool ready = study_progress(trace).state == STUDY_READY;
 
-	if (!reply_begin(call, false))
-		return;
-	json_open_flat(&call->json, "data", '{');
 	/* A trace that gets its names while it is loaded has another id afterwards. */
-	json_text(&call->json, "id", ready ? trace->id : NULL);
-	json_text(&call->json, "name", trace->name);
-	json_text(&call->json, "path", trace->path);
-	json_close(&call->json, '}');
-	reply_end(call);
+	reply_object(call, field_if(ready, FIELD("id", trace->id)), FIELD("name", trace->name),
+		     FIELD("path", trace->path));
 }
 
 void api_traces(struct call *call)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "show/serve/api.h"
+#include "show/serve/reply.h"
 #include "study/layout/flame.h"
 #include "study/layout/timeline.h"
 
@@ -131,16 +131,13 @@ struct flame_head {
 /* Calls that only the base has: where they would hang, and what they weigh. */
 static void put_gone(struct json *json, const struct flame_view *view)
 {
-	json_real(json, "base_total", view->base_total);
-	json_real(json, "gone_total", view->gone_total);
+	put_fields(json, FIELD("base_total", view->base_total),
+		   FIELD("gone_total", view->gone_total));
 	json_open_flat(json, "gone", '[');
-	for (u64 i = 0; i < view->gone.count; i++) {
-		json_open_flat(json, NULL, '{');
-		json_number(json, "parent", view->gone.data[i].parent);
-		json_text(json, "fn", view->gone.data[i].name);
-		json_real(json, "base", view->gone.data[i].base);
-		json_close(json, '}');
-	}
+	for (u64 i = 0; i < view->gone.count; i++)
+		put_object(json, NULL, FIELD("parent", view->gone.data[i].parent),
+			   FIELD("fn", view->gone.data[i].name),
+			   FIELD("base", view->gone.data[i].base));
 	json_close(json, ']');
 }
 
@@ -148,13 +145,11 @@ static void put_flame_head(struct call *call, const void *data)
 {
 	const struct flame_head *head = data;
 
-	json_text(&call->json, "metric", view_metric_name(head->query->metric));
-	json_text(&call->json, "unit", view_metric_unit(head->query->metric));
-	json_real(&call->json, "total", head->view->total);
-	json_real(&call->json, "root_total", head->view->root_total);
-	json_number(&call->json, "nodes_all", head->view->nodes_all);
-	json_number(&call->json, "max_depth", head->view->max_depth);
-	json_number(&call->json, "at", head->view->at_ns);
+	put_fields(&call->json, FIELD("metric", view_metric_name(head->query->metric)),
+		   FIELD("unit", view_metric_unit(head->query->metric)),
+		   FIELD("total", head->view->total), FIELD("root_total", head->view->root_total),
+		   FIELD("nodes_all", head->view->nodes_all),
+		   FIELD("max_depth", head->view->max_depth), FIELD("at", head->view->at_ns));
 	if (head->query->base)
 		put_gone(&call->json, head->view);
 }
@@ -210,9 +205,8 @@ void api_flame_search(struct call *call)
 	if (!reply_begin(call, found.frames > FLAME_FIRST))
 		return;
 	json_open_flat(&call->json, "data", '{');
-	json_number(&call->json, "frames", found.frames);
-	json_real(&call->json, "total", found.total);
-	json_real(&call->json, "pct", found.whole > 0 ? 100 * found.total / found.whole : 0);
+	put_fields(&call->json, FIELD("frames", found.frames), FIELD("total", found.total),
+		   FIELD("pct", found.whole > 0 ? 100 * found.total / found.whole : 0));
 	json_open_flat(&call->json, "first", '[');
 	for (u32 i = 0; i < found.first_count; i++)
 		json_number(&call->json, NULL, found.first[i]);
@@ -247,8 +241,7 @@ static void put_series(struct json *json, const char *key, const struct timeline
 {
 	json_open_flat(json, key, '{');
 	if (series->label) {
-		json_number(json, "key", series->key);
-		json_text(json, "label", series->label);
+		put_fields(json, FIELD("key", series->key), FIELD("label", series->label));
 		if (by == BY_COLOR)
 			json_text(json, "color", *series->label == '#' ? series->label : NULL);
 	}
@@ -285,11 +278,8 @@ static void put_marks(struct json *json, const struct timeline_view *view)
 	for (u64 i = 0; i < view->marks.count; i++) {
 		const struct timeline_mark *mark = &view->marks.data[i];
 
-		json_open_flat(json, NULL, '{');
-		json_number(json, "t", mark->t_ns);
-		json_text(json, "kind", mark->kind);
-		json_text(json, "label", *mark->name ? mark->name : mark->kind);
-		json_close(json, '}');
+		put_object(json, NULL, FIELD("t", mark->t_ns), FIELD("kind", mark->kind),
+			   FIELD("label", *mark->name ? mark->name : mark->kind));
 	}
 	json_close(json, ']');
 }
@@ -301,9 +291,8 @@ static void put_timeline(struct json *json, const struct timeline_view *view,
 	u32 bins = view->axis.bins;
 
 	json_open_flat(json, "data", '{');
-	json_number(json, "t0", view->axis.from_ns);
-	json_number(json, "t1", view->axis.to_ns);
-	json_bool(json, "exact", view->total.exact);
+	put_fields(json, FIELD("t0", view->axis.from_ns), FIELD("t1", view->axis.to_ns),
+		   FLAG("exact", view->total.exact));
 	put_total(json, view);
 	json_open_flat(json, "series", '[');
 	for (u64 i = 0; i < view->series.count; i++)

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Findings as verdicts, which several answers have. Runs on threads of the server. */
-#include "show/serve/api.h"
+#include "show/serve/reply.h"
 #include "study/layout/verdicts.h"
 
 static void put_points(struct json *json, const struct finding *finding,
 		       const struct verdict_points *points)
 {
-	if (points->count)
-		json_number(json, "point", points->points[0]);
-	else
-		json_null(json, "point");
-	json_number(json, "points", finding->points);
+	put_fields(json, field_if(points->count, FIELD("point", points->points[0])),
+		   FIELD("points", finding->points));
 	json_open_flat(json, "point_ids", '[');
 	for (u32 i = 0; i < points->count; i++)
 		json_number(json, NULL, points->points[i]);
@@ -31,20 +28,13 @@ static void put_condition(struct json *json, const struct finding *finding,
 
 static void put_cost(struct json *json, const struct finding *finding, const struct model *model)
 {
-	json_open_flat(json, "evidence", '{');
-	json_number(json, "n_hit", model_count(model, finding->chunks));
-	json_number(json, "n_all", model_count(model, finding->of_chunks));
-	json_number(json, "bytes_hit", finding->bytes);
-	json_close(json, '}');
-	json_open_flat(json, "cost", '{');
-	json_number(json, "bytes", finding->bytes);
-	json_number(json, "allocs", model_count(model, finding->allocations));
-	json_close(json, '}');
-	json_open_flat(json, "saves", '{');
-	json_text(json, "unit", saving_unit_name(finding->saving.unit));
-	json_real(json, "amount", finding->saving.amount);
-	json_real(json, "share", finding->saving.share);
-	json_close(json, '}');
+	put_object(json, "evidence", FIELD("n_hit", model_count(model, finding->chunks)),
+		   FIELD("n_all", model_count(model, finding->of_chunks)),
+		   FIELD("bytes_hit", finding->bytes));
+	put_object(json, "cost", FIELD("bytes", finding->bytes),
+		   FIELD("allocs", model_count(model, finding->allocations)));
+	put_object(json, "saves", FIELD("unit", saving_unit_name(finding->saving.unit)),
+		   FIELD("amount", finding->saving.amount), FIELD("share", finding->saving.share));
 }
 
 void put_finding(struct call *call, const struct finding *finding, struct result *holder)
@@ -57,14 +47,13 @@ void put_finding(struct call *call, const struct finding *finding, struct result
 	if (verdict_points_find(&points, call->trace, finding, &err) < 0)
 		points = (struct verdict_points){0};
 	json_open_flat(json, NULL, '{');
-	json_text(json, "id", finding->id);
-	json_text(json, "kind", finding_kind_name(finding->kind));
-	json_text(json, "level", finding_level_name(finding->level));
-	json_text(json, "title", finding_where(finding, &call->trace->stacks, holder));
-	json_text(json, "text", finding_text(finding, model, holder));
-	json_text(json, "seen", finding_seen(finding, model, holder));
-	json_text(json, "repair", finding_repair(finding));
-	json_text(json, "saving", finding_saves(finding, holder));
+	put_fields(json, FIELD("id", finding->id), FIELD("kind", finding_kind_name(finding->kind)),
+		   FIELD("level", finding_level_name(finding->level)),
+		   FIELD("title", finding_where(finding, &call->trace->stacks, holder)),
+		   FIELD("text", finding_text(finding, model, holder)),
+		   FIELD("seen", finding_seen(finding, model, holder)),
+		   FIELD("repair", finding_repair(finding)),
+		   FIELD("saving", finding_saves(finding, holder)));
 	put_condition(json, finding, &points);
 	json_text(json, "confidence", confidence_name(finding->confidence));
 	put_points(json, finding, &points);

@@ -9,25 +9,21 @@
 #include "host/base/base64.h"
 #include "host/base/clock.h"
 #include "show/render/render.h"
-#include "show/serve/api.h"
+#include "show/serve/reply.h"
 
 /* ---- envelope ---- */
 
 static void put_sums(struct json *json, const char *key, const struct selection *selection)
 {
-	json_open_flat(json, key, '{');
-	json_number(json, "chunks", selection->chunks);
-	json_number(json, "bytes", selection->bytes);
-	json_close(json, '}');
+	put_object(json, key, FIELD("chunks", selection->chunks), FIELD("bytes", selection->bytes));
 }
 
 static void put_envelope(struct call *call, bool truncated)
 {
 	struct json *json = &call->json;
 
-	json_number(json, "v", 1);
-	json_number(json, "epoch", call->epoch);
-	json_number(json, "took_us", (now_ns() - call->start_ns) / 1000);
+	put_fields(json, FIELD("v", 1), FIELD("epoch", call->epoch),
+		   FIELD("took_us", (now_ns() - call->start_ns) / 1000));
 	if (call->trace) {
 		bool narrowed = call->match->route->flags & (ROUTE_SCOPE | ROUTE_PART);
 
@@ -258,12 +254,9 @@ static void put_header(struct call *call, const struct reply_columns *self, bool
 	json_number(json, "rows", self->rows);
 	json_open_flat(json, "columns", '[');
 	for (u32 i = 0; i < self->column_count; i++) {
-		json_open_flat(json, NULL, '{');
-		json_text(json, "n", self->columns[i].name);
-		json_text(json, "t", type_name(self->columns[i].type));
-		json_number(json, "o", offset);
-		json_number(json, "l", self->rows);
-		json_close(json, '}');
+		put_object(json, NULL, FIELD("n", self->columns[i].name),
+			   FIELD("t", type_name(self->columns[i].type)), FIELD("o", offset),
+			   FIELD("l", self->rows));
 		offset = padded(offset + self->rows * type_bytes(self->columns[i].type));
 	}
 	json_close(json, ']');
@@ -332,25 +325,10 @@ void reply_columns_send(struct call *call, struct reply_columns *self, bool trun
 
 static void put_frame(struct json *json, const struct result_frame *frame)
 {
-	char address[24];
-
-	snprintf(address, sizeof address, "0x%llx", (unsigned long long)frame->offset);
-	json_open_flat(json, NULL, '{');
-	json_text(json, "fn", *frame->function ? frame->function : NULL);
-	json_text(json, "module", *frame->module ? frame->module : NULL);
-	json_text(json, "file", *frame->file ? frame->file : NULL);
-	if (frame->line)
-		json_number(json, "line", frame->line);
-	else
-		json_null(json, "line");
-	if (frame->column)
-		json_number(json, "col", frame->column);
-	else
-		json_null(json, "col");
-	json_bool(json, "inline", frame->inlined);
-	json_bool(json, "library", frame->minor);
-	json_text(json, "addr", address);
-	json_close(json, '}');
+	put_object(json, NULL, NAME("fn", frame->function), NAME("module", frame->module),
+		   NAME("file", frame->file), SOME("line", frame->line), SOME("col", frame->column),
+		   FLAG("inline", frame->inlined), FLAG("library", frame->minor),
+		   FIELD("addr", hex_text(frame->offset).text));
 }
 
 void put_stack(struct call *call, const char *key, struct frame_id frame)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * Answers that are one object of values with names. */
+#ifndef SHOW_SERVE_REPLY_H
+#define SHOW_SERVE_REPLY_H
+
+#include "show/render/fields.h"
+#include "show/serve/api.h"
+
+/* The object as data, and nothing left out. */
+#define reply_object(call, ...)                                                                    \
+	do {                                                                                       \
+		if (reply_begin(call, false)) {                                                    \
+			put_object(&(call)->json, "data", __VA_ARGS__);                            \
+			reply_end(call);                                                           \
+		}                                                                                  \
+	} while (0)
+
+#endif
