@@ -149,7 +149,7 @@ describe("a program that runs", () => {
 		const row = part(page, "cross-section").locator("tr").last();
 		assert.equal(await row.locator("th").innerText(), "unknown");
 		assert.equal(Number((await row.locator(".number").innerText()).split(", ")[0].replace(/,/g, "")), tick.age_unknown);
-		const [, unknown] = /, (\S+ ?%) unknown: not watched for long enough\.$/.exec(await part(page, "idle-sentence").innerText());
+		const [, unknown] = /, (\S+ ?%) unknown: not monitored for long enough\.$/.exec(await part(page, "idle-sentence").innerText());
 		shows(unknown, tick.age_unknown / all, "unknown");
 		const [, perhaps] = /([\d.,]+ \S+) unknown$/.exec(await part(page, "working-set").innerText());
 		shows(perhaps, tick.working_unknown, "perhaps touched");
@@ -323,12 +323,12 @@ describe("a program that runs", () => {
 		await page.context().close();
 	});
 
-	test("other views are asked anew by Renew", async () => {
+	test("other views are asked anew by Refresh", async () => {
 		const page = await openLive(watched.url);
 		await view(page, "#/");
 		const before = await part(page, "allocs").innerText();
 		await until(async () => {
-			await page.getByRole("button", { name: "Renew" }).click();
+			await page.getByRole("button", { name: "Refresh" }).click();
 			await settle(page);
 			return (await part(page, "allocs").innerText()) !== before;
 		}, "more allocations");

@@ -117,7 +117,7 @@ function StatusLine() {
 				<span data-t="matched">{count(whole?.chunks)} chunks, {bytes(whole?.bytes)}</span>
 			)}
 			{trace.value && <span>{ns(trace.value.duration_ns)} run{trace.value.complete === false ? ", incomplete" : ""}</span>}
-			{trace.value?.caps.live && <span><span class="chip">live</span> <button class="plain" onClick={() => renewed.value++}>Renew</button></span>}
+			{trace.value?.caps.live && <span><span class="chip">live</span> <button class="plain" onClick={() => renewed.value++}>Refresh</button></span>}
 			{lastTook.value != null && <span class="quiet">{Math.round(lastTook.value)} ms</span>}
 			<span class="quiet">? for keys</span>
 		</footer>
@@ -216,7 +216,7 @@ const forms: Record<string, RegExp> = {
 function dropNonsense(): void {
 	const wrong = [...place.value.keys].filter(([name, value]) => Object.hasOwn(forms, name) && !forms[name]?.test(value)).map(([name]) => name);
 	if (wrong.length === 0) return;
-	say(`The address has no sense at ${wrong.join(", ")}, which is left out.`);
+	say(`The address has an invalid value for ${wrong.join(", ")}, which is ignored.`);
 	set(Object.fromEntries(wrong.map((name) => [name, null])), true);
 }
 

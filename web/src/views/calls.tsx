@@ -230,7 +230,7 @@ function Graph({ data }: { data: Data }) {
 						const box = graph.node(`cycle ${at}`);
 						return (
 							<rect class="cycle" x={box.x - box.width / 2} y={box.y - box.height / 2} width={box.width} height={box.height} rx={10} fill="none" stroke="currentColor" stroke-dasharray="7 4">
-								<title>{count(members.length)} functions that call each other in a circle</title>
+								<title>{count(members.length)} functions that call each other in a cycle</title>
 							</rect>
 						);
 					})}
@@ -343,7 +343,7 @@ export function Calls() {
 					<>
 						<Unfiltered path="/callgraph" />
 						{data.nodes_all > data.nodes.length && <p class="quiet">The {count(data.nodes.length)} heaviest of {count(data.nodes_all)} functions.</p>}
-						{mode === "graph" && picture && all && picture.edges.length < all.data.edges.length && <p class="quiet">Drawn are {count(picture.nodes.length)} of {count(all.data.nodes.length)} functions and {count(picture.edges.length)} of {count(all.data.edges.length)} calls, the heaviest.</p>}
+						{mode === "graph" && picture && all && picture.edges.length < all.data.edges.length && <p class="quiet">The picture shows the heaviest {count(picture.nodes.length)} of {count(all.data.nodes.length)} functions and {count(picture.edges.length)} of {count(all.data.edges.length)} calls.</p>}
 						{mode === "table" && <Tables data={data} />}
 						{mode === "graph" && picture && <Graph data={picture} />}
 						{mode === "sandwich" && <Sandwich fn={data.nodes.find((node) => node.id === data.center)?.fn ?? ""} metric={key("metric") || "allocs"} open={(fn) => set({ fn })} />}

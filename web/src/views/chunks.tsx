@@ -362,8 +362,8 @@ export function Chunks() {
 				{(key("x0") !== "" || key("x1") !== "") && <button onClick={() => set({ x0: null, x1: null })}>Whole run</button>}
 				{point !== "" && <button aria-pressed={key("groups") === "1"} title="Allocations close to each other are a group of the lifetime score" onClick={() => set({ groups: key("groups") === "1" ? null : 1 })}>Lifetime groups</button>}
 				<button aria-pressed={row != null} onClick={() => set({ y: row == null ? 0 : null })}>Single rows</button>
-				{row != null && <button disabled={row === 0} onClick={() => scroll(-ROWS)}>Before</button>}
-				{row != null && <button disabled={row + ROWS >= rowsAll} onClick={() => scroll(ROWS)}>After</button>}
+				{row != null && <button disabled={row === 0} onClick={() => scroll(-ROWS)}>Previous</button>}
+				{row != null && <button disabled={row + ROWS >= rowsAll} onClick={() => scroll(ROWS)}>Next</button>}
 				<TwinButton on={table} toggle={toggleTable} />
 			</div>
 			<Panel answer={answer} label="Chunks" empty={(shown) => (trace.value?.caps.chunks === false ? "This trace holds totals only." : shown.chunks === 0 ? "No chunk lives here." : null)}>

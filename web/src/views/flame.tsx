@@ -35,7 +35,7 @@ const metrics = [
 
 /** With a window of time, two metrics mean what is inside it. A report has no others than those that it was made with. */
 function shownMetrics(): [string, string][] {
-	const inside: Record<string, string> = timeWindow.value ? { peak: "Live at the peak of the window", kept: "Alive at the end of the window" } : {};
+	const inside: Record<string, string> = timeWindow.value ? { peak: "Live at the peak of the window", kept: "Live at the end of the window" } : {};
 	const missing = embedded ? ["alloc_time", "chunks_live", "idle"] : ableColours() && trace.value?.caps.access ? [] : ["idle"];
 	return metrics.filter(([name]) => !missing.includes(name)).map(([name, words]) => [name, inside[name] ?? words]);
 }

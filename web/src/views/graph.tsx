@@ -272,7 +272,7 @@ export function GraphEditor() {
 	};
 	const connect = (link: Connection) => {
 		if (reaches(graph, link.target, link.source)) {
-			say("That would be a circle.");
+			say("That would form a cycle.");
 			return;
 		}
 		const edge: Link = { from: link.source, out: Number(link.sourceHandle ?? 0), to: link.target, in: Number(link.targetHandle ?? 0) };

@@ -121,7 +121,7 @@ function ageValue(at: number, row: number, ofBytes: boolean): number {
 
 function ageSaid(at: number, row: number, ofBytes: boolean): string {
 	const value = ageValue(at, row, ofBytes);
-	return `${ofBytes ? bytes(value) : `${count(value)} areas`} ${row === 0 ? "not watched for long enough: their last use is unknown" : `untouched for ${ageRows[row]}`}`;
+	return `${ofBytes ? bytes(value) : `${count(value)} areas`} ${row === 0 ? "not monitored for long enough: their last use is unknown" : `untouched for ${ageRows[row]}`}`;
 }
 
 interface Heat {
@@ -286,7 +286,7 @@ function AgesSaid({ at, ofBytes }: { at: number; ofBytes: boolean }) {
 	const unknown = ring.ageUnknown(at, ofBytes) > 0;
 	return (
 		<p data-t="idle-sentence">
-			{share(idle)} idle over 16 s, {share(fresh)} touched in the last 2 s{unknown && <>, {share(1 - aged)} unknown: not watched for long enough</>}.
+			{share(idle)} idle over 16 s, {share(fresh)} touched in the last 2 s{unknown && <>, {share(1 - aged)} unknown: not monitored for long enough</>}.
 		</p>
 	);
 }
@@ -380,7 +380,7 @@ function Snapshot() {
 		try {
 			const made = (await source.post<{ id: string; name: string }>("/live/snapshot", {})).data;
 			traces.value = (await source.get<Status>("/status", {})).data.traces;
-			say(`${made.name} is what was recorded so far; Back leads to the program that runs.`);
+			say(`${made.name} is what was recorded so far; Back returns to the running program.`);
 			go("", { trace: made.id, at: null, sel: null });
 		} catch (error) {
 			say(error instanceof Error ? error.message : String(error));
@@ -427,7 +427,7 @@ const suspectColumns: Column<Suspect>[] = [
 	{ name: "age", label: "Lives for", number: true, width: "10ch", cell: (row) => ns(row.age), text: (row) => String(row.age) },
 	{ name: "hits", label: "Hits", title: "Accesses that were noticed", number: true, width: "8ch", cell: (row) => count(row.hits), text: (row) => String(row.hits) },
 	{ name: "threshold", label: "Threshold", title: "Its monitoring threshold", fixed: true, number: true, width: "10ch", cell: (row) => (row.threshold == null ? "" : ns(row.threshold)), text: (row) => String(row.threshold ?? "") },
-	{ name: "state", label: "State", title: "Whether something still leads to it", fixed: true, width: "minmax(9ch, 1fr)", cell: (row) => stateWords[row.state] ?? row.state, text: (row) => row.state },
+	{ name: "state", label: "State", title: "Whether anything still points to it", fixed: true, width: "minmax(9ch, 1fr)", cell: (row) => stateWords[row.state] ?? row.state, text: (row) => row.state },
 	{ name: "type", label: "Type", fixed: true, width: "minmax(8ch, 1fr)", cell: (row) => row.type ?? "", text: (row) => row.type ?? "" },
 ];
 
@@ -450,7 +450,7 @@ function BoundedLeaks({ paused }: { paused: boolean }) {
 	return (
 		<section aria-label="Bounded leaks">
 			<h2>Bounded leaks</h2>
-			<p class="quiet" data-t="bounded-words">A bounded leak is memory that was watched and not touched for at least the time T_L, which you choose here: lost, or kept without use. Memory whose age is unknown is not among them.</p>
+			<p class="quiet" data-t="bounded-words">A bounded leak is memory that was monitored and not touched for at least the time T_L, which you choose here: lost, or kept without use. Memory whose age is unknown is not among them.</p>
 			<div class="controls">
 				<label>
 					T_L <input type="range" min={0} max={bounds.length - 1} value={at} aria-valuetext={`${bound} seconds`} aria-label="T_L: untouched for at least" onInput={(event) => set({ tl: `${bounds[Number(event.currentTarget.value)]}s` }, true)} /> {ns(bound * 1e9)}
@@ -462,7 +462,7 @@ function BoundedLeaks({ paused }: { paused: boolean }) {
 					<>
 						<p data-t="suspects">
 							<b>{count(data.n)} areas, {bytes(data.bytes)}</b>, untouched for {ns(bound * 1e9)} or more: possible leaks, a superset of the real ones.
-							{tick?.suspects.lost != null && ` Nothing leads to ${count(tick.suspects.lost)} of them any more${tick.suspects.lost_bytes == null ? "" : ` (${bytes(tick.suspects.lost_bytes)})`}.`}
+							{tick?.suspects.lost != null && ` Nothing points to ${count(tick.suspects.lost)} of them any more${tick.suspects.lost_bytes == null ? "" : ` (${bytes(tick.suspects.lost_bytes)})`}.`}
 						</p>
 						{data.rows.length > 0 && (
 							<Table<Suspect> label="Possible leaks" columns={suspectColumns} rows={data.rows} rowKey={(row) => row.chunk} height={260} rowHeight={26} sort={sort} onSort={(name) => set({ leaks: name })} selected={data.rows.find((row) => row.point != null && row.point === selectedPoint())?.chunk ?? null} onSelect={(row) => row.point != null && select("p", row.point)} menu={subjectOf} />
@@ -477,8 +477,8 @@ function BoundedLeaks({ paused }: { paused: boolean }) {
 
 const topColumns: Column<TopPoint>[] = [
 	{ name: "fn", label: "Point", width: "minmax(18ch, 3fr)", cell: nameOf, text: (row) => row.fn ?? "" },
-	{ name: "own", label: "Own", title: "Bytes of it that live", number: true, width: "10ch", cell: (row) => bytes(row.own), text: (row) => String(row.own) },
-	{ name: "total", label: "Total", title: "Bytes that live of all points of its line", number: true, width: "10ch", cell: (row) => bytes(row.total), text: (row) => String(row.total) },
+	{ name: "own", label: "Own", title: "Live bytes of the point", number: true, width: "10ch", cell: (row) => bytes(row.own), text: (row) => String(row.own) },
+	{ name: "total", label: "Total", title: "Live bytes of all points in its line", number: true, width: "10ch", cell: (row) => bytes(row.total), text: (row) => String(row.total) },
 	{ name: "n", label: "Areas", number: true, width: "9ch", cell: (row) => count(row.n), text: (row) => String(row.n) },
 	{ name: "delta", label: "Change", title: "Since the tick before", number: true, width: "12ch", cell: (row) => (row.delta == null ? "" : <Delta value={row.delta} unit="bytes" />), text: (row) => String(row.delta ?? "") },
 ];
@@ -562,7 +562,7 @@ function Numbers({ at }: { at: number }) {
 			{lines.map(({ name, words }) => <div><dt>{words}</dt><dd data-t={name}>{count(value(name))}</dd></div>)}
 			<div><dt>Areas</dt><dd data-t="live">{count(value("live"))}</dd></div>
 			<div><dt>Live bytes</dt><dd data-t="live-bytes">{bytes(value("live_bytes"))}</dd></div>
-			<div><dt>Touched of late</dt><dd data-t="working-set">{bytes(value("working_set"))} {perhaps ? <span class="quiet small" title="Not watched all the time since the tick before: perhaps touched, perhaps not">{bytes(perhaps)} unknown</span> : null}</dd></div>
+			<div><dt>Recently touched</dt><dd data-t="working-set">{bytes(value("working_set"))} {perhaps ? <span class="quiet small" title="Not monitored all the time since the last tick: perhaps touched, perhaps not">{bytes(perhaps)} unknown</span> : null}</dd></div>
 			<div><dt>Monitored</dt><dd data-t="monitored">{count(value("monitored"))} <span class="quiet small">{bytes(value("monitored_bytes"))}</span></dd></div>
 			<div><dt>Overhead</dt><dd data-t="overhead">{share(value("overhead_pct") == null ? null : (value("overhead_pct") ?? 0) / 100)}</dd></div>
 		</dl>
@@ -661,8 +661,8 @@ export function Live() {
 				<>
 					<section aria-label="Rates">
 						<h2>Rates</h2>
-						<Chart name="live-rates" label="Allocations and frees a second, and areas that live" description="line chart" height={170} painter={rates} version={shown.version} />
-						<div class="legend" aria-label="Colours">{lines.map(({ words, colour, dash }) => <span class="size-step"><svg width="24" height="8" aria-hidden="true"><line x1="0" y1="4" x2="24" y2="4" stroke={category(colour)} stroke-width="2" stroke-dasharray={dash.join(" ")} /></svg> {words}</span>)}<span class="quiet">below: areas that live</span></div>
+						<Chart name="live-rates" label="Allocations and frees per second, and live areas" description="line chart" height={170} painter={rates} version={shown.version} />
+						<div class="legend" aria-label="Colours">{lines.map(({ words, colour, dash }) => <span class="size-step"><svg width="24" height="8" aria-hidden="true"><line x1="0" y1="4" x2="24" y2="4" stroke={category(colour)} stroke-width="2" stroke-dasharray={dash.join(" ")} /></svg> {words}</span>)}<span class="quiet">below: live areas</span></div>
 					</section>
 					<section aria-label="Ageing">
 						<h2>Ageing</h2>

@@ -200,7 +200,7 @@ function Picture({ data, order }: { data: Data; order: Order }) {
 	return (
 		<CanvasView
 			name="map"
-			label={`Memory from ${data.base}, ${data.bpp} bytes a pixel`}
+			label={`Memory from ${data.base}, ${data.bpp} bytes per pixel`}
 			description="memory map"
 			height={data.h * TALL}
 			painter={shape}
@@ -275,7 +275,7 @@ export function Memory() {
 				{order === "rows" && <Choice label="Row" value={String(width)} options={widths} onChange={(value) => set({ row: value === "512" ? null : value })} />}
 				<button onClick={() => set({ bpp: Math.max(1, bpp / 2) })}>Zoom in</button>
 				<button onClick={() => set({ bpp: Math.min(MOST, bpp * 2) })}>Zoom out</button>
-				<span class="quiet">{bytes(bpp)} a pixel, {order === "hilbert" ? `${bytes(bpp * SIDE * SIDE)} a square` : `${bytes(bpp * width)} a row`}</span>
+				<span class="quiet">{bytes(bpp)} per pixel, {order === "hilbert" ? `${bytes(bpp * SIDE * SIDE)} per square` : `${bytes(bpp * width)} per row`}</span>
 				<TwinButton on={table} toggle={toggleTable} />
 			</div>
 			<Panel answer={regions} label="Regions" empty={(data) => (data.rows.length === 0 ? "Nothing is live at this moment." : null)}>

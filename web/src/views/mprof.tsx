@@ -109,9 +109,9 @@ function Graph({ rows }: { rows: ResultRow[] }) {
 			</table>
 			{pages.length > 1 && (
 				<p class="buttons">
-					<button disabled={page === 0} onClick={() => set({ page: page - 1 || null })}>Before</button>
+					<button disabled={page === 0} onClick={() => set({ page: page - 1 || null })}>Previous</button>
 					<span>page {count(page + 1)} of {count(pages.length)}</span>
-					<button disabled={page + 1 >= pages.length} onClick={() => set({ page: page + 1 })}>After</button>
+					<button disabled={page + 1 >= pages.length} onClick={() => set({ page: page + 1 })}>Next</button>
 				</p>
 			)}
 		</>

@@ -26,7 +26,7 @@ function sentence(data: Data): string {
 		sum += item.value;
 		paths++;
 	}
-	if (paths > 0 && data.bytes.peak > 0) parts.push(`${share(sum / data.bytes.peak)} of it from ${paths === 1 ? "one call path" : `${paths} call paths`}`);
+	if (paths > 0 && data.bytes.peak > 0) parts.push(`${share(sum / data.bytes.peak)} of it from ${paths === 1 ? "one call stack" : `${paths} call stacks`}`);
 	parts.push(data.bytes.kept > 0 ? `${bytes(data.bytes.kept)} kept at the end` : "nothing kept at the end");
 	return `${parts.join("; ")}.`;
 }

@@ -234,7 +234,7 @@ function Point({ id }: { id: string }) {
 				<section><h3>Allocated by</h3><Stack stack={detail.stack} /></section>
 				<section>
 					<h3>Freed by</h3>
-					{detail.free_sites.length === 0 && <p class="quiet">Nobody, or free stacks were not recorded.</p>}
+					{detail.free_sites.length === 0 && <p class="quiet">Never freed, or free stacks were not recorded.</p>}
 					{detail.free_sites.slice(0, 5).map((site) => <><p>{count(site.n)} times</p><Stack stack={site.stack} /></>)}
 				</section>
 			</div>

@@ -339,7 +339,7 @@ export function Timeline() {
 								<button onClick={apply}>Make it the window (Enter)</button> <button onClick={() => look(brush.from, brush.to)}>Zoom</button> <button onClick={() => setBrush(null)}>Forget</button>
 							</p>
 						)}
-						{!table && allocs && frees && <Lane label="Allocations and frees a bin" times={allocs.t} unit="count" from={span.from} to={span.to} lines={[{ name: "allocations", colour: "#0072b2", values: allocs.total.last }, { name: "frees", colour: "#e69f00", dash: "4 3", values: frees.total.last }]} />}
+						{!table && allocs && frees && <Lane label="Allocations and frees per bin" times={allocs.t} unit="count" from={span.from} to={span.to} lines={[{ name: "allocations", colour: "#0072b2", values: allocs.total.last }, { name: "frees", colour: "#e69f00", dash: "4 3", values: frees.total.last }]} />}
 						{!table && line.rss?.some((value) => value != null) && <Lane label="Resident memory" times={line.t} unit="bytes" from={span.from} to={span.to} lines={[{ name: "RSS", colour: "#cc79a7", values: line.rss }, ...(metric === "live" ? [{ name: "live", colour: "#0072b2", dash: "4 3", values: line.total.max }] : [])]} />}
 						{by !== "none" && (
 							<ul class="series">
