@@ -12,8 +12,8 @@
 #include "show/cli/command.h"
 #include "show/cli/watch_keys.h"
 #include "show/cli/watch_show.h"
-#include "show/cli/watch_web.h"
-#include "live/launch/run.h"
+#include "show/cli/web.h"
+#include "show/serve/watched.h"
 #include "live/program/userfault.h"
 
 enum { INTERVAL_MS_MIN = 250, ROTATE_BYTES_MIN = 1 << 20, WINDOW_FILES = 4, OVERHEAD_UNSTATED = -1 };
@@ -75,8 +75,12 @@ static const struct option_spec watch_options[] = {
 	OPTION_END};
 
 struct watching {
+	const struct command *command;
+	const struct watch_args *args;
 	struct watcher *watcher;
-	struct watch_web *web;      /* NULL = none */
+	struct watched *web;        /* NULL = none */
+	struct server server;       /* of the web page */
+	struct rotation_options rotate;
 	struct watch_show show;
 	struct watch_keys keys;
 	struct watch_report report; /* the newest */
@@ -157,7 +161,7 @@ static int rotation_read(const struct command *command, const struct watch_args 
 static void report_show(struct watching *self)
 {
 	if (self->web)
-		watch_web_report(self->web, &self->report);
+		watched_report(self->web, &self->report);
 	if (self->json && (self->report.last || !self->limited || self->lines_left)) {
 		watch_show_json(&self->show, &self->report);
 		self->lines_left -= self->lines_left > 0;
@@ -166,11 +170,47 @@ static void report_show(struct watching *self)
 	}
 }
 
+static int announce(const struct watching *self, struct err *err)
+{
+	char *url = server_url(&self->server);
+
+	if (!url)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	web_warn(&self->server);
+	if (self->args->print_url) {
+		printf("%s\n", url);
+		fflush(stdout);
+	} else {
+		fprintf(stderr, "heapwise: watch the program at %s\n", url);
+	}
+	if (self->args->open)
+		web_browser_open(self->command, url);
+	free(url);
+	return 0;
+}
+
+/* Goes on serving until Ctrl-C. */
+static void stay(const struct watching *self)
+{
+	char *url = server_url(&self->server);
+	sigset_t signals, before;
+
+	if (!url)
+		return;
+	web_signals_block(&signals, &before);
+	fprintf(stderr, "heapwise: the program has ended; its trace is shown at %s until Ctrl-C\n", url);
+	web_signals_wait(&signals, 0);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	free(url);
+}
+
 static int on_start(void *data, struct control *control, struct err *err)
 {
 	struct watching *self = data;
 
-	return self->web ? watch_web_start(self->web, control, err) : 0;
+	if (!self->web)
+		return 0;
+	return watched_start(self->web, control, err) < 0 ? err->code : announce(self, err);
 }
 
 static void on_stop(void *data)
@@ -178,7 +218,7 @@ static void on_stop(void *data)
 	struct watching *self = data;
 
 	if (self->web)
-		watch_web_leave(self->web);
+		watched_leave(self->web);
 }
 
 static void on_progress(void *data, u64 events, u64 live_bytes, u64 trace_bytes)
@@ -230,12 +270,12 @@ static int args_read(const struct command *command, const struct watch_args *arg
 	if (args->batch && !parse_number(args->batch, &watching->lines_left))
 		return command_usage(command, "--batch: expected a number, not '%s'", args->batch);
 	watching->limited = watching->lines_left > 0;
-	return 0;
+	return rotation_read(command, args, &watching->rotate);
 }
 
-static int watch_program(const struct command *command, const struct watch_args *args, char **argv,
-			 struct watching *watching)
+static int watch_program(struct watching *watching, char **argv)
 {
+	const struct watch_args *args = watching->args;
 	bool tapped_only = !args->trace && !watching->web;
 	const struct run_owner owner = {
 		.self = watching,
@@ -249,19 +289,19 @@ static int watch_program(const struct command *command, const struct watch_args 
 		.record.flags = HW_RUN_ALLOC_STACKS | HW_RUN_PAGES | HW_RUN_LEAK_SCAN | HW_RUN_TYPES |
 				(watching->show.writes ? HW_RUN_PAGES_WRITES : 0) |
 				(args->access_stacks ? HW_RUN_HIT_STACKS : 0) | (tapped_only ? HW_RUN_LASTING : 0),
-		.output.path = watching->web ? watch_web_trace(watching->web) : args->trace,
+		.output.path = watching->web ? watched_trace(watching->web) : args->trace,
 		.output.none = tapped_only,
+		.output.rotate = watching->rotate,
 		.start.recorder = args->recorder,
 		.owner = &owner,
 	};
 	struct run_result result;
 	struct err err = {0};
-	int status = rotation_read(command, args, &run.output.rotate);
+	bool serving;
+	int status;
 
-	if (status)
-		return status;
 	if (watching->show.writes && userfault_check(&err) < 0)
-		return command_fail(command, &err);
+		return command_fail(watching->command, &err);
 	watching->keys.terminal = -1;
 	if (watching->screen)
 		watch_keys_open(&watching->keys);
@@ -269,11 +309,10 @@ static int watch_program(const struct command *command, const struct watch_args 
 	status = monitor_run(&run, &result, &err);
 	watch_keys_close(&watching->keys);
 	if (status < 0)
-		return command_fail(command, &err);
+		return command_fail(watching->command, &err);
 	if (watcher_take(watching->watcher, &watching->report))
 		report_show(watching);
-	if (watching->web)
-		watch_web_ended(watching->web, &result);
+	serving = watching->web && watched_ended(watching->web, &result);
 	if (!watching->json && !args->quiet && watching->report.number)
 		watch_show_summary(&watching->show, &watching->report);
 	if (!watching->report.number || !watching->report.seen)
@@ -290,33 +329,32 @@ static int watch_program(const struct command *command, const struct watch_args 
 			(unsigned long long)result.unrecorded_children, result.unrecorded_children == 1 ? "child" : "children",
 			result.unrecorded_children == 1 ? "was" : "were");
 	/* Who ends us while the program runs ends the program, and means all of it. */
-	if (watching->web && !args->batch && result.passed_signal != SIGTERM && result.passed_signal != SIGHUP)
-		watch_web_stay(watching->web);
+	if (serving && !args->batch && result.passed_signal != SIGTERM && result.passed_signal != SIGHUP)
+		stay(watching);
 	status = result.wait_status;
 	run_result_release(&result);
 	return command_end_like(status);
 }
 
-static bool web_begin(const struct command *command, const struct watch_args *args, const char *program,
-		      struct watching *watching)
+static bool web_begin(struct watching *self, const char *program)
 {
-	struct watch_web_options options = {
-		.command = command,
-		.watcher = watching->watcher,
-		.policy = watching->show.options,
+	const struct watch_args *args = self->args;
+	struct watched_options options = {
+		.watcher = self->watcher,
+		.policy = self->show.options,
+		.server = &self->server,
 		.program = program,
 		.trace = args->trace,
-		.address = args->address,
-		.port = args->port,
-		.open = args->open,
-		.print_url = args->print_url,
 	};
 	struct err err = {0};
 
-	watching->web = watch_web_open(&options, &err);
-	if (!watching->web)
-		command_fail(command, &err);
-	return watching->web != NULL;
+	if (web_open(&self->server, args->address, args->port, &err) == 0) {
+		options.graphs_folder = web_graphs_folder();
+		self->web = watched_open(&options, &err);
+	}
+	if (!self->web)
+		command_fail(self->command, &err);
+	return self->web != NULL;
 }
 
 static int watch_command(const struct command *self, void *fields, int argc, char **argv)
@@ -328,6 +366,9 @@ static int watch_command(const struct command *self, void *fields, int argc, cha
 
 	if (!watching)
 		return EXIT_BAD_INPUT;
+	watching->command = self;
+	watching->args = args;
+	watching->server.listen.socket = -1;
 	args->web |= args->open;
 	status = argc < 1 ? command_usage(self, "no program given; usage: heapwise watch [OPTION...] PROGRAM "
 						"[ARGUMENT...]")
@@ -343,14 +384,14 @@ static int watch_command(const struct command *self, void *fields, int argc, cha
 	watching->show.options = &options.policy;
 	watching->screen = !watching->json && isatty(fileno(watching->show.out));
 	watching->watcher = watcher_new(&options);
-	if (args->web && watching->watcher && !web_begin(self, args, argv[0], watching)) {
+	if (args->web && watching->watcher && !web_begin(watching, argv[0])) {
 		status = EXIT_BAD_INPUT;
 		goto release;
 	}
-	status = watching->watcher ? watch_program(self, args, argv, watching) : EXIT_BAD_INPUT;
+	status = watching->watcher ? watch_program(watching, argv) : EXIT_BAD_INPUT;
 release:
 	if (watching->web)
-		watch_web_close(watching->web);
+		watched_close(watching->web);
 	watcher_free(watching->watcher);
 	watch_names_release(&watching->show.names);
 	if (args->output)

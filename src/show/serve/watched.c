@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * A program that runs, in a browser; see watch_web.h. Host. Reports come from the thread that waits for the program,
+ * A program that runs, in a browser; see watched.h. Host. Reports come from the thread that waits for the program,
  * questions from threads of the server. */
 #define _GNU_SOURCE
-#include "show/cli/watch_web.h"
+#include "show/serve/watched.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,22 +12,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "show/cli/watch_show.h"
-#include "show/cli/web.h"
 #include "format/atomics.h"
-#include "live/control/control.h"
-#include "show/serve/api.h"
 #include "host/symbols/resolve/resolve.h"
+#include "live/control/control.h"
+#include "live/watch/names.h"
+#include "show/serve/api.h"
+#include "show/serve/tick.h"
 
-struct watch_web {
-	struct watch_web_options options;
+struct watched {
+	struct watched_options options;
 	char *name;      /* of the program, without its folder */
 	char path[4096]; /* of the trace */
 	int temporary;   /* its descriptor, -1 = it has a name */
 	struct api api;
 	struct feed feed;
 	struct renewal renewal;
-	struct server server;
 	bool started;
 	u32 running; /* the trace is being written */
 
@@ -40,7 +39,7 @@ struct watch_web {
 
 /* ---- the trace ------------------------------------------------------------------------------- */
 
-static int temporary_open(struct watch_web *self, struct err *err)
+static int temporary_open(struct watched *self, struct err *err)
 {
 	const char *folder = getenv("TMPDIR");
 	char path[4096];
@@ -59,7 +58,7 @@ static int temporary_open(struct watch_web *self, struct err *err)
 /* Has all that was recorded so far in the file. */
 static void save(void *data)
 {
-	struct watch_web *self = data;
+	struct watched *self = data;
 	struct control_reply reply = {0};
 	struct err err = {0};
 
@@ -73,15 +72,15 @@ static void save(void *data)
 
 static bool is_written(void *data)
 {
-	struct watch_web *self = data;
+	struct watched *self = data;
 
-	return load_acquire(&self->running); /* pairs with watch_web_ended */
+	return load_acquire(&self->running); /* pairs with watched_ended */
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
 /* Beside the trace, or in the current folder: where `heapwise run` would put it. */
-static char *snapshot_name(const struct watch_web *self, u32 number)
+static char *snapshot_name(const struct watched *self, u32 number)
 {
 	const char *trace = self->options.trace;
 	size_t bytes = trace ? strlen(trace) : 0;
@@ -99,7 +98,7 @@ static char *snapshot_name(const struct watch_web *self, u32 number)
 }
 
 /* A file that was not there; NULL and err. */
-static char *snapshot_create(const struct watch_web *self, int *fd, struct err *err)
+static char *snapshot_create(const struct watched *self, int *fd, struct err *err)
 {
 	for (u32 i = 1; i < 10000; i++) {
 		char *path = snapshot_name(self, i);
@@ -122,7 +121,7 @@ static char *snapshot_create(const struct watch_web *self, int *fd, struct err *
 
 static char *snapshot(void *data, struct err *err)
 {
-	struct watch_web *self = data;
+	struct watched *self = data;
 	struct symbolize_summary summary;
 	struct err ignored = {0};
 	char *path, *whole;
@@ -157,7 +156,7 @@ static int not_in_time(struct err *err)
 
 static int config(void *data, struct feed_config *now, struct err *err)
 {
-	struct watch_web *self = data;
+	struct watched *self = data;
 	struct watch_settings settings;
 
 	if (!watcher_settings(self->options.watcher, &settings))
@@ -170,7 +169,7 @@ static int config(void *data, struct feed_config *now, struct err *err)
 
 static int configure(void *data, const struct feed_config *wanted, struct err *err)
 {
-	struct watch_web *self = data;
+	struct watched *self = data;
 	struct watch_settings settings = {
 		.leak_after_ns = wanted->tl_ns,
 		.overhead = wanted->overhead_pct / 100,
@@ -180,10 +179,26 @@ static int configure(void *data, const struct feed_config *wanted, struct err *e
 	return watcher_set(self->options.watcher, &settings) ? 0 : not_in_time(err);
 }
 
-static bool suspect_add(struct watch_web *self, struct feed_suspects *found,
+struct named {
+	const char *function, *file; /* NULL = unknown */
+	u32 line;
+};
+
+static struct named name_at(struct watched *self, struct arena *arena, const struct watch_frame *place)
+{
+	const struct watch_name *name = watch_names_look(&self->names, place);
+
+	if (!name)
+		return (struct named){0};
+	return (struct named){.function = arena_copy(arena, name->function ? name->function : name->text),
+			      .file = name->file ? arena_copy(arena, name->file) : NULL,
+			      .line = name->line};
+}
+
+static bool suspect_add(struct watched *self, struct feed_suspects *found,
 			const struct watch_suspect *row)
 {
-	const struct watch_name *name = watch_names_look(&self->names, &row->place);
+	const struct named at = name_at(self, &found->arena, &row->place);
 	struct feed_suspect one = {
 		.chunk = row->chunk,
 		.point = row->number,
@@ -195,14 +210,11 @@ static bool suspect_add(struct watch_web *self, struct feed_suspects *found,
 		.state = !row->known ? FEED_UNKNOWN
 			 : row->lost ? FEED_LOST
 				     : FEED_REACHABLE,
+		.function = at.function,
+		.file = at.file,
+		.line = at.line,
 	};
 
-	if (name) {
-		one.function =
-			arena_copy(&found->arena, name->function ? name->function : name->text);
-		one.file = name->file ? arena_copy(&found->arena, name->file) : NULL;
-		one.line = name->line;
-	}
 	return vec_push(&found->rows, one);
 }
 
@@ -213,7 +225,7 @@ static int suspects(void *data, const struct feed_question *question, struct fee
 						[FEED_BY_SIZE] = STALE_BY_SIZE,
 						[FEED_BY_AGE] = STALE_BY_AGE,
 						[FEED_BY_HITS] = STALE_BY_HITS};
-	struct watch_web *self = data;
+	struct watched *self = data;
 	struct stale_query query = {.after_ns = question->tl_ns,
 				    .sort = sorts[question->sort],
 				    .rising = question->rising,
@@ -237,18 +249,13 @@ static int suspects(void *data, const struct feed_question *question, struct fee
 	return done ? 0 : not_in_time(err);
 }
 
-static bool top_row_add(struct watch_web *self, struct feed_top *found, const struct watch_top_row *row)
+static bool top_row_add(struct watched *self, struct feed_top *found, const struct watch_top_row *row)
 {
-	const struct watch_name *name = watch_names_look(&self->names, &row->place);
+	const struct named at = name_at(self, &found->arena, &row->place);
 	struct feed_point one = {
-		.point = row->number, .areas = row->areas, .bytes = row->bytes, .line_bytes = row->line_bytes};
+		.point = row->number, .areas = row->areas, .bytes = row->bytes, .line_bytes = row->line_bytes,
+		.function = at.function, .file = at.file, .line = at.line};
 
-	if (name) {
-		one.function =
-			arena_copy(&found->arena, name->function ? name->function : name->text);
-		one.file = name->file ? arena_copy(&found->arena, name->file) : NULL;
-		one.line = name->line;
-	}
 	return vec_push(&found->rows, one);
 }
 
@@ -262,7 +269,7 @@ static bool top_thread_add(struct feed_top *found, const struct watch_thread *ro
 
 static int top(void *data, u64 thread, u64 limit, struct feed_top *found, struct err *err)
 {
-	struct watch_web *self = data;
+	struct watched *self = data;
 	struct top_query query = {.thread = thread == FEED_ALL_THREADS ? TOP_ALL_THREADS : (u32)thread,
 				  .limit = (u32)limit};
 	struct watch_top rows = {0};
@@ -283,26 +290,7 @@ static int top(void *data, u64 thread, u64 limit, struct feed_top *found, struct
 
 /* ---- start and end --------------------------------------------------------------------------- */
 
-static int announce(const struct watch_web *self, struct err *err)
-{
-	char *url = server_url(&self->server);
-
-	if (!url)
-		return err_memory(err);
-	web_warn(&self->server);
-	if (self->options.print_url) {
-		printf("%s\n", url);
-		fflush(stdout);
-	} else {
-		fprintf(stderr, "heapwise: watch the program at %s\n", url);
-	}
-	if (self->options.open)
-		web_browser_open(self->options.command, url);
-	free(url);
-	return 0;
-}
-
-static int api_prepare(struct watch_web *self, struct err *err)
+static int api_prepare(struct watched *self, struct err *err)
 {
 	struct study *face = study_new(self->path);
 
@@ -319,7 +307,7 @@ static int api_prepare(struct watch_web *self, struct err *err)
 	self->renewal.self = self;
 	renewal_init(&self->renewal);
 	self->api.version = HEAPWISE_VERSION;
-	self->api.graphs_folder = web_graphs_folder();
+	self->api.graphs_folder = self->options.graphs_folder;
 	self->api.traces[0] = face;
 	self->api.renewals[0] = &self->renewal;
 	self->api.count = 1;
@@ -328,7 +316,7 @@ static int api_prepare(struct watch_web *self, struct err *err)
 	return 0;
 }
 
-int watch_web_start(struct watch_web *self, struct control *control, struct err *err)
+int watched_start(struct watched *self, struct control *control, struct err *err)
 {
 	struct site site;
 
@@ -338,22 +326,22 @@ int watch_web_start(struct watch_web *self, struct control *control, struct err 
 	self->running = 1;
 	self->control = control;
 	self->pid = control->drain->processes->pid;
-	if (server_start(&self->server, &site, err) < 0)
+	if (server_start(self->options.server, &site, err) < 0)
 		return err->code;
 	self->started = true;
-	return announce(self, err);
+	return 0;
 }
 
-void watch_web_leave(struct watch_web *self)
+void watched_leave(struct watched *self)
 {
 	pthread_mutex_lock(&self->control_lock);
 	self->control = NULL;
 	pthread_mutex_unlock(&self->control_lock);
 }
 
-struct watch_web *watch_web_open(const struct watch_web_options *options, struct err *err)
+struct watched *watched_open(const struct watched_options *options, struct err *err)
 {
-	struct watch_web *self = calloc(1, sizeof(*self));
+	struct watched *self = calloc(1, sizeof(*self));
 	const char *slash = strrchr(options->program, '/');
 
 	if (!self) {
@@ -362,7 +350,6 @@ struct watch_web *watch_web_open(const struct watch_web_options *options, struct
 	}
 	self->options = *options;
 	self->temporary = -1;
-	self->server.listen.socket = -1;
 	feed_init(&self->feed);
 	self->feed.source = (struct feed_source){self, config, configure, suspects, top, snapshot};
 	pthread_mutex_init(&self->control_lock, NULL);
@@ -371,33 +358,32 @@ struct watch_web *watch_web_open(const struct watch_web_options *options, struct
 	snprintf(self->path, sizeof(self->path), "%s", options->trace ? options->trace : "");
 	if (!self->name)
 		err_memory(err);
-	else if ((options->trace || temporary_open(self, err) == 0) &&
-		 web_open(&self->server, options->address, options->port, err) == 0)
+	else if (options->trace || temporary_open(self, err) == 0)
 		return self;
-	watch_web_close(self);
+	watched_close(self);
 	return NULL;
 }
 
-const char *watch_web_trace(const struct watch_web *self) { return self->path; }
+const char *watched_trace(const struct watched *self) { return self->path; }
 
-void watch_web_report(struct watch_web *self, const struct watch_report *report)
+void watched_report(struct watched *self, const struct watch_report *report)
 {
 	char *text;
 
 	pthread_mutex_lock(&self->names_lock);
-	text = watch_tick_make(report, self->options.policy, &self->names);
+	text = tick_make(report, self->options.policy, &self->names);
 	pthread_mutex_unlock(&self->names_lock);
 	if (text)
 		feed_push(&self->feed, report->elapsed_ns, text);
 }
 
-void watch_web_ended(struct watch_web *self, const struct run_result *result)
+bool watched_ended(struct watched *self, const struct run_result *result)
 {
 	char number[16] = "null", signal[16] = "null", *text;
 	int status = result->wait_status;
 
 	if (!self->started)
-		return;
+		return false;
 	watcher_rest(self->options.watcher);
 	store_release(&self->running, 0); /* pairs with is_written */
 	renewal_finish(&self->renewal);
@@ -408,25 +394,10 @@ void watch_web_ended(struct watch_web *self, const struct run_result *result)
 	if (asprintf(&text, "{\"exit\": %s, \"signal\": %s, \"trace\": \"%s\"}", number, signal,
 		     self->api.traces[0]->id) >= 0)
 		feed_end(&self->feed, text);
+	return true;
 }
 
-void watch_web_stay(struct watch_web *self)
-{
-	sigset_t signals, before;
-	char *url = self->started ? server_url(&self->server) : NULL;
-
-	if (!url)
-		return;
-	web_signals_block(&signals, &before);
-	fprintf(stderr,
-		"heapwise: the program has ended; its trace is shown at %s until Ctrl-C\n",
-		url);
-	web_signals_wait(&signals, 0);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	free(url);
-}
-
-static void api_end(struct watch_web *self)
+static void api_end(struct watched *self)
 {
 	renewal_close(&self->renewal);
 	renewal_release(&self->renewal);
@@ -437,13 +408,12 @@ static void api_end(struct watch_web *self)
 		free(path);
 	}
 	api_release(&self->api);
-	free((char *)self->api.graphs_folder);
 }
 
-void watch_web_close(struct watch_web *self)
+void watched_close(struct watched *self)
 {
 	feed_close(&self->feed);
-	server_close(&self->server);
+	server_close(self->options.server);
 	if (self->api.count)
 		api_end(self);
 	feed_release(&self->feed);
@@ -452,6 +422,7 @@ void watch_web_close(struct watch_web *self)
 		close(self->temporary);
 	pthread_mutex_destroy(&self->control_lock);
 	pthread_mutex_destroy(&self->names_lock);
+	free(self->options.graphs_folder);
 	free(self->name);
 	free(self);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * A report as a tick of the Live view: an object of JSON on one line, of 4 kB at most. Host. */
 #define _GNU_SOURCE
+#include "show/serve/tick.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/cli/watch_show.h"
 #include "host/base/json.h"
 #include "show/serve/feed.h"
 
@@ -141,8 +142,8 @@ static void put_top(struct json *json, const size_t *bytes, struct watch_names *
 	json_close(json, ']');
 }
 
-char *watch_tick_make(const struct watch_report *report, const struct policy_options *policy,
-		      struct watch_names *names)
+char *tick_make(const struct watch_report *report, const struct policy_options *policy,
+		struct watch_names *names)
 {
 	char *text = NULL;
 	size_t bytes = 0;
