@@ -41,11 +41,6 @@ void control_reply_add(struct control_reply *self, const char *key, const char *
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-static struct process *next_process(struct process *process)
-{
-	return load_acquire(&process->next); /* pairs with the drain thread's release */
-}
-
 bool control_find(const struct control *self, u32 pid, struct process **process)
 {
 	struct process *at = self->drain->processes;
@@ -54,7 +49,7 @@ bool control_find(const struct control *self, u32 pid, struct process **process)
 	if (pid == (u32)getpid())
 		return true;
 	/* A pid may come again: the process that had it before has ended. */
-	for (; at; at = next_process(at)) {
+	for (; at; at = process_next(at)) {
 		if (at->pid == pid && !load_acquire(&at->finished)) {
 			*process = at;
 			return true;
@@ -93,7 +88,7 @@ int control_ask(struct control *self, struct process *process, enum ask_what wha
 
 	if (process)
 		return ask_one(self, process, what);
-	for (process = self->drain->processes; process; process = next_process(process)) {
+	for (process = self->drain->processes; process; process = process_next(process)) {
 		if (load_acquire(&process->finished))
 			continue;
 		one = ask_one(self, process, what);

@@ -35,11 +35,6 @@ static bool is_due(u64 *last_ns, u64 now, u64 period_ns)
 	return true;
 }
 
-static struct process *next_process(struct process *process)
-{
-	return load_acquire(&process->next); /* pairs with the drain thread's release */
-}
-
 /* ---- disk ------------------------------------------------------------------------------------ */
 
 void waiting_thread_measure_disk(struct waiting_thread *self)
@@ -133,7 +128,7 @@ static bool is_being_written(struct waiting_thread *self, const struct stat *fil
 {
 	struct process *process = self->drain->processes;
 
-	for (; process; process = next_process(process)) {
+	for (; process; process = process_next(process)) {
 		char path[4096];
 		struct stat other;
 
@@ -219,7 +214,7 @@ static u64 processes_serve(struct waiting_thread *self, u64 now)
 	struct process *process = self->drain->processes;
 	u64 next_ns = now + SLEEP_NS, least_ns = self->process_count * SAMPLE_NS_EACH, count = 0;
 
-	for (; process; process = next_process(process), count++) {
+	for (; process; process = process_next(process), count++) {
 		if (process->closed)
 			continue;
 		turn_serve(self, process);
@@ -248,7 +243,7 @@ static void processes_detach(struct waiting_thread *self)
 {
 	struct process *process = self->drain->processes;
 
-	for (; process; process = next_process(process))
+	for (; process; process = process_next(process))
 		process_set_gone(process, IMAGE_DETACHED, 0);
 	drain_wake(self->drain);
 }
@@ -351,7 +346,7 @@ static void orphan_reap(struct waiting_thread *self, const siginfo_t *info)
 
 	if (inherited)
 		*inherited = 0; /* another may get its number */
-	for (; process; process = next_process(process))
+	for (; process; process = process_next(process))
 		if (process->pid == (u32)info->si_pid && !process->gone)
 			process_set_gone(process, info->si_code == CLD_EXITED ? IMAGE_EXITED : IMAGE_KILLED,
 					 info->si_status);
@@ -435,7 +430,7 @@ static void progress_tell(struct waiting_thread *self)
 
 	if (!owner || !owner->progress)
 		return;
-	for (struct process *process = drain->processes; process; process = next_process(process)) {
+	for (struct process *process = drain->processes; process; process = process_next(process)) {
 		bytes += load_relaxed(&process->shown.trace_bytes);
 	}
 	owner->progress(owner->self, load_relaxed(&drain->events), load_relaxed(&drain->live_bytes), bytes);

@@ -5,6 +5,7 @@
 #ifndef LIVE_RECORD_PROCESS_H
 #define LIVE_RECORD_PROCESS_H
 
+#include "format/atomics.h"
 #include "live/record/dump.h"
 #include "live/program/hint.h"
 #include "live/drain/image.h"
@@ -139,6 +140,9 @@ struct process_fallback {
 
 struct process *process_new(u32 pid, u32 parent_pid);
 
+/* The one that came after; any thread. Acquire: pairs with the drain thread's release. */
+static inline struct process *process_next(const struct process *self) { return load_acquire(&self->next); }
+
 /* Closes nothing: the writer belongs to the waiting thread. */
 void process_free(struct process *self, struct berths *berths);
 
@@ -176,10 +180,6 @@ struct stream_clock clock_now(void);
 
 /* Makes the thread that is in waiting_thread_run look at once. */
 void waiting_thread_wake(void);
-
-/* Drain thread: scans the memory of a program that runs: it stands still meanwhile, and the
- * trace has the classes of that moment until a later scan. 0 when it has begun. */
-int scan_request(struct process *process, const struct berths *berths, struct err *err);
 
 /* Drain thread: samples of memory. Begins anew, with an image that an exec made at exec_ns, or (0) with a file; looks
  * into the mailbox; tells what is left, and adds the CPU time to the end. */

@@ -55,7 +55,9 @@ static struct scan *scan_new(struct process *self, const struct berths *berths, 
 	return scan_start(&start, err);
 }
 
-int scan_request(struct process *process, const struct berths *berths, struct err *err)
+/* Scans the memory of a program that runs: it stands still meanwhile, and the trace has the classes of that moment until a later
+ * scan. 0 when it has begun. */
+static int scan_request(struct process *process, const struct berths *berths, struct err *err)
 {
 	const char *reason = process->image ? blocks_unknown(process, &berths->options)
 					    : "nothing is being recorded";
