@@ -141,12 +141,13 @@ static void moment_tell(struct join_listener *self, const struct tap *tap, u32 k
 
 #define TOLD(function, ...) (sink->function ? sink->function(sink->self, __VA_ARGS__) : 0)
 
-static int tell(struct join_listener *self, const struct join_handlers *handlers, u32 kind, const void *bytes,
-		u64 count, struct err *err)
+static int tell(struct join_listener *self, const struct join_handlers *handlers, const struct join_message *message,
+		const void *bytes, struct err *err)
 {
 	const struct stream_sink *sink = &handlers->tap.sink;
+	u64 count = message->bytes;
 
-	switch (kind) {
+	switch (message->kind) {
 	case JOIN_IMAGE:
 		return count == sizeof(struct stream_image) ? TOLD(image, bytes, err) : 0;
 	case JOIN_MODULE:
@@ -160,7 +161,7 @@ static int tell(struct join_listener *self, const struct join_handlers *handlers
 	case JOIN_END:
 		return count == sizeof(struct stream_image_end) ? TOLD(image_end, bytes, err) : 0;
 	}
-	moment_tell(self, &handlers->tap, kind, bytes, count);
+	moment_tell(self, &handlers->tap, message->kind, bytes, count);
 	return 0;
 }
 
@@ -181,7 +182,7 @@ static bool message_next(struct join_listener *self, const struct join_handlers 
 	ring_read(self, self->tail + sizeof(message), bytes, message.bytes);
 	self->tail += whole;
 	store_release(&self->memory->tail, self->tail); /* pairs with the monitor's acquire */
-	return tell(self, handlers, message.kind, bytes, message.bytes, err) == 0;
+	return tell(self, handlers, &message, bytes, err) == 0;
 }
 
 static bool monitor_is_gone(const struct join_listener *self)

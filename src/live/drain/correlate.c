@@ -59,8 +59,14 @@ int correlator_flush(struct correlator *self, struct err *err)
 	return status < 0 ? status : rows_flush_types(self, err);
 }
 
-static inline int tell(struct correlator *self, const struct told_record *told, u64 size, u64 chunk,
-		       u8 flags, struct err *err)
+struct about_chunk { /* that an event begins or ends */
+	u64 size, chunk;
+	u32 context; /* that allocated it */
+	u8 flags;    /* EVENT_* */
+};
+
+static inline int tell(struct correlator *self, const struct told_record *told,
+		       const struct about_chunk *about, struct err *err)
 {
 	const struct hw_record *record = &told->record;
 	struct event *event;
@@ -72,12 +78,12 @@ static inline int tell(struct correlator *self, const struct told_record *told, 
 	event->ticks = record->ticks;
 	event->address = hw_kind_is_pool(record->kind) ? record->address & ~HW_POOL_ADDRESS
 						       : record->address;
-	event->size = size;
-	event->chunk = chunk;
+	event->size = about->size;
+	event->chunk = about->chunk;
 	event->context = record->context;
 	event->thread = told->thread;
 	event->kind = record->kind;
-	event->flags = flags | (record->flags & HW_RECORD_NESTED ? EVENT_NESTED : 0);
+	event->flags = about->flags | (record->flags & HW_RECORD_NESTED ? EVENT_NESTED : 0);
 	event->aux = record->aux;
 	return likely(self->out_count < OUT_EVENTS) ? 0 : correlator_flush(self, err);
 }
@@ -108,29 +114,22 @@ static inline void count_death(struct correlator *self, u64 size)
 /* The chunk next_chunk is born. */
 static inline int tell_new(struct correlator *self, const struct told_record *told, struct err *err)
 {
-	u64 size = told->record.size, chunk = self->next_chunk++;
+	const struct about_chunk born = {told->record.size, self->next_chunk++, told->record.context, 0};
 
-	count_birth(self, size, told->record.ticks);
-	if (unlikely(self->aggregating) &&
-	    !aggregates_birth(&self->aggregates, told->record.context, size))
+	count_birth(self, born.size, told->record.ticks);
+	if (unlikely(self->aggregating) && !aggregates_birth(&self->aggregates, born.context, born.size))
 		return correlate_no_memory(err);
-	return tell(self, told, size, chunk, 0, err);
+	return tell(self, told, &born, err);
 }
 
-struct ending { /* a chunk that ends */
-	u64 size, chunk;
-	u32 context; /* that allocated it */
-	u8 flags;    /* EVENT_* */
-};
-
 static inline int tell_end(struct correlator *self, const struct told_record *told,
-			   const struct ending *ending, struct err *err)
+			   const struct about_chunk *ending, struct err *err)
 {
 	count_death(self, ending->size);
 	if (unlikely(self->aggregating) &&
 	    !aggregates_death(&self->aggregates, ending->context, ending->size))
 		return correlate_no_memory(err);
-	return tell(self, told, ending->size, ending->chunk, ending->flags, err);
+	return tell(self, told, ending, err);
 }
 
 /* As tell_new, for a record in the spill. */
@@ -148,7 +147,7 @@ static int tell_birth(struct correlator *self, struct live_block *block,
 static int tell_death(struct correlator *self, struct live_block *block,
 		      const struct told_record *told, u8 flags, struct err *err)
 {
-	struct ending ending = { block->size, block->chunk & ~LIVE_QUEUED, block->context, flags };
+	struct about_chunk ending = { block->size, block->chunk & ~LIVE_QUEUED, block->context, flags };
 
 	block_set_chunk(block, LIVE_NOTHING);
 	return tell_end(self, told, &ending, err);
@@ -182,7 +181,7 @@ static int tell_unknown_free(struct correlator *self, const struct told_record *
 		return status;
 	self->totals.frees++;
 	self->totals.unknown_frees++;
-	return tell(self, told, 0, NO_CHUNK, 0, err);
+	return tell(self, told, &(struct about_chunk){.chunk = NO_CHUNK}, err);
 }
 
 static int tell_implied_free(struct correlator *self, struct live_block *block,
@@ -465,7 +464,7 @@ static inline int feed_death(struct correlator *self, const struct told_record *
 	chunk = live_cell_chunk(cell);
 	context = live_cell_context(cell);
 	live_remove(&self->live, leaf, cell);
-	return tell_end(self, told, &(struct ending){ size, chunk, context, 0 }, err);
+	return tell_end(self, told, &(struct about_chunk){ size, chunk, context, 0 }, err);
 }
 
 /* Not inlined, so that the loop over allocations and frees has the registers to itself. */
@@ -495,7 +494,7 @@ static __attribute__((noinline)) int feed_other(struct correlator *self,
 		self->totals.lost_events += record->size;
 		break;
 	}
-	return tell(self, told, record->size, NO_CHUNK, 0, err);
+	return tell(self, told, &(struct about_chunk){.size = record->size, .chunk = NO_CHUNK}, err);
 }
 
 static inline int feed_one(struct correlator *self, const struct told_record *told, u32 *leaf,
@@ -579,50 +578,13 @@ bool correlator_lives(struct correlator *self, u64 address)
 	return live_find(&self->live, address) || (block && block_is_live(block));
 }
 
-u64 correlator_waiting(const struct correlator *self)
-{
-	return self->waiting.count;
-}
+u64 correlator_waiting(const struct correlator *self) { return self->waiting.count; }
 
-u64 correlator_events(const struct correlator *self)
-{
-	return self->events;
-}
+u64 correlator_events(const struct correlator *self) { return self->events; }
 
-u64 correlator_live_chunks(const struct correlator *self)
-{
-	return self->live_chunks;
-}
+u64 correlator_live_bytes(const struct correlator *self) { return self->live_bytes; }
 
-u64 correlator_live_bytes(const struct correlator *self)
-{
-	return self->live_bytes;
-}
-
-bool correlator_has_strangers(const struct correlator *self)
-{
-	return self->strangers;
-}
-
-struct each_live {
-	bool (*each)(void *data, u64 address, u64 size, u64 chunk);
-	void *data;
-};
-
-static bool each_block(void *opaque, const struct live_block *block)
-{
-	const struct each_live *self = opaque;
-
-	return self->each(self->data, block->address, block->size, block->chunk & ~LIVE_QUEUED);
-}
-
-bool correlator_each_live(const struct correlator *self,
-			  bool (*each)(void *data, u64 address, u64 size, u64 chunk), void *data)
-{
-	struct each_live live = { each, data };
-
-	return live_each(&self->live, each_block, &live);
-}
+bool correlator_has_strangers(const struct correlator *self) { return self->strangers; }
 
 bool correlator_each_block(const struct correlator *self,
 			   bool (*each)(void *data, const struct live_block *block), void *data)

@@ -85,15 +85,11 @@ bool correlator_lives(struct correlator *self, u64 address);
 
 u64 correlator_waiting(const struct correlator *self); /* records that wait */
 u64 correlator_events(const struct correlator *self);  /* events so far, told or aggregated */
-u64 correlator_live_chunks(const struct correlator *self);
 u64 correlator_live_bytes(const struct correlator *self);
 
-/* The same with all that is known of a block; see live.h. Those that are LIVE_QUEUED wait for others. */
+/* Calls `each` for every live block, in no order, until it returns false; false then. Those that are LIVE_QUEUED wait for
+ * others; see live_block.h. */
 bool correlator_each_block(const struct correlator *self,
 			   bool (*each)(void *data, const struct live_block *block), void *data);
-
-/* Calls `each` for every live block, in no order, until it returns false; false then. */
-bool correlator_each_live(const struct correlator *self,
-			  bool (*each)(void *data, u64 address, u64 size, u64 chunk), void *data);
 
 #endif

@@ -303,22 +303,29 @@ static void berth_drop_first(struct process *self, struct berths *berths)
 		self->claimed.count * sizeof(*self->claimed.data));
 }
 
-/* Works on the first berth; true if it is done with and another one may follow. */
-static bool berth_cycle(struct process *self, struct berths *berths,
-			const struct process_fallback *fallback, u64 elapsed_ns, bool last,
-			u64 *count)
+struct cycle {
+	const struct process_fallback *fallback;
+	u64 elapsed_ns;
+	bool gone;
+	u64 count; /* records so far */
+};
+
+/* Works on the first berth; true if it is done with and another one may follow. A berth behind it is the image after an exec: then
+ * the first one is complete. */
+static bool berth_cycle(struct process *self, struct berths *berths, struct cycle *cycle)
 {
 	struct berth *berth = &self->claimed.data[0];
+	bool last = cycle->gone || self->claimed.count > 1;
 
 	/* Acquire: pairs with the recorder's release of `attached`. */
 	if (!self->image && load_acquire(&berth->control->attached)) {
 		berth->parent_pid = load_relaxed(&berths->lobby->berth[berth->index].parent);
-		image_begin(self, fallback, &berths->options);
+		image_begin(self, cycle->fallback, &berths->options);
 	}
 	if (process_scan_cycle(self, berths))
 		return false;
 	if (self->image)
-		*count += image_cycle(self->image, elapsed_ns, last);
+		cycle->count += image_cycle(self->image, cycle->elapsed_ns, last);
 	if (!last || self->scan)
 		return false;
 	if (self->image)
@@ -402,23 +409,20 @@ static void empty_image_tell(struct process *self, const struct process_fallback
 u64 process_cycle(struct process *self, struct berths *berths,
 		  const struct process_fallback *fallback, u64 elapsed_ns, bool gone)
 {
-	u64 count = 0;
+	struct cycle cycle = {.fallback = fallback, .elapsed_ns = elapsed_ns, .gone = gone};
 
 	if (!writer_is_ready(self))
 		return 0;
 	process_usage_cycle(self, berths);
 	if (gone && self->end_how == IMAGE_DETACHED)
 		recorders_stop(self);
-	/* A berth behind the first one is the image after an exec: the older one is complete. */
-	while (self->claimed.count &&
-	       berth_cycle(self, berths, fallback, elapsed_ns, gone || self->claimed.count > 1,
-			   &count)) {
-	}
+	while (self->claimed.count && berth_cycle(self, berths, &cycle))
+		;
 	if (gone && self->root && !self->images)
 		empty_image_tell(self, fallback, &berths->options);
 	if (!self->scan) /* which holds the live blocks */
 		process_recording_cycle(self, &berths->options);
-	return count;
+	return cycle.count;
 }
 
 bool process_is_done(const struct process *self)

@@ -122,7 +122,7 @@ void process_look(struct process *self, const struct berths *berths, u32 moment)
 	if (load_relaxed(&self->image->berth.control->access) == HW_ACCESS_VALGRIND ||
 	    load_relaxed(&self->image->berth.control->flags) & HW_RUN_LASTING)
 		return;
-	if (resident_tell(self->pid, &self->image->berth, berths, moment, &self->sink, &err) < 0)
+	if (resident_tell(&self->image->berth, berths, moment, &self->sink, &err) < 0)
 		process_fail(self, &err);
 	now_ns = clock_now().ns;
 	if (seen->rss_bytes > seen->looked_bytes)

@@ -195,10 +195,10 @@ u64 scan_index_span(const struct scan_index *self)
 	return bytes;
 }
 
-static bool block_take(void *data, u64 address, u64 size, u64 chunk)
+static bool block_take(void *data, const struct live_block *live)
 {
 	struct scan_index *self = data;
-	struct scan_block block = {address, size, chunk};
+	struct scan_block block = {live->address, live->size, live->chunk & ~LIVE_QUEUED};
 
 	return vec_push(&self->blocks, block);
 }
@@ -211,7 +211,7 @@ int scan_index_fill(struct scan_index *self, const struct correlator *correlator
 	if (!vec_reserve(&self->blocks, totals.kept_chunks))
 		return out_of_memory(err);
 	scan_huge(self->blocks.data, self->blocks.capacity * sizeof(struct scan_block));
-	if (!correlator_each_live(correlator, block_take, self))
+	if (!correlator_each_block(correlator, block_take, self))
 		return out_of_memory(err);
 	return 0;
 }

@@ -250,9 +250,10 @@ static void mapping_look(struct look *self, u64 number)
 	}
 }
 
-int resident_tell(u32 pid, const struct berth *berth, const struct berths *berths, u32 moment,
+int resident_tell(const struct berth *berth, const struct berths *berths, u32 moment,
 		  const struct stream_sink *sink, struct err *err)
 {
+	u32 pid = berth->pid;
 	struct stream_memory told = {.moment = moment};
 	struct err unseen = {0}; /* why nothing can be seen: it has ended, most likely */
 	struct look look = {0};

@@ -40,12 +40,18 @@ static void point_write(struct watch_show *self, struct json *json, const struct
 	json_close(json, '}');
 }
 
-static void points_write(struct watch_show *self, struct json *json, const char *key,
-			 const struct watch_point *points, u32 count, bool scanned)
+struct points {
+	const char *key;
+	const struct watch_point *rows;
+	u32 count;
+	bool scanned; /* it is known which of their areas are lost */
+};
+
+static void points_write(struct watch_show *self, struct json *json, struct points points)
 {
-	json_open(json, key, '[');
-	for (u32 i = 0; i < count; i++)
-		point_write(self, json, &points[i], scanned);
+	json_open(json, points.key, '[');
+	for (u32 i = 0; i < points.count; i++)
+		point_write(self, json, &points.rows[i], points.scanned);
 	json_close(json, ']');
 }
 
@@ -175,9 +181,9 @@ void watch_show_json(struct watch_show *self, const struct watch_report *report)
 		json_number(&json, "lost_areas", report->lost_areas);
 	json_number(&json, "scans", report->scans);
 	json_real(&json, "scan_ms", (double)report->scan_ns / 1e6);
-	points_write(self, &json, "suspects", report->suspects, report->suspects_count,
-		     report->scanned);
-	points_write(self, &json, "growth", report->growth, report->growth_count, false);
+	points_write(self, &json,
+		     (struct points){"suspects", report->suspects, report->suspects_count, report->scanned});
+	points_write(self, &json, (struct points){"growth", report->growth, report->growth_count, false});
 	types_write(self, &json, report);
 	areas_write(self, &json, report);
 	json_close(&json, '}');
