@@ -243,12 +243,12 @@ TEST(size_classes, "allocations fall into classes of powers of two, with zero ap
 	model_free(feed.model);
 }
 
-static bool is_large(const struct group_chunk *chunk, const void *limit)
+static bool is_large(const struct chunk *chunk, const void *limit)
 {
 	return chunk->page->size[chunk->at] > *(const u64 *)limit;
 }
 
-static u64 lifetime(const struct group_chunk *chunk, const void *self)
+static u64 lifetime(const struct chunk *chunk, const void *self)
 {
 	(void)self;
 	return chunk->page->free_ticks[chunk->at]

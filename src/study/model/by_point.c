@@ -5,21 +5,17 @@
 
 #include <string.h>
 
-#include "study/model/model.h"
+#include "study/model/each.h"
 
 enum { NUMBERS_ONCE = 16 << 20 }; /* 64 MB of them */
 
 /* first[point + 1] is how many the point has, then where those of the next begin. */
 static void count_chunks(const struct model *model, u64 *first)
 {
-	for (u64 i = 0; i < model->chunks.pages.count; i++) {
-		const struct chunk_page *page = model->chunks.pages.data[i];
-
-		if (i % 64 == 0)
+	EACH_CHUNK(chunk, model) {
+		if (unlikely(chunk.at == 0))
 			column_store_trim(model->store);
-		for (u32 k = 0; page && k < CHUNK_PAGE; k++)
-			if (page->end[k] != CHUNK_ABSENT)
-				first[model_point_of(model, page->alloc_context[k]).index + 1]++;
+		first[chunk_point(&chunk).index + 1]++;
 	}
 	for (u64 i = 0; i < model->points.count; i++)
 		first[i + 1] += first[i];
@@ -28,20 +24,13 @@ static void count_chunks(const struct model *model, u64 *first)
 /* Of points [from, to): places[point - from] is where its next one goes. */
 static void place_chunks(const struct model *model, u32 from, u32 to, u64 *places, u32 *numbers)
 {
-	for (u64 i = 0; i < model->chunks.pages.count; i++) {
-		const struct chunk_page *page = model->chunks.pages.data[i];
+	EACH_CHUNK(chunk, model) {
+		u32 point = chunk_point(&chunk).index;
 
-		if (i % 64 == 0)
+		if (unlikely(chunk.at == 0))
 			column_store_trim(model->store);
-		for (u32 k = 0; page && k < CHUNK_PAGE; k++) {
-			u32 point;
-
-			if (page->end[k] == CHUNK_ABSENT)
-				continue;
-			point = model_point_of(model, page->alloc_context[k]).index;
-			if (point >= from && point < to)
-				numbers[places[point - from]++] = (u32)(i * CHUNK_PAGE + k);
-		}
+		if (point >= from && point < to)
+			numbers[places[point - from]++] = (u32)chunk.number;
 	}
 }
 

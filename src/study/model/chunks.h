@@ -3,10 +3,10 @@
  * kept in pages, so that they grow without copying; 55 bytes per chunk. Pages are memory of the process, or
  * they lie in a file that is mapped (study/model/columns.h), which may be larger than memory.
  *
- *	for (u64 chunk = 0; chunk < table->count; chunk++)
- *		if (chunk_end(table, chunk) == CHUNK_KEPT)
- *			bytes += chunk_at(table, chunk)->size[chunk % CHUNK_PAGE];
- */
+ *	if (chunk_end(table, chunk) == CHUNK_KEPT)
+ *		bytes += chunk_at(table, chunk)->size[chunk % CHUNK_PAGE];
+ *
+ * study/model/each.h has the loop over them. */
 #ifndef STUDY_MODEL_CHUNKS_H
 #define STUDY_MODEL_CHUNKS_H
 

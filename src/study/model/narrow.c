@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "study/model/each.h"
 #include "study/model/fill.h"
 
 enum {
@@ -127,19 +128,14 @@ static void note_event(struct replay *self, u64 page, u64 ticks)
 
 static void count_events(struct replay *self)
 {
-	const struct chunk_table *chunks = &self->self->chunks;
-
-	for (u64 i = 0; i < chunks->pages.count; i++) {
-		const struct chunk_page *page = chunks->pages.data[i];
-
+	for (u64 i = 0; i < self->self->chunks.pages.count; i++)
 		self->page_first[i] = BINS;
-		for (u32 k = 0; page && k < CHUNK_PAGE; k++) {
-			if (page->end[k] == CHUNK_ABSENT)
-				continue;
-			note_event(self, i, page->alloc_ticks[k]);
-			if (is_freed(page, k))
-				note_event(self, i, end_ticks(page, k));
-		}
+	EACH_CHUNK(chunk, self->self) {
+		u64 page = chunk.number / CHUNK_PAGE;
+
+		note_event(self, page, chunk.page->alloc_ticks[chunk.at]);
+		if (chunk_is_freed(&chunk))
+			note_event(self, page, end_ticks(chunk.page, chunk.at));
 	}
 }
 
@@ -413,13 +409,8 @@ static void sum_chunk(struct model *self, const struct chunk_page *page, u32 k, 
 
 static void sum_chunks(struct model *self)
 {
-	for (u64 i = 0; i < self->chunks.pages.count; i++) {
-		const struct chunk_page *page = self->chunks.pages.data[i];
-
-		for (u32 k = 0; page && k < CHUNK_PAGE; k++)
-			if (page->end[k] != CHUNK_ABSENT)
-				sum_chunk(self, page, k, i * CHUNK_PAGE + k);
-	}
+	EACH_CHUNK(chunk, self)
+		sum_chunk(self, chunk.page, chunk.at, chunk.number);
 	for (u64 i = 0; i < self->points.count; i++) {
 		struct model_point *point = &self->points.data[i];
 		const struct model_point *all = &self->whole->points.data[i];
@@ -438,17 +429,14 @@ static void guess_frees(struct model *self)
 		[HW_POOL] = HW_POOL_FREE,
 	};
 
-	for (u64 i = 0; i < self->chunks.pages.count; i++) {
-		const struct chunk_page *page = self->chunks.pages.data[i];
+	EACH_CHUNK(chunk, self) {
+		u8 ended = ended_by[chunk.page->kind[chunk.at]];
+		u64 units, bytes;
 
-		for (u32 k = 0; page && k < CHUNK_PAGE; k++) {
-			u64 units, bytes;
-
-			if (page->end[k] != CHUNK_FREED || !ended_by[page->kind[k]])
-				continue;
-			model_weigh(self, page->size[k], &units, &bytes);
-			self->kinds[ended_by[page->kind[k]]] += units;
-		}
+		if (chunk.page->end[chunk.at] != CHUNK_FREED || !ended)
+			continue;
+		model_weigh(self, chunk.page->size[chunk.at], &units, &bytes);
+		self->kinds[ended] += units;
 	}
 }
 

@@ -8,6 +8,7 @@
 
 #include "study/analysis/summary/summary.h"
 #include "host/base/units.h"
+#include "study/model/each.h"
 
 /* ---- completeness ---- */
 
@@ -61,21 +62,17 @@ static u64 *values_by_point(const struct check *self, const struct check_row *ro
 		if (row->metric != COMPARE_KEPT || !self->sets.data[0].hidden[i])
 			values[i] = sums.value[row->metric];
 	}
-	for (u64 chunk = 0; values && set->by_chunk && chunk < model->chunks.count; chunk++) {
-		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
-		u32 at = (u32)(chunk % CHUNK_PAGE);
-		bool kept, counts;
+	if (!values || !set->by_chunk)
+		return values;
+	EACH_CHUNK(chunk, model, .words = set->by_chunk) {
+		bool kept = chunk_is_kept(&chunk);
+		bool counts = row->metric == COMPARE_KEPT        ? kept
+			      : row->metric == COMPARE_TEMPORARY ? !kept && chunk.page->others[chunk.at] == 0
+								 : true;
 
-		if (!page || !budget_set_has(set, model, chunk))
-			continue;
-		kept = page->end[at] == CHUNK_KEPT || page->end[at] == CHUNK_LIVE;
-		counts = row->metric == COMPARE_KEPT        ? kept
-			 : row->metric == COMPARE_TEMPORARY ? !kept && page->others[at] == 0
-							    : true;
-		values[model_point_of(model, page->alloc_context[at]).index] +=
-			!counts                                ? 0
-			: compare_metric_is_bytes(row->metric) ? page->size[at]
-							       : 1;
+		if (counts)
+			values[chunk_point(&chunk).index] +=
+				compare_metric_is_bytes(row->metric) ? chunk.page->size[chunk.at] : 1;
 	}
 	return values;
 }

@@ -95,7 +95,7 @@ struct check_query {
 /* Which chunks a budget is about. */
 struct budget_set {
 	u8 *by_point;     /* NULL = all of them, or by_chunk tells */
-	u8 *by_chunk;     /* bits */
+	u64 *by_chunk;    /* bits */
 	bool matched;     /* anything at all */
 	u8 *hidden;       /* the program's: points that the C and C++ libraries keep on purpose */
 	u64 hidden_bytes; /* that these keep; they do not count as kept */

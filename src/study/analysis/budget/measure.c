@@ -8,6 +8,7 @@
 #include "study/analysis/budget/budget.h"
 #include "study/analysis/findings/findings.h"
 #include "study/analysis/places/suppressions.h"
+#include "study/model/each.h"
 
 /* ---- which points ---- */
 
@@ -84,19 +85,18 @@ static bool set_chunks(struct budget_set *self, const struct budget *budget,
 {
 	const struct model *model = trace->source->model;
 
-	self->by_chunk = calloc(model->chunks.count / 8 + 1, 1);
-	for (u64 chunk = 0; self->by_chunk && chunk < model->chunks.count; chunk++) {
-		struct type_answer answer;
+	self->by_chunk = calloc(model->chunks.count / 64 + 1, sizeof *self->by_chunk);
+	if (!self->by_chunk)
+		return false;
+	EACH_CHUNK(chunk, model) {
+		struct type_answer answer = type_of_chunk(trace->types, chunk.number);
 
-		if (chunk_end(&model->chunks, chunk) == CHUNK_ABSENT)
-			continue;
-		answer = type_of_chunk(trace->types, chunk);
 		if (!answer.name || !budget_matches(budget, answer.name))
 			continue;
-		self->by_chunk[chunk / 8] |= (u8)(1u << chunk % 8);
+		self->by_chunk[chunk.number / 64] |= 1ull << chunk.number % 64;
 		self->matched = true;
 	}
-	return self->by_chunk != NULL && !trace->types->failed;
+	return !trace->types->failed;
 }
 
 bool budget_set_has(const struct budget_set *self, const struct model *model, u64 chunk)
@@ -104,7 +104,7 @@ bool budget_set_has(const struct budget_set *self, const struct model *model, u6
 	const struct chunk_page *page = chunk_at(&model->chunks, chunk);
 
 	if (self->by_chunk)
-		return self->by_chunk[chunk / 8] >> chunk % 8 & 1;
+		return self->by_chunk[chunk / 64] >> chunk % 64 & 1;
 	return !self->by_point ||
 	       self->by_point[model_point_of(model, page->alloc_context[chunk % CHUNK_PAGE]).index];
 }
@@ -146,19 +146,16 @@ static int find_hidden(struct budget_set *self, const struct stack_source *sourc
 
 /* ---- sums ---- */
 
-static void add_chunk(const struct model *model, u64 chunk, struct compare_sums *to)
+static void add_chunk(const struct chunk *chunk, struct compare_sums *to)
 {
-	const struct chunk_page *page = chunk_at(&model->chunks, chunk);
-	u32 at = (u32)(chunk % CHUNK_PAGE);
-	u8 end = page->end[at];
 	u64 units, bytes;
 
-	model_weigh(model, page->size[at], &units, &bytes);
+	model_weigh(chunk->model, chunk->page->size[chunk->at], &units, &bytes);
 	to->value[COMPARE_BYTES] += bytes;
 	to->value[COMPARE_ALLOCATIONS] += units;
-	if (end == CHUNK_KEPT || end == CHUNK_LIVE)
+	if (chunk_is_kept(chunk))
 		to->value[COMPARE_KEPT] += bytes;
-	else if (end != CHUNK_EXEC && page->others[at] == 0)
+	else if (chunk_is_freed(chunk) && chunk->page->others[chunk->at] == 0)
 		to->value[COMPARE_TEMPORARY] += units;
 }
 
@@ -176,9 +173,9 @@ static struct compare_sums sums_of(const struct budget_set *set, const u8 *hidde
 				one.value[COMPARE_KEPT] = 0;
 			compare_sums_add(&sums, &one);
 		}
-	for (u64 chunk = 0; set->by_chunk && chunk < model->chunks.count; chunk++)
-		if (budget_set_has(set, model, chunk))
-			add_chunk(model, chunk, &sums);
+	if (set->by_chunk)
+		EACH_CHUNK(chunk, model, .words = set->by_chunk)
+			add_chunk(&chunk, &sums);
 	compare_sums_settle(model, &sums);
 	sums.value[COMPARE_PEAK] = 0; /* to be followed */
 	return sums;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "study/analysis/memoro/scores.h"
+#include "study/model/each.h"
 #include "study/model/narrow.h"
 
 /* ---- words ---- */
@@ -133,30 +134,26 @@ struct pass {
 	u32 side;
 	const struct compare_cuts *cuts; /* NULL = go by the columns */
 	VEC(u32) rows;                   /* by point: number of its row + 1 */
-	u64 chunk;
 };
 
-static struct compare_fate fate_of(const struct pass *pass, const struct chunk_page *page, u32 at)
+static struct compare_fate fate_of(const struct pass *pass, const struct chunk *chunk)
 {
-	u64 born = page->alloc_ticks[at], died = page->free_ticks[at],
+	u64 born = chunk->page->alloc_ticks[chunk->at], died = chunk->page->free_ticks[chunk->at],
 	    peak = pass->model->totals.peak_ticks;
-	u8 end = page->end[at];
 
 	if (pass->cuts)
-		return compare_cuts_fate(pass->cuts, pass->chunk,
-					 pass->self->query.side[pass->side].cut);
+		return compare_cuts_fate(pass->cuts, chunk->number, pass->self->query.side[pass->side].cut);
 	return (struct compare_fate){.born = true,
-				     .freed = end != CHUNK_KEPT && end != CHUNK_LIVE,
+				     .freed = !chunk_is_kept(chunk),
 				     .at_peak = born <= peak && (!died || died > peak)};
 }
 
-static struct compare_sums sums_of_chunk(const struct pass *pass, const struct compare_fate *fate,
-					 const struct chunk_page *page, u32 at)
+static struct compare_sums sums_of_chunk(const struct chunk *chunk, const struct compare_fate *fate)
 {
-	bool quick = fate->freed && page->end[at] != CHUNK_EXEC && page->others[at] == 0;
+	bool quick = fate->freed && chunk->page->end[chunk->at] != CHUNK_EXEC && chunk->page->others[chunk->at] == 0;
 	u64 units, bytes;
 
-	model_weigh(pass->model, page->size[at], &units, &bytes);
+	model_weigh(chunk->model, chunk->page->size[chunk->at], &units, &bytes);
 	return (struct compare_sums){.value = {[COMPARE_BYTES] = bytes,
 					       [COMPARE_ALLOCATIONS] = units,
 					       [COMPARE_PEAK] = fate->at_peak ? bytes : 0,
@@ -169,14 +166,12 @@ static bool key_is_of_point(enum compare_by by)
 	return by != COMPARE_BY_TYPE && by != COMPARE_BY_THREAD;
 }
 
-static int add_chunk(struct pass *pass, struct err *err)
+static int add_chunk(struct pass *pass, const struct chunk *chunk, struct err *err)
 {
 	struct comparison *self = pass->self;
-	const struct chunk_page *page = chunk_at(&pass->model->chunks, pass->chunk);
-	u32 at = (u32)(pass->chunk % CHUNK_PAGE),
-	    point = model_point_of(pass->model, page->alloc_context[at]).index;
-	struct compare_fate fate = fate_of(pass, page, at);
-	struct compare_sums sums = sums_of_chunk(pass, &fate, page, at);
+	u32 point = chunk_point(chunk).index;
+	struct compare_fate fate = fate_of(pass, chunk);
+	struct compare_sums sums = sums_of_chunk(chunk, &fate);
 	struct compare_row key = {0}, *row;
 	int status = 0;
 
@@ -187,7 +182,7 @@ static int add_chunk(struct pass *pass, struct err *err)
 	} else {
 		status = key_is_of_point(self->query.by)
 				 ? compare_key_of_point(self, pass->side, point, &key, err)
-				 : compare_key_of_chunk(self, pass->side, pass->chunk, &key, err);
+				 : compare_key_of_chunk(self, pass->side, chunk->number, &key, err);
 		if (status < 0)
 			return status;
 		row = row_of(self, &key);
@@ -203,15 +198,15 @@ static int add_chunk(struct pass *pass, struct err *err)
 
 static int add_chunks(struct pass *pass, struct err *err)
 {
-	const struct chunk_table *chunks = &pass->model->chunks;
-	int status = 0;
-
 	if (!vec_extend(&pass->rows, pass->model->points.count + 1))
 		return err_memory_for(err, "a comparison");
-	for (pass->chunk = 0; pass->chunk < chunks->count && status == 0; pass->chunk++)
-		if (chunk_end(chunks, pass->chunk) != CHUNK_ABSENT)
-			status = add_chunk(pass, err);
-	return status;
+	EACH_CHUNK(chunk, pass->model) {
+		int status = add_chunk(pass, &chunk, err);
+
+		if (status < 0)
+			return status;
+	}
+	return 0;
 }
 
 /* ---- sides ---- */

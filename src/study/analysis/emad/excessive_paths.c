@@ -37,14 +37,13 @@ static int count_chunks(struct paths *self)
 	const struct object_table *objects = &self->from->objects;
 	const struct model *model = objects->source->model;
 
-	for (u64 chunk = 0; chunk < model->chunks.count; chunk++) {
+	EACH_CHUNK(chunk, model) {
 		u64 units, bytes;
-		u32 call = 0, object = objects_of_chunk(objects, chunk, &call);
+		u32 call = 0, object = objects_of_chunk(objects, &chunk, &call);
 
-		model_pass(model, chunk);
 		if (object == UINT32_MAX || !self->shown.data[object])
 			continue;
-		model_weigh(model, chunk_at(&model->chunks, chunk)->size[chunk % CHUNK_PAGE], &units, &bytes);
+		model_weigh(model, chunk.page->size[chunk.at], &units, &bytes);
 		for (u32 at = call; at; at = objects->calls.calls.data[at].caller) {
 			u64 *weight =
 				map_at(&self->weights, (u64)self->shown.data[object] << 32 | at);

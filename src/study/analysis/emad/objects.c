@@ -45,44 +45,23 @@ static struct attribution attribute(const struct object_table *self, u32 innermo
 	return (struct attribution){.call = innermost, .via = {NO_WRAPPER}};
 }
 
-static bool is_freed(u8 end) { return end == CHUNK_FREED || end == CHUNK_IMPLIED; }
-
-/* Calls f for each chunk that is known. */
-static int each_chunk(const struct model *model, int (*f)(void *, const struct group_chunk *),
-		      void *self)
-{
-	struct group_chunk chunk = {.model = model};
-	int status = 0;
-
-	for (chunk.chunk = 0; chunk.chunk < model->chunks.count && status == 0; chunk.chunk++) {
-		model_pass(model, chunk.chunk);
-		chunk.page = chunk_at(&model->chunks, chunk.chunk);
-		chunk.at = (u32)(chunk.chunk % CHUNK_PAGE);
-		if (!chunk.page)
-			chunk.chunk += CHUNK_PAGE - 1 - chunk.at;
-		else if (chunk.page->end[chunk.at] != CHUNK_ABSENT)
-			status = f(self, &chunk);
-	}
-	return status;
-}
-
 /* Contexts that only free have no frames before somebody asks. */
-static int place_free(void *opaque, const struct group_chunk *chunk)
+static int place_frees(struct object_table *self)
 {
-	struct object_table *self = opaque;
-	u32 context = chunk->page->free_context[chunk->at];
-	struct frame_id frame;
+	EACH_CHUNK(chunk, self->source->model) {
+		u32 context = chunk.page->free_context[chunk.at];
+		struct frame_id frame;
 
-	if (!is_freed(chunk->page->end[chunk->at]) || context >= self->free_functions.count ||
-	    self->free_functions.data[context])
-		return 0;
-	if (model_place(self->source->model, context, &frame, NULL) < 0)
-		return ERR_MEMORY;
-	self->free_functions.data[context] = frame.index + 1;
+		if (!chunk_is_freed(&chunk) || context >= self->free_functions.count || self->free_functions.data[context])
+			continue;
+		if (model_place(chunk.model, context, &frame, NULL) < 0)
+			return ERR_MEMORY;
+		self->free_functions.data[context] = frame.index + 1;
+	}
 	return 0;
 }
 
-/* From frames, which place_free has noted, to destroyers. */
+/* From frames, which place_frees has noted, to destroyers. */
 static void judge_frees(struct object_table *self)
 {
 	for (u64 i = 0; i < self->free_functions.count; i++) {
@@ -117,19 +96,19 @@ struct object_key {
 	u32 caller, destroyer;
 };
 
-static struct object_key key_of(const struct object_table *self, const struct group_chunk *chunk,
+static struct object_key key_of(const struct object_table *self, const struct chunk *chunk,
 				u32 *point)
 {
 	const struct chunk_page *page = chunk->page;
 	u32 context = page->free_context[chunk->at], destroyer = 0;
 
-	*point = model_point_of(chunk->model, page->alloc_context[chunk->at]).index;
+	*point = chunk_point(chunk).index;
 	if (context < self->free_functions.count)
 		destroyer = self->free_functions.data[context];
 	return (struct object_key){
 		.size = self->by_caller ? 0 : page->size[chunk->at],
 		.caller = self->calls.calls.data[self->alloc_calls.data[*point]].function.index,
-		.destroyer = !is_freed(page->end[chunk->at]) ? NEVER_FREED
+		.destroyer = !chunk_is_freed(chunk) ? NEVER_FREED
 			     : destroyer                     ? destroyer - 1
 							     : FREE_NOT_SEEN};
 }
@@ -228,9 +207,8 @@ static void settle_sizes(struct object_table *self)
 	}
 }
 
-static int add_chunk(void *opaque, const struct group_chunk *chunk)
+static int add_chunk(struct object_table *self, const struct chunk *chunk)
 {
-	struct object_table *self = opaque;
 	u64 size = chunk->page->size[chunk->at], units, bytes, born = chunk->page->alloc_ticks[chunk->at],
 			  died = chunk->page->free_ticks[chunk->at];
 	u32 point, context = chunk->page->free_context[chunk->at];
@@ -266,6 +244,14 @@ static int add_chunk(void *opaque, const struct group_chunk *chunk)
 	return 0;
 }
 
+static int add_chunks(struct object_table *self)
+{
+	EACH_CHUNK(chunk, self->source->model)
+		if (add_chunk(self, &chunk) < 0)
+			return ERR_MEMORY;
+	return 0;
+}
+
 int objects_find(struct object_table *self, const struct stack_source *source,
 		 const struct wrappers *wrappers, struct err *err)
 {
@@ -275,14 +261,14 @@ int objects_find(struct object_table *self, const struct stack_source *source,
 	self->source = source;
 	if (!vec_extend(&self->free_functions, model->contexts.nodes.count) ||
 	    !vec_extend(&self->freed_via, model->contexts.nodes.count) ||
-	    each_chunk(model, place_free, self) < 0)
+	    place_frees(self) < 0)
 		return err_memory_for(err, "allocation objects");
 	status = mprof_calls_read(&self->calls, source, err);
 	if (status < 0)
 		return status;
 	if (judge_functions(self, wrappers) == 0) {
 		judge_frees(self);
-		if (judge_allocations(self) == 0 && each_chunk(model, add_chunk, self) == 0) {
+		if (judge_allocations(self) == 0 && add_chunks(self) == 0) {
 			settle_wrappers(self);
 			settle_sizes(self);
 			return 0;
@@ -291,19 +277,11 @@ int objects_find(struct object_table *self, const struct stack_source *source,
 	return err_memory_for(err, "allocation objects");
 }
 
-u32 objects_of_chunk(const struct object_table *self, u64 chunk, u32 *call)
+u32 objects_of_chunk(const struct object_table *self, const struct chunk *chunk, u32 *call)
 {
-	const struct model *model = self->source->model;
-	struct group_chunk at = {.model = model,
-				 .page = chunk_at(&model->chunks, chunk),
-				 .at = (u32)(chunk % CHUNK_PAGE),
-				 .chunk = chunk};
-	struct object_key key;
 	u32 point;
+	struct object_key key = key_of(self, chunk, &point);
 
-	if (!at.page || at.page->end[at.at] == CHUNK_ABSENT)
-		return UINT32_MAX;
-	key = key_of(self, &at, &point);
 	*call = self->alloc_calls.data[point];
 	for (u64 hash = key_hash(&key);; hash = hash_u64(hash + 1)) {
 		const u64 *index = map_find(&self->by_hash, hash);

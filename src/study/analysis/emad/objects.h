@@ -6,6 +6,7 @@
 #define STUDY_ANALYSIS_EMAD_OBJECTS_H
 
 #include "study/analysis/mprof/calls.h"
+#include "study/model/each.h"
 #include "study/analysis/places/wrappers.h"
 
 /* Instead of a destroyer. */
@@ -48,9 +49,9 @@ struct object_table { /* all zero = empty and ready */
 int objects_find(struct object_table *self, const struct stack_source *source,
 		 const struct wrappers *wrappers, struct err *err);
 
-/* The object of a chunk, or UINT32_MAX if the chunk is not known. *call is the routine's call on
+/* The object of a chunk, or UINT32_MAX if it has none. *call is the routine's call on
  * the stack of the allocation. */
-u32 objects_of_chunk(const struct object_table *self, u64 chunk, u32 *call);
+u32 objects_of_chunk(const struct object_table *self, const struct chunk *chunk, u32 *call);
 
 /* Whether its chunks were freed, so that it has a life. */
 static inline bool object_is_freed(const struct alloc_object *object)

@@ -4,6 +4,7 @@
 #include "study/analysis/findings/cost.h"
 #include "study/analysis/resident/series.h"
 #include "host/base/map.h"
+#include "study/model/each.h"
 
 enum { PAGE = 4096, TEARDOWN_PARTS = 3 };
 static const u64 TEARDOWN_NS = 10000000000;
@@ -14,34 +15,28 @@ struct moment {
 	struct map pages;
 };
 
-static bool add_chunk(struct moment *self, const struct model *model, const struct chunk_page *page, u32 k)
+static bool add_chunk(struct moment *self, const struct chunk *chunk)
 {
-	u64 units, bytes;
+	u64 address = chunk->page->address[chunk->at], size = chunk->page->size[chunk->at], units, bytes;
 
-	model_weigh(model, page->size[k], &units, &bytes);
-	self->live[model_point_of(model, page->alloc_context[k]).index] += bytes; /* sizes may be anything: sums wrap */
+	model_weigh(chunk->model, size, &units, &bytes);
+	self->live[chunk_point(chunk).index] += bytes; /* sizes may be anything: sums wrap */
 	/* Only the first and the last page can be shared with what was freed. */
-	return map_put(&self->pages, page->address[k] / PAGE, 1) &&
-	       map_put(&self->pages, (page->address[k] + (page->size[k] ? page->size[k] - 1 : 0)) / PAGE, 1);
+	return map_put(&self->pages, address / PAGE, 1) && map_put(&self->pages, (address + (size ? size - 1 : 0)) / PAGE, 1);
 }
 
 static int moment_find(struct moment *self, const struct model *model, u64 ticks, struct err *err)
 {
-	bool ok = true;
-
 	self->live = calloc(model->points.count + 1, sizeof *self->live);
-	for (u64 i = 0; self->live && ok && i < model->chunks.pages.count; i++) {
-		const struct chunk_page *page = model->chunks.pages.data[i];
+	if (!self->live)
+		return err_memory_for(err, "the findings");
+	EACH_CHUNK(chunk, model) {
+		bool gone = chunk_is_freed(&chunk) && chunk.page->free_ticks[chunk.at] <= ticks;
 
-		model_pass(model, i * CHUNK_PAGE);
-		for (u32 k = 0; page && ok && k < CHUNK_PAGE; k++) {
-			bool freed = page->end[k] == CHUNK_FREED || page->end[k] == CHUNK_IMPLIED;
-
-			if (page->end[k] != CHUNK_ABSENT && page->alloc_ticks[k] <= ticks && !(freed && page->free_ticks[k] <= ticks))
-				ok = add_chunk(self, model, page, k);
-		}
+		if (chunk.page->alloc_ticks[chunk.at] <= ticks && !gone && !add_chunk(self, &chunk))
+			return err_memory_for(err, "the findings");
 	}
-	return self->live && ok ? 0 : err_memory_for(err, "the findings");
+	return 0;
 }
 
 static void moment_release(struct moment *self)

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "study/model/each.h"
+
 enum { CANDIDATES_MAX = 1024 };
 
 struct growth_query growth_defaults(void)
@@ -90,36 +92,28 @@ static u32 sample_at(const struct sampler *self, u64 ticks)
 /* Sizes in a trace may be anything; sums of nonsense wrap. */
 static void series_add(i64 *at, u64 bytes) { *at = (i64)((u64)*at + bytes); }
 
-static void sample_chunk(struct sampler *self, const struct chunk_page *page, u32 k)
+static void sample_chunk(struct sampler *self, const struct chunk *chunk)
 {
-	u32 born = sample_at(self, page->alloc_ticks[k]), candidate;
+	u32 born = sample_at(self, chunk->page->alloc_ticks[chunk->at]);
+	u32 candidate = self->candidate_of[chunk_point(chunk).index];
 	u64 units, bytes;
 	i64 *series;
 
-	model_weigh(self->model, page->size[k], &units, &bytes);
+	model_weigh(self->model, chunk->page->size[chunk->at], &units, &bytes);
 	if (born > self->steps / 2)
 		self->window_units += units;
-	candidate = self->candidate_of[model_point_of(self->model, page->alloc_context[k]).index];
 	if (!candidate)
 		return;
 	series = &self->series[(u64)(candidate - 1) * (self->steps + 2)];
 	series_add(&series[born], bytes);
-	if (page->end[k] == CHUNK_FREED || page->end[k] == CHUNK_IMPLIED)
-		series_add(&series[sample_at(self, page->free_ticks[k])], -bytes);
+	if (chunk_is_freed(chunk))
+		series_add(&series[sample_at(self, chunk->page->free_ticks[chunk->at])], -bytes);
 }
 
 static void sample_all(struct sampler *self)
 {
-	const struct chunk_table *chunks = &self->model->chunks;
-
-	for (u64 i = 0; i < chunks->pages.count; i++) {
-		const struct chunk_page *page = chunks->pages.data[i];
-
-		model_pass(self->model, i * CHUNK_PAGE);
-		for (u32 k = 0; page && k < CHUNK_PAGE; k++)
-			if (page->end[k] != CHUNK_ABSENT)
-				sample_chunk(self, page, k);
-	}
+	EACH_CHUNK(chunk, self->model)
+		sample_chunk(self, &chunk);
 	for (u32 i = 0; i < self->count; i++) {
 		i64 *series = &self->series[(u64)i * (self->steps + 2)];
 

@@ -33,18 +33,16 @@ bool leaks_kind_parse(const char *word, u32 *kinds)
 
 /* ---- finding ---- */
 
-static bool is_kept(const struct group_chunk *chunk, const void *self)
+static bool is_kept(const struct chunk *chunk, const void *self)
 {
-	u8 end = chunk->page->end[chunk->at];
-
 	(void)self;
-	return end == CHUNK_KEPT || end == CHUNK_LIVE;
+	return chunk_is_kept(chunk);
 }
 
-static u64 by_point_and_class(const struct group_chunk *chunk, const void *self)
+static u64 by_point_and_class(const struct chunk *chunk, const void *self)
 {
 	return group_by_point(chunk, self) * CLASSES +
-	       model_chunk_class(chunk->model, chunk->chunk);
+	       model_chunk_class(chunk->model, chunk->number);
 }
 
 /* Counts a row where it belongs, and lists it unless a suppression hides it. */

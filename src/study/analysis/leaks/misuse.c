@@ -10,6 +10,7 @@
 
 #include "study/analysis/summary/summary.h"
 #include "host/base/units.h"
+#include "study/model/each.h"
 
 /* An unknown free on its way to a verdict. */
 struct suspect {
@@ -113,20 +114,13 @@ static bool note_thread(struct judge *self, u32 thread, u64 ticks)
 
 static void note_all(struct judge *self)
 {
-	const struct chunk_table *chunks = &self->model->chunks;
+	EACH_CHUNK(chunk, self->model) {
+		const struct chunk_page *page = chunk.page;
 
-	for (u64 i = 0; i < chunks->pages.count; i++) {
-		const struct chunk_page *page = chunks->pages.data[i];
-
-		model_pass(self->model, i * CHUNK_PAGE);
-		for (u32 k = 0; page && k < CHUNK_PAGE; k++) {
-			if (page->end[k] == CHUNK_ABSENT)
-				continue;
-			note_chunk(self, page, k, i * CHUNK_PAGE + k);
-			note_thread(self, page->alloc_thread[k], page->alloc_ticks[k]);
-			if (page->end[k] == CHUNK_FREED)
-				note_thread(self, page->free_thread[k], page->free_ticks[k]);
-		}
+		note_chunk(self, page, chunk.at, chunk.number);
+		note_thread(self, page->alloc_thread[chunk.at], page->alloc_ticks[chunk.at]);
+		if (page->end[chunk.at] == CHUNK_FREED)
+			note_thread(self, page->free_thread[chunk.at], page->free_ticks[chunk.at]);
 	}
 	for (u64 i = 0; i < self->suspects.count; i++)
 		note_thread(self, self->suspects.data[i].thread, self->suspects.data[i].ticks);

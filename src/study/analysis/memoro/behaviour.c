@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "study/analysis/places/plain.h"
+#include "study/model/each.h"
 
 enum { RUNS_OPEN = 8 };
 
@@ -448,21 +449,11 @@ static int chunk_add(struct pass *pass, const struct seen *chunk, struct err *er
 
 static int add_all(struct pass *pass, struct err *err)
 {
-	const struct chunk_table *chunks = &pass->model->chunks;
+	EACH_CHUNK(chunk, pass->model) {
+		struct seen seen = look(pass, chunk.page, chunk.at, chunk.number);
 
-	for (u64 i = 0; i < chunks->pages.count; i++) {
-		const struct chunk_page *page = chunks->pages.data[i];
-
-		model_pass(pass->model, i * CHUNK_PAGE);
-		for (u32 k = 0; page && k < CHUNK_PAGE; k++) {
-			struct seen chunk;
-
-			if (page->end[k] == CHUNK_ABSENT)
-				continue;
-			chunk = look(pass, page, k, i * CHUNK_PAGE + k);
-			if (chunk_add(pass, &chunk, err) < 0)
-				return ERR_MEMORY;
-		}
+		if (chunk_add(pass, &seen, err) < 0)
+			return ERR_MEMORY;
 	}
 	for (u64 i = 0; i < pass->table->count; i++) {
 		group_close(&pass->table->points[i], &pass->states[i].group);

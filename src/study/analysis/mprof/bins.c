@@ -96,7 +96,7 @@ struct bins {
 
 /* ---- sizes ---- */
 
-static u64 by_size(const struct group_chunk *chunk, const void *self)
+static u64 by_size(const struct chunk *chunk, const void *self)
 {
 	(void)self;
 	return chunk->page->size[chunk->at];

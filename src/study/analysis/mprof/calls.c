@@ -294,7 +294,7 @@ static int grow(struct mprof_calls *self)
 
 /* ---- sums ---- */
 
-static u64 point_and_size(const struct group_chunk *chunk, const void *self)
+static u64 point_and_size(const struct chunk *chunk, const void *self)
 {
 	u64 size = chunk->page->size[chunk->at];
 	u32 class = 0;
@@ -305,13 +305,13 @@ static u64 point_and_size(const struct group_chunk *chunk, const void *self)
 }
 
 /* The category of a type, by its number; one more for chunks without a type. */
-static u64 point_and_category(const struct group_chunk *chunk, const void *self)
+static u64 point_and_category(const struct chunk *chunk, const void *self)
 {
 	const u8 *categories = self;
 	struct chunk_type type;
 	u32 class = LISP_OTHER;
 
-	if (model_chunk_type(chunk->model, chunk->chunk, &type))
+	if (model_chunk_type(chunk->model, chunk->number, &type))
 		class = categories[type.type];
 	return group_by_point(chunk, NULL) * MPROF_SIZES + class;
 }

@@ -127,22 +127,22 @@ static const struct result_column columns[COLUMNS] = {
 };
 
 /* Key 0 is no type. */
-static u64 by_type(const struct group_chunk *chunk, const void *self)
+static u64 by_type(const struct chunk *chunk, const void *self)
 {
 	struct chunk_type type;
 
 	(void)self;
-	return model_chunk_type(chunk->model, chunk->chunk, &type) ? (u64)type.type + 1 : 0;
+	return model_chunk_type(chunk->model, chunk->number, &type) ? (u64)type.type + 1 : 0;
 }
 
-static bool is_in_tables(const struct group_chunk *chunk, const void *self)
+static bool is_in_tables(const struct chunk *chunk, const void *self)
 {
 	const struct mprof_calls *calls = self;
 
 	return !calls->points.data[group_by_point(chunk, NULL)].startup;
 }
 
-static bool is_freed(const struct group_chunk *chunk, const void *self)
+static bool is_freed(const struct chunk *chunk, const void *self)
 {
 	return is_in_tables(chunk, self) && group_freed_bytes(chunk, self);
 }

@@ -17,10 +17,8 @@ static struct group_row *row_at(struct group_table *self, u64 key)
 	return &self->rows.data[*index - 1];
 }
 
-static bool is_kept(enum chunk_end end) { return end == CHUNK_KEPT || end == CHUNK_LIVE; }
-
 static void row_add(struct group_row *row, const struct group_query *query,
-		    const struct group_chunk *chunk)
+		    const struct chunk *chunk)
 {
 	u64 size = chunk->page->size[chunk->at], units, bytes;
 
@@ -29,7 +27,7 @@ static void row_add(struct group_row *row, const struct group_query *query,
 	row->bytes += bytes;
 	if (size > row->max_size)
 		row->max_size = size;
-	if (is_kept((enum chunk_end)chunk->page->end[chunk->at])) {
+	if (chunk_is_kept(chunk)) {
 		row->kept_chunks += units;
 		row->kept_bytes += bytes;
 	}
@@ -45,21 +43,12 @@ static void row_add(struct group_row *row, const struct group_query *query,
 int group_chunks(const struct model *model, const struct group_query *query,
 		 struct group_table *table, struct err *err)
 {
-	struct group_chunk chunk = {.model = model};
 	struct group_row *row = NULL;
 
-	for (chunk.chunk = 0; chunk.chunk < model->chunks.count; chunk.chunk++) {
+	EACH_CHUNK(chunk, model) {
 		u64 key;
 
-		model_pass(model, chunk.chunk);
-		chunk.page = chunk_at(&model->chunks, chunk.chunk);
-		chunk.at = (u32)(chunk.chunk % CHUNK_PAGE);
-		if (!chunk.page) {
-			chunk.chunk += CHUNK_PAGE - 1 - chunk.at;
-			continue;
-		}
-		if (chunk.page->end[chunk.at] == CHUNK_ABSENT ||
-		    (query->keep && !query->keep(&chunk, query->self)))
+		if (query->keep && !query->keep(&chunk, query->self))
 			continue;
 		key = query->key(&chunk, query->self);
 		/* Neighbours often share a key: ask the map only when it changes. */
@@ -95,13 +84,6 @@ int group_order_bytes(const void *a, const void *b)
 	return x->bytes != y->bytes ? order(y->bytes, x->bytes) : group_order_key(a, b);
 }
 
-int group_order_chunks(const void *a, const void *b)
-{
-	const struct group_row *x = a, *y = b;
-
-	return x->chunks != y->chunks ? order(y->chunks, x->chunks) : group_order_key(a, b);
-}
-
 void group_sort(struct group_table *self, int (*compare)(const void *, const void *))
 {
 	if (self->rows.count)
@@ -115,36 +97,35 @@ void group_table_release(struct group_table *self)
 	map_release(&self->by_key);
 }
 
-static u64 freed(const struct group_chunk *chunk, bool in_bytes)
+static u64 freed(const struct chunk *chunk, bool in_bytes)
 {
-	u8 end = chunk->page->end[chunk->at];
 	u64 units, bytes;
 
-	if (end != CHUNK_FREED && end != CHUNK_IMPLIED)
+	if (!chunk_is_freed(chunk))
 		return 0;
 	model_weigh(chunk->model, chunk->page->size[chunk->at], &units, &bytes);
 	return in_bytes ? bytes : units;
 }
 
-u64 group_freed_units(const struct group_chunk *chunk, const void *self)
+u64 group_freed_units(const struct chunk *chunk, const void *self)
 {
 	(void)self;
 	return freed(chunk, false);
 }
 
-u64 group_freed_bytes(const struct group_chunk *chunk, const void *self)
+u64 group_freed_bytes(const struct chunk *chunk, const void *self)
 {
 	(void)self;
 	return freed(chunk, true);
 }
 
-u64 group_by_point(const struct group_chunk *chunk, const void *self)
+u64 group_by_point(const struct chunk *chunk, const void *self)
 {
 	(void)self;
-	return model_point_of(chunk->model, chunk->page->alloc_context[chunk->at]).index;
+	return chunk_point(chunk).index;
 }
 
-u64 group_by_size_class(const struct group_chunk *chunk, const void *self)
+u64 group_by_size_class(const struct chunk *chunk, const void *self)
 {
 	u64 size = chunk->page->size[chunk->at];
 
@@ -152,7 +133,7 @@ u64 group_by_size_class(const struct group_chunk *chunk, const void *self)
 	return size ? (u64)1 << (63 - __builtin_clzll(size)) : 0;
 }
 
-u64 group_by_thread(const struct group_chunk *chunk, const void *self)
+u64 group_by_thread(const struct chunk *chunk, const void *self)
 {
 	(void)self;
 	return chunk->page->alloc_thread[chunk->at];

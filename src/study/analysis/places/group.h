@@ -12,20 +12,12 @@
 #define STUDY_ANALYSIS_PLACES_GROUP_H
 
 #include "host/base/map.h"
-#include "study/model/model.h"
-
-/* Where a chunk's columns are: page->size[at] and so on. */
-struct group_chunk {
-	const struct model *model;
-	const struct chunk_page *page;
-	u32 at;
-	u64 chunk;
-};
+#include "study/model/each.h"
 
 struct group_query {
-	u64 (*key)(const struct group_chunk *chunk, const void *self);
-	bool (*keep)(const struct group_chunk *chunk, const void *self); /* NULL = all */
-	u64 (*value)(const struct group_chunk *chunk, const void *self); /* NULL = 0 */
+	u64 (*key)(const struct chunk *chunk, const void *self);
+	bool (*keep)(const struct chunk *chunk, const void *self); /* NULL = all */
+	u64 (*value)(const struct chunk *chunk, const void *self); /* NULL = 0 */
 	const void *self;
 };
 
@@ -53,17 +45,16 @@ const struct group_row *group_find(const struct group_table *self, u64 key);
 void group_sort(struct group_table *self, int (*compare)(const void *, const void *));
 int group_order_key(const void *a, const void *b);
 int group_order_bytes(const void *a, const void *b);  /* largest first */
-int group_order_chunks(const void *a, const void *b); /* most first */
 
 void group_table_release(struct group_table *self);
 
 /* Ready-made keys. */
-u64 group_by_point(const struct group_chunk *chunk, const void *self);
-u64 group_by_size_class(const struct group_chunk *chunk,
+u64 group_by_point(const struct chunk *chunk, const void *self);
+u64 group_by_size_class(const struct chunk *chunk,
 			const void *self); /* 0, 1, 2, 4, 8 …: lowest size */
-u64 group_by_thread(const struct group_chunk *chunk, const void *self);
+u64 group_by_thread(const struct chunk *chunk, const void *self);
 /* Values: chunks and bytes that were freed, as many as the chunk stands for; 0 if it was not. */
-u64 group_freed_units(const struct group_chunk *chunk, const void *self);
-u64 group_freed_bytes(const struct group_chunk *chunk, const void *self);
+u64 group_freed_units(const struct chunk *chunk, const void *self);
+u64 group_freed_bytes(const struct chunk *chunk, const void *self);
 
 #endif

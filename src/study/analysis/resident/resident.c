@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "study/model/each.h"
+
 enum { PAGE = 4096, GLIBC_HEAD = 8, GLIBC_LEAST = 32, GLIBC_STEP = 16, GLIBC_MAPPED_LEAST = 128 << 10 };
 
 /* A trace may claim any address space; and the recorder reserves much of it. */
@@ -161,15 +163,13 @@ static bool is_live_at(const struct chunk_page *page, u64 at, u64 ticks)
 
 static u64 add_blocks(struct accounting *self)
 {
-	const struct chunk_table *chunks = &self->model->chunks;
 	u64 ticks = self->memory->ticks, absent = 0;
 
-	for (u64 chunk = 0; chunk < chunks->count; chunk++) {
-		const struct chunk_page *page = chunk_at(chunks, chunk);
-		u64 at = chunk % CHUNK_PAGE;
+	EACH_CHUNK(chunk, self->model) {
+		const struct chunk_page *page = chunk.page;
+		u32 at = chunk.at;
 
-		model_pass(self->model, chunk);
-		if (!page || page->end[at] == CHUNK_ABSENT || page->alloc_ticks[at] > ticks)
+		if (page->alloc_ticks[at] > ticks)
 			continue;
 		note_mapping(self, page->address[at], page->size[at]);
 		if (is_live_at(page, at, ticks) &&

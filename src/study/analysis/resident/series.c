@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "study/model/each.h"
+
 static const u64 LASTING_NS_MIN = 100000000;
 
 /* ---- points ---- */
@@ -85,23 +87,20 @@ static bool add_live(struct resident_series *self, const struct model *model)
 {
 	u64 *steps = calloc(self->points.count + 1, sizeof *steps), live = 0; /* sizes may be anything: sums wrap */
 
-	for (u64 chunk = 0; steps && self->points.count && chunk < model->chunks.count; chunk++) {
-		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
-		u64 at = chunk % CHUNK_PAGE, units, bytes, first, last;
-
-		model_pass(model, chunk);
-		if (!page || page->end[at] == CHUNK_ABSENT)
-			continue;
-		first = point_from(self, page->alloc_ticks[at]);
-		last = page->free_ticks[at] ? point_from(self, page->free_ticks[at]) : self->points.count;
-		if (last <= first)
-			continue;
-		model_weigh(model, page->size[at], &units, &bytes);
-		steps[first] += bytes;
-		steps[last] -= bytes;
-	}
 	if (!steps)
 		return false;
+	if (self->points.count)
+		EACH_CHUNK(chunk, model) {
+			u64 units, bytes, freed = chunk.page->free_ticks[chunk.at];
+			u64 first = point_from(self, chunk.page->alloc_ticks[chunk.at]);
+			u64 last = freed ? point_from(self, freed) : self->points.count;
+
+			if (last <= first)
+				continue;
+			model_weigh(model, chunk.page->size[chunk.at], &units, &bytes);
+			steps[first] += bytes;
+			steps[last] -= bytes;
+		}
 	for (u64 i = 0; i < self->points.count; i++) {
 		live += steps[i];
 		self->points.data[i].live_bytes = live;

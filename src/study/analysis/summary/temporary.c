@@ -3,12 +3,9 @@
  * Host. Slack 0 was counted while loading; any other takes one pass over the chunks. */
 #include "study/analysis/summary/temporary.h"
 
-static bool is_temporary(const struct group_chunk *chunk, const void *slack)
+static bool is_temporary(const struct chunk *chunk, const void *slack)
 {
-	u8 end = chunk->page->end[chunk->at];
-
-	return (end == CHUNK_FREED || end == CHUNK_IMPLIED) &&
-	       chunk->page->others[chunk->at] <= *(const u64 *)slack;
+	return chunk_is_freed(chunk) && chunk->page->others[chunk->at] <= *(const u64 *)slack;
 }
 
 int temporary_count(const struct model *model, u64 slack, struct temporary_table *self,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/symbols/type_text.h"
+#include "study/model/each.h"
 
 struct work {
 	struct type_list *table;
@@ -172,17 +173,9 @@ static bool add_chunk(struct work *self, u64 chunk, const struct chunk_page *pag
 
 static int add_chunks(struct work *self, struct err *err)
 {
-	const struct chunk_table *chunks = &self->model->chunks;
-
-	for (u64 i = 0; i < chunks->pages.count; i++) {
-		const struct chunk_page *page = chunks->pages.data[i];
-
-		model_pass(self->model, i * CHUNK_PAGE);
-		for (u32 k = 0; page && k < CHUNK_PAGE; k++)
-			if (page->end[k] != CHUNK_ABSENT &&
-			    !add_chunk(self, i * CHUNK_PAGE + k, page, k))
-				return err_memory_for(err, "types");
-	}
+	EACH_CHUNK(chunk, self->model)
+		if (!add_chunk(self, chunk.number, chunk.page, chunk.at))
+			return err_memory_for(err, "types");
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "host/base/base64.h"
 #include "host/base/units.h"
 #include "host/symbols/type_text.h"
+#include "study/model/each.h"
 
 static const char *const words[] = {
 	[TYPES_BY_PEAK] = "peak",
@@ -267,11 +268,6 @@ static const struct result_column chunk_columns[] = {
 	COLUMN("candidates", NULL, VALUE_TEXT, "types of its size, if the type is unknown"),
 };
 
-static bool is_there(const struct model *model, u64 chunk)
-{
-	return chunk_end(&model->chunks, chunk) != CHUNK_ABSENT;
-}
-
 static struct result *chunks_table(struct type_cascade *types, const struct types_query *query)
 {
 	const struct model *model = types->query.source->model;
@@ -282,30 +278,29 @@ static struct result *chunks_table(struct type_cascade *types, const struct type
 		return NULL;
 	table->empty = "nothing was allocated";
 	result_set_columns(table, chunk_columns, sizeof chunk_columns / sizeof *chunk_columns);
-	for (u64 chunk = 0; chunk < model->chunks.count; chunk++) {
-		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
-		u32 at = (u32)(chunk % CHUNK_PAGE);
+	EACH_CHUNK(chunk, model) {
+		const struct chunk_page *page = chunk.page;
+		u32 at = chunk.at;
 		struct type_answer answer;
 		struct value *row;
 		u64 elements;
 
-		model_pass(model, chunk);
-		if (!is_there(model, chunk) || (query->top && shown == query->top))
-			continue;
+		if (query->top && shown == query->top)
+			break;
 		shown++;
-		answer = type_of_chunk(types, chunk);
+		answer = type_of_chunk(types, chunk.number);
 		elements = type_elements(types, &answer, page->size[at]);
 		row = result_add_row(table);
 		if (!row)
 			break;
-		row[0] = value_number(chunk);
+		row[0] = value_number(chunk.number);
 		row[1] = value_number(page->address[at]);
 		row[2] = value_number(page->size[at]);
 		row[3] = elements ? value_number(elements) : value_unknown();
 		row[4] = value_text(answer.name ? result_copy(table, answer.name) : NULL);
 		row[5] = value_text(origin_word(answer.origin, answer.sampled));
 		row[6] = value_text(type_confidence_name(answer.confidence));
-		row[7] = value_number(page->end[at] == CHUNK_KEPT || page->end[at] == CHUNK_LIVE);
+		row[7] = value_number(chunk_is_kept(&chunk));
 		row[8] = value_text(answer.candidates ? result_copy(table, answer.candidates) : NULL);
 	}
 	return table;

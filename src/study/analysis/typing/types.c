@@ -7,6 +7,7 @@
 
 #include "study/analysis/typing/guess.h"
 #include "host/symbols/types/frame.h"
+#include "study/model/each.h"
 
 enum {
 	SAMPLE_MIN = 4,    /* objects of one class, and no other, that make the class of a point likely */
@@ -334,16 +335,13 @@ static void fill_samples(struct type_cascade *self)
 		self->failed = true;
 		return;
 	}
-	for (u64 chunk = 0; chunk < model->chunks.count; chunk++) {
-		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
-		u32 at = (u32)(chunk % CHUNK_PAGE);
+	EACH_CHUNK(chunk, model) {
+		u64 size = chunk.page->size[chunk.at];
 		struct type_answer answer;
 
-		if (page && page->end[at] != CHUNK_ABSENT &&
-		    told_type(self, chunk, page->size[at], &answer) && answer.origin == ORIGIN_VTABLE &&
+		if (told_type(self, chunk.number, size, &answer) && answer.origin == ORIGIN_VTABLE &&
 		    answer.confidence > TYPE_GUESS)
-			add_sample(&self->samples.data[model_point_of(model, page->alloc_context[at]).index],
-				   &answer, page->size[at]);
+			add_sample(&self->samples.data[chunk_point(&chunk).index], &answer, size);
 	}
 }
 
@@ -463,20 +461,16 @@ void type_of_points(struct type_cascade *self, struct type_answer *types)
 	const struct model *model = self->query.source->model;
 	bool by_chunk = ask_by_chunk(self, types);
 
-	for (u64 chunk = 0; by_chunk && chunk < model->chunks.count; chunk++) {
-		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
-		struct type_answer answer = {0};
+	if (by_chunk)
+		EACH_CHUNK(chunk, model) {
+			struct type_answer answer = {0};
 
-		model_pass(model, chunk);
-		if (!page || page->end[chunk % CHUNK_PAGE] == CHUNK_ABSENT)
-			continue;
-		if (self->query.guess)
-			answer = type_of_chunk(self, chunk);
-		else
-			told_type(self, chunk, page->size[chunk % CHUNK_PAGE], &answer);
-		type_join(&types[model_point_of(model, page->alloc_context[chunk % CHUNK_PAGE]).index],
-			  &answer);
-	}
+			if (self->query.guess)
+				answer = type_of_chunk(self, chunk.number);
+			else
+				told_type(self, chunk.number, chunk.page->size[chunk.at], &answer);
+			type_join(&types[chunk_point(&chunk).index], &answer);
+		}
 	if (!self->query.guess)
 		ask_points(self, types);
 	type_settle(types, model->points.count);
@@ -513,24 +507,15 @@ static int find_index(struct type_cascade *self, struct err *err)
 /* Sizes of chunks whose stacks do not tell their type, so that it is known which ones are left to guess. */
 static void fill_sizes(struct type_cascade *self)
 {
-	const struct model *model = self->query.source->model;
 	bool told = type_is_told(self);
 
-	for (u64 i = 0; i < model->chunks.pages.count; i++) {
-		const struct chunk_page *page = model->chunks.pages.data[i];
+	EACH_CHUNK(chunk, self->query.source->model) {
+		u32 point = chunk_point(&chunk).index;
 
-		model_pass(model, i * CHUNK_PAGE);
-		for (u32 k = 0; page && k < CHUNK_PAGE; k++) {
-			u32 point;
-
-			if (page->end[k] == CHUNK_ABSENT)
-				continue;
-			point = model_point_of(model, page->alloc_context[k]).index;
-			if (told)
-				type_of_chunk(self, i * CHUNK_PAGE + k);
-			else if (self->by.data[point] != TYPE_BY_POINT)
-				type_place_of(self, point, page->size[k]);
-		}
+		if (told)
+			type_of_chunk(self, chunk.number);
+		else if (self->by.data[point] != TYPE_BY_POINT)
+			type_place_of(self, point, chunk.page->size[chunk.at]);
 	}
 }
 
