@@ -7,7 +7,7 @@
 #include "host/base/bytemap.h"
 #include "show/formats/export.h"
 #include "show/formats/places.h"
-#include "host/base/json.h"
+#include "show/render/fields.h"
 
 enum { FILE_VERSION = 2, SHORT_LIFE_US = 500 };
 
@@ -142,18 +142,13 @@ static void put_row(const struct dhat *self, u32 node, struct json *json)
 				 : NULL;
 
 	json_open_flat(json, NULL, '{');
-	json_number(json, "tb", row->bytes);
-	json_number(json, "tbk", row->blocks);
-	json_number(json, "tl", row->life_us);
-	json_number(json, "mb", row->max_bytes);
-	json_number(json, "mbk", row->max_blocks);
-	json_number(json, "gb", row->peak_bytes);
-	json_number(json, "gbk", row->peak_blocks);
-	json_number(json, "eb", row->end_bytes);
-	json_number(json, "ebk", row->end_blocks);
+	put_fields(json, FIELD("tb", row->bytes), FIELD("tbk", row->blocks),
+		   FIELD("tl", row->life_us), FIELD("mb", row->max_bytes),
+		   FIELD("mbk", row->max_blocks), FIELD("gb", row->peak_bytes),
+		   FIELD("gbk", row->peak_blocks), FIELD("eb", row->end_bytes),
+		   FIELD("ebk", row->end_blocks));
 	if (self->model->has_access) {
-		json_number(json, "rb", row->read_bytes);
-		json_number(json, "wb", row->written_bytes);
+		put_fields(json, FIELD("rb", row->read_bytes), FIELD("wb", row->written_bytes));
 		if (map && map->size)
 			put_accesses(json, map);
 	}
@@ -187,27 +182,17 @@ static u64 us(const struct model *model, u64 ticks)
 
 static void put_head(const struct dhat *self, struct json *json)
 {
-	struct result *caveats = export_caveats(self->job);
+	const struct model *model = self->model;
 
-	json_number(json, "dhatFileVersion", FILE_VERSION);
-	json_text(json, "mode", "heap");
-	json_text(json, "verb", "Allocated");
-	json_bool(json, "bklt", true);
-	json_bool(json, "bkacc", self->model->has_access);
-	json_text(json, "tu", "µs");
-	json_text(json, "Mtu", "s");
-	json_number(json, "tuth", SHORT_LIFE_US);
-	json_text(json, "cmd", self->model->image.command);
-	json_number(json, "pid", self->model->image.pid);
-	json_number(json, "tg", us(self->model, self->model->totals.peak_ticks));
-	json_number(json, "te", model_duration_ns(self->model) / 1000);
-	/* The viewer passes over keys that it does not know. */
-	json_bool(json, "complete", export_complete(self->job));
-	json_open(json, "caveats", '[');
-	for (u64 i = 0; caveats && i < caveats->caveats.count; i++)
-		json_text(json, NULL, caveats->caveats.data[i]);
-	json_close(json, ']');
-	result_free(caveats);
+	put_fields(json, FIELD("dhatFileVersion", FILE_VERSION), FIELD("mode", "heap"),
+		   FIELD("verb", "Allocated"), FLAG("bklt", true), FLAG("bkacc", model->has_access),
+		   FIELD("tu", "µs"), FIELD("Mtu", "s"), FIELD("tuth", SHORT_LIFE_US),
+		   FIELD("cmd", model->image.command), FIELD("pid", model->image.pid),
+		   FIELD("tg", us(model, model->totals.peak_ticks)),
+		   FIELD("te", model_duration_ns(model) / 1000),
+		   /* The viewer passes over keys that it does not know. */
+		   FLAG("complete", export_complete(self->job)));
+	export_put_caveats(self->job, json, "caveats");
 }
 
 static void put_all(const struct dhat *self, FILE *out)

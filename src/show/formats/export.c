@@ -42,6 +42,17 @@ struct result *export_caveats(const struct export_job *job)
 	return result;
 }
 
+void export_put_caveats(const struct export_job *job, struct json *json, const char *key)
+{
+	struct result *caveats = export_caveats(job);
+
+	json_open(json, key, '[');
+	for (u64 i = 0; caveats && i < caveats->caveats.count; i++)
+		json_text(json, NULL, caveats->caveats.data[i]);
+	json_close(json, ']');
+	result_free(caveats);
+}
+
 bool export_complete(const struct export_job *job)
 {
 	return summary_complete(job->stacks.model, job->info);

@@ -11,6 +11,7 @@
 
 #include "study/analysis/places/stacks.h"
 #include "study/analysis/typing/types.h"
+#include "host/base/json.h"
 
 enum export_metric {
 	EXPORT_BYTES,
@@ -53,6 +54,8 @@ int dot_export(const struct export_job *job, FILE *out, struct err *err);
 /* What a reader must know before trusting the numbers, as a result without rows: its caveats. NULL if there
  * is no memory. */
 struct result *export_caveats(const struct export_job *job);
+/* The same as a list of texts in JSON. */
+void export_put_caveats(const struct export_job *job, struct json *json, const char *key);
 bool export_complete(const struct export_job *job);
 
 /* Units of the model (see model.h) as numbers, so that they add up to the number of the sum: in a sampled

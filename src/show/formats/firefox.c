@@ -9,7 +9,7 @@
 
 #include "show/formats/export.h"
 #include "show/formats/places.h"
-#include "host/base/json.h"
+#include "show/render/fields.h"
 
 /* Of the two formats that it knows; later ones read earlier versions. */
 enum { PROCESSED_VERSION = 48, GECKO_VERSION = 29 };
@@ -119,14 +119,16 @@ static double ms(const struct profile *self, u64 ticks)
 	return (double)tick_clock_ns(&self->model->clock, ticks) / 1e6;
 }
 
-/* A column of a table, one value of which is `value` for each `i`. */
-#define COLUMN_OF(json_, name_, count_, statement_)                                                \
+/* A column of a table, whose values are `value_` for each `i`; a field without a name. */
+#define COLUMN_OF(json_, name_, count_, value_)                                                    \
 	do {                                                                                       \
 		json_open_flat(json_, name_, '[');                                                 \
 		for (u64 i = 0; i < (count_); i++)                                                 \
-			statement_;                                                                \
+			put_fields(json_, value_);                                                 \
 		json_close(json_, ']');                                                            \
 	} while (0)
+
+#define NOTHING SOME(NULL, 0)
 
 static void put_none(struct json *json, const char *name)
 {
@@ -138,11 +140,8 @@ static void put_none(struct json *json, const char *name)
 
 static void put_entry(struct json *json, const char *label, const char *value)
 {
-	json_open_flat(json, NULL, '{');
-	json_text(json, "label", label);
-	json_text(json, "format", "string");
-	json_text(json, "value", value);
-	json_close(json, '}');
+	put_object(json, NULL, FIELD("label", label), FIELD("format", "string"),
+		   FIELD("value", value));
 }
 
 static void put_extra(struct profile *self)
@@ -170,22 +169,16 @@ static void put_meta(struct profile *self)
 	struct json *json = &self->json;
 
 	json_open(json, "meta", '{');
-	json_number(json, "interval", 1);
-	json_number(json, "startTime", 0);
-	json_number(json, "processType", 0);
-	json_text(json, "product", self->model->image.program);
-	json_text(json, "arguments", self->model->image.command);
-	json_number(json, "stackwalk", 1);
-	json_number(json, "version", GECKO_VERSION);
-	json_number(json, "preprocessedProfileVersion", PROCESSED_VERSION);
-	json_text(json, "importedFrom", "heapwise");
-	json_bool(json, "symbolicated", true);
-	json_bool(json, "usesOnlyOneStackType", true);
-	json_bool(json, "sourceCodeIsNotOnSearchfox", true);
+	put_fields(json, FIELD("interval", 1), FIELD("startTime", 0), FIELD("processType", 0),
+		   FIELD("product", self->model->image.program),
+		   FIELD("arguments", self->model->image.command), FIELD("stackwalk", 1),
+		   FIELD("version", GECKO_VERSION),
+		   FIELD("preprocessedProfileVersion", PROCESSED_VERSION),
+		   FIELD("importedFrom", "heapwise"), FLAG("symbolicated", true),
+		   FLAG("usesOnlyOneStackType", true), FLAG("sourceCodeIsNotOnSearchfox", true));
 	json_open(json, "categories", '[');
 	json_open_flat(json, NULL, '{');
-	json_text(json, "name", "Other");
-	json_text(json, "color", "grey");
+	put_fields(json, FIELD("name", "Other"), FIELD("color", "grey"));
 	json_open(json, "subcategories", '[');
 	json_text(json, NULL, "Other");
 	json_close(json, ']');
@@ -210,44 +203,39 @@ static void put_libs(struct profile *self)
 
 		for (u32 i = 0; module && i < module->build_id_bytes; i++)
 			strbuf_addf(&build_id, "%02X", module->build_id[i]);
-		json_open_flat(json, NULL, '{');
-		json_text(json, "arch", "");
-		json_text(json, "name", slash ? slash + 1 : path);
-		json_text(json, "path", path);
-		json_text(json, "debugName", slash ? slash + 1 : path);
-		json_text(json, "debugPath", path);
-		json_text(json, "breakpadId", "");
-		json_text(json, "codeId", build_id.count ? strbuf_text(&build_id) : NULL);
-		json_close(json, '}');
+		put_object(json, NULL, FIELD("arch", ""), FIELD("name", slash ? slash + 1 : path),
+			   FIELD("path", path), FIELD("debugName", slash ? slash + 1 : path),
+			   FIELD("debugPath", path), FIELD("breakpadId", ""),
+			   field_if(build_id.count, FIELD("codeId", strbuf_text(&build_id))));
 		strbuf_release(&build_id);
 	}
 	json_close(json, ']');
+}
+
+static i64 change(const struct timeline *timeline, u64 i)
+{
+	return (i64)timeline->bucket[i].max_bytes -
+	       (i64)(i ? timeline->bucket[i - 1].max_bytes : 0);
 }
 
 /* The memory track: changes of the highest value of each stretch of time. */
 static void put_counters(struct profile *self)
 {
 	const struct timeline *timeline = &self->model->timeline;
-	u64 count = (u64)timeline->current + 1, before = 0;
+	u64 count = (u64)timeline->current + 1;
 	struct json *json = &self->json;
 	char pid[16];
 
 	snprintf(pid, sizeof(pid), "%" PRIu32, self->model->image.pid);
 	json_open(json, "counters", '[');
 	json_open(json, NULL, '{');
-	json_text(json, "name", "malloc");
-	json_text(json, "category", "Memory");
-	json_text(json, "description", "live bytes");
-	json_text(json, "pid", pid);
-	json_number(json, "mainThreadIndex", 0);
+	put_fields(json, FIELD("name", "malloc"), FIELD("category", "Memory"),
+		   FIELD("description", "live bytes"), FIELD("pid", pid),
+		   FIELD("mainThreadIndex", 0));
 	json_open(json, "samples", '{');
 	COLUMN_OF(json, "time", count,
-		  json_real(json, NULL,
-			    ms(self, timeline->start_ticks + i * timeline->width_ticks)));
-	COLUMN_OF(json, "count", count, {
-		json_signed(json, NULL, (i64)timeline->bucket[i].max_bytes - (i64)before);
-		before = timeline->bucket[i].max_bytes;
-	});
+		  FIELD(NULL, ms(self, timeline->start_ticks + i * timeline->width_ticks)));
+	COLUMN_OF(json, "count", count, FIELD(NULL, change(timeline, i)));
 	json_number(json, "length", count);
 	json_close(json, '}');
 	json_close(json, '}');
@@ -261,12 +249,9 @@ static void put_samples(struct profile *self)
 	struct json *json = &self->json;
 
 	json_open(json, "samples", '{');
-	COLUMN_OF(json, "stack", 2, json_null(json, NULL));
-	COLUMN_OF(json, "time", 2,
-		  json_real(json, NULL, i ? ms(self, self->model->last_ticks) : 0));
-	json_null(json, "weight");
-	json_text(json, "weightType", "samples");
-	json_number(json, "length", 2);
+	COLUMN_OF(json, "stack", 2, NOTHING);
+	COLUMN_OF(json, "time", 2, FIELD(NULL, i ? ms(self, self->model->last_ticks) : 0));
+	put_fields(json, SOME("weight", 0), FIELD("weightType", "samples"), FIELD("length", 2));
 	json_close(json, '}');
 	json_open(json, "markers", '{');
 	put_none(json, "data");
@@ -311,18 +296,13 @@ static void put_allocations(struct profile *self)
 	struct json *json = &self->json;
 
 	json_open(json, "nativeAllocations", '{');
-	COLUMN_OF(json, "time", count, json_real(json, NULL, ms(self, moments[i].ticks)));
-	COLUMN_OF(json, "weight", count, json_signed(json, NULL, weight_of(self, &moments[i])));
+	COLUMN_OF(json, "time", count, FIELD(NULL, ms(self, moments[i].ticks)));
+	COLUMN_OF(json, "weight", count, FIELD(NULL, weight_of(self, &moments[i])));
 	json_text(json, "weightType", "bytes");
-	COLUMN_OF(json, "stack", count, {
-		if (moments[i].stack)
-			json_number(json, NULL, moments[i].stack - 1);
-		else
-			json_null(json, NULL);
-	});
-	COLUMN_OF(json, "memoryAddress", count,
-		  json_number(json, NULL, address_of(self, &moments[i])));
-	COLUMN_OF(json, "threadId", count, json_number(json, NULL, thread_of(self, &moments[i])));
+	COLUMN_OF(json, "stack", count,
+		  field_if(moments[i].stack, FIELD(NULL, moments[i].stack - 1)));
+	COLUMN_OF(json, "memoryAddress", count, FIELD(NULL, address_of(self, &moments[i])));
+	COLUMN_OF(json, "threadId", count, FIELD(NULL, thread_of(self, &moments[i])));
 	json_number(json, "length", count);
 	json_close(json, '}');
 }
@@ -334,15 +314,11 @@ static void put_stacks(struct profile *self)
 	struct json *json = &self->json;
 
 	json_open(json, "stackTable", '{');
-	COLUMN_OF(json, "frame", count, json_number(json, NULL, nodes[i + 1].key));
-	COLUMN_OF(json, "category", count, json_number(json, NULL, 0));
-	COLUMN_OF(json, "subcategory", count, json_number(json, NULL, 0));
-	COLUMN_OF(json, "prefix", count, {
-		if (nodes[i + 1].parent)
-			json_number(json, NULL, nodes[i + 1].parent - 1);
-		else
-			json_null(json, NULL);
-	});
+	COLUMN_OF(json, "frame", count, FIELD(NULL, nodes[i + 1].key));
+	COLUMN_OF(json, "category", count, FIELD(NULL, 0));
+	COLUMN_OF(json, "subcategory", count, FIELD(NULL, 0));
+	COLUMN_OF(json, "prefix", count,
+		  field_if(nodes[i + 1].parent, FIELD(NULL, nodes[i + 1].parent - 1)));
 	json_number(json, "length", count);
 	json_close(json, '}');
 }
@@ -355,25 +331,17 @@ static void put_frames(struct profile *self)
 	struct json *json = &self->json;
 
 	json_open(json, "frameTable", '{');
-	COLUMN_OF(json, "address", count, json_number(json, NULL, places[lines[i].place].address));
-	COLUMN_OF(json, "inlineDepth", count, {
-		const struct place *place = &places[lines[i].place];
-
-		json_number(json, NULL, place->first + place->count - 1 - i);
-	});
-	COLUMN_OF(json, "category", count, json_number(json, NULL, 0));
-	COLUMN_OF(json, "subcategory", count, json_number(json, NULL, 0));
-	COLUMN_OF(json, "func", count, json_number(json, NULL, lines[i].function));
-	COLUMN_OF(json, "nativeSymbol", count, json_null(json, NULL));
-	COLUMN_OF(json, "innerWindowID", count, json_number(json, NULL, 0));
-	COLUMN_OF(json, "implementation", count, json_null(json, NULL));
-	COLUMN_OF(json, "line", count, {
-		if (lines[i].line)
-			json_number(json, NULL, lines[i].line);
-		else
-			json_null(json, NULL);
-	});
-	COLUMN_OF(json, "column", count, json_null(json, NULL));
+	COLUMN_OF(json, "address", count, FIELD(NULL, places[lines[i].place].address));
+	COLUMN_OF(json, "inlineDepth", count,
+		  FIELD(NULL, places[lines[i].place].first + places[lines[i].place].count - 1 - i));
+	COLUMN_OF(json, "category", count, FIELD(NULL, 0));
+	COLUMN_OF(json, "subcategory", count, FIELD(NULL, 0));
+	COLUMN_OF(json, "func", count, FIELD(NULL, lines[i].function));
+	COLUMN_OF(json, "nativeSymbol", count, NOTHING);
+	COLUMN_OF(json, "innerWindowID", count, FIELD(NULL, 0));
+	COLUMN_OF(json, "implementation", count, NOTHING);
+	COLUMN_OF(json, "line", count, SOME(NULL, lines[i].line));
+	COLUMN_OF(json, "column", count, NOTHING);
 	json_number(json, "length", count);
 	json_close(json, '}');
 }
@@ -386,20 +354,14 @@ static void put_functions(struct profile *self)
 	struct json *json = &self->json;
 
 	json_open(json, "funcTable", '{');
-	COLUMN_OF(json, "name", count, json_number(json, NULL, 2 * i));
-	COLUMN_OF(json, "isJS", count, json_bool(json, NULL, false));
-	COLUMN_OF(json, "relevantForJS", count, json_bool(json, NULL, false));
+	COLUMN_OF(json, "name", count, FIELD(NULL, 2 * i));
+	COLUMN_OF(json, "isJS", count, FLAG(NULL, false));
+	COLUMN_OF(json, "relevantForJS", count, FLAG(NULL, false));
 	COLUMN_OF(json, "resource", count,
-		  json_signed(json, NULL,
-			      functions[i].module == NO_MODULE ? -1 : (i64)functions[i].module));
-	COLUMN_OF(json, "fileName", count, {
-		if (*functions[i].file)
-			json_number(json, NULL, 2 * i + 1);
-		else
-			json_null(json, NULL);
-	});
-	COLUMN_OF(json, "lineNumber", count, json_null(json, NULL));
-	COLUMN_OF(json, "columnNumber", count, json_null(json, NULL));
+		  FIELD(NULL, functions[i].module == NO_MODULE ? -1 : (i64)functions[i].module));
+	COLUMN_OF(json, "fileName", count, field_if(*functions[i].file, FIELD(NULL, 2 * i + 1)));
+	COLUMN_OF(json, "lineNumber", count, NOTHING);
+	COLUMN_OF(json, "columnNumber", count, NOTHING);
 	json_number(json, "length", count);
 	json_close(json, '}');
 }
@@ -411,10 +373,10 @@ static void put_resources(struct profile *self)
 	struct json *json = &self->json;
 
 	json_open(json, "resourceTable", '{');
-	COLUMN_OF(json, "lib", count, json_number(json, NULL, i));
-	COLUMN_OF(json, "name", count, json_number(json, NULL, first + i));
-	COLUMN_OF(json, "host", count, json_null(json, NULL));
-	COLUMN_OF(json, "type", count, json_number(json, NULL, RESOURCE_LIBRARY));
+	COLUMN_OF(json, "lib", count, FIELD(NULL, i));
+	COLUMN_OF(json, "name", count, FIELD(NULL, first + i));
+	COLUMN_OF(json, "host", count, NOTHING);
+	COLUMN_OF(json, "type", count, FIELD(NULL, RESOURCE_LIBRARY));
 	json_number(json, "length", count);
 	json_close(json, '}');
 	json_open(json, "nativeSymbols", '{');
@@ -442,16 +404,12 @@ static void put_thread(struct profile *self)
 	snprintf(pid, sizeof(pid), "%" PRIu32, self->model->image.pid);
 	json_open(json, "threads", '[');
 	json_open(json, NULL, '{');
-	json_text(json, "processType", "default");
-	json_number(json, "processStartupTime", 0);
-	json_real(json, "processShutdownTime", ms(self, self->model->last_ticks));
-	json_number(json, "registerTime", 0);
-	json_null(json, "unregisterTime");
+	put_fields(json, FIELD("processType", "default"), FIELD("processStartupTime", 0),
+		   FIELD("processShutdownTime", ms(self, self->model->last_ticks)),
+		   FIELD("registerTime", 0), SOME("unregisterTime", 0));
 	put_none(json, "pausedRanges");
-	json_text(json, "name", self->model->image.program);
-	json_bool(json, "isMainThread", true);
-	json_text(json, "pid", pid);
-	json_number(json, "tid", self->model->image.pid);
+	put_fields(json, FIELD("name", self->model->image.program), FLAG("isMainThread", true),
+		   FIELD("pid", pid), FIELD("tid", self->model->image.pid));
 	put_samples(self);
 	put_allocations(self);
 	put_stacks(self);

@@ -3,7 +3,7 @@
  * which speedscope shows side by side in their order: that of first allocation.
  * Host. */
 #include "show/formats/measured.h"
-#include "host/base/json.h"
+#include "show/render/fields.h"
 
 static void put_frames(const struct places *places, struct json *json)
 {
@@ -46,11 +46,9 @@ static int put_profile(const struct measured *self, enum export_metric metric, s
 	int status = 0;
 
 	json_open(json, NULL, '{');
-	json_text(json, "type", "sampled");
-	json_text(json, "name", export_metric_title(metric));
-	json_text(json, "unit", bytes ? "bytes" : "none");
-	json_number(json, "startValue", 0);
-	json_number(json, "endValue", self->sum.of[metric]);
+	put_fields(json, FIELD("type", "sampled"), FIELD("name", export_metric_title(metric)),
+		   FIELD("unit", bytes ? "bytes" : "none"), FIELD("startValue", 0),
+		   FIELD("endValue", self->sum.of[metric]));
 	json_open_flat(json, "samples", '[');
 	for (u32 node = 1; node < self->own.count && status == 0; node++)
 		if (own[node].of[metric])
@@ -68,18 +66,12 @@ static int put_profile(const struct measured *self, enum export_metric metric, s
 /* The name is what the tab shows; keys of ours are passed over. */
 static void put_head(const struct export_job *job, struct json *json)
 {
-	struct result *caveats = export_caveats(job);
-
-	json_text(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
-	json_text(json, "exporter", "heapwise " HEAPWISE_VERSION);
-	json_text(json, "name", job->stacks.model->image.command);
-	json_number(json, "activeProfileIndex", job->metric);
-	json_bool(json, "heapwiseComplete", export_complete(job));
-	json_open(json, "heapwiseCaveats", '[');
-	for (u64 i = 0; caveats && i < caveats->caveats.count; i++)
-		json_text(json, NULL, caveats->caveats.data[i]);
-	json_close(json, ']');
-	result_free(caveats);
+	put_fields(json, FIELD("$schema", "https://www.speedscope.app/file-format-schema.json"),
+		   FIELD("exporter", "heapwise " HEAPWISE_VERSION),
+		   FIELD("name", job->stacks.model->image.command),
+		   FIELD("activeProfileIndex", job->metric),
+		   FLAG("heapwiseComplete", export_complete(job)));
+	export_put_caveats(job, json, "heapwiseCaveats");
 }
 
 int speedscope_export(const struct export_job *job, FILE *out, struct err *err)

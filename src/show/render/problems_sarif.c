@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "host/base/strbuf.h"
-#include "host/base/json.h"
+#include "show/render/fields.h"
 #include "study/result/problems.h"
 
 /* A path as a URI: relative to the sources' folder, or file:// if it is absolute. */
@@ -27,9 +27,7 @@ static void add_uri(struct strbuf *out, const char *path)
 
 static void put_message(struct json *json, const char *text)
 {
-	json_open_flat(json, "message", '{');
-	json_text(json, "text", text);
-	json_close(json, '}');
+	put_object(json, "message", FIELD("text", text));
 }
 
 static void put_physical(struct json *json, const struct problem_place *place)
@@ -43,11 +41,8 @@ static void put_physical(struct json *json, const struct problem_place *place)
 	if (*place->file != '/')
 		json_text(json, "uriBaseId", "%SRCROOT%");
 	json_close(json, '}');
-	if (place->line) {
-		json_open_flat(json, "region", '{');
-		json_number(json, "startLine", place->line);
-		json_close(json, '}');
-	}
+	if (place->line)
+		put_object(json, "region", FIELD("startLine", place->line));
 	json_close(json, '}');
 	strbuf_release(&uri);
 }
@@ -59,10 +54,8 @@ static void put_location(struct json *json, const struct problem_place *place)
 		put_physical(json, place);
 	if (*place->function) {
 		json_open(json, "logicalLocations", '[');
-		json_open_flat(json, NULL, '{');
-		json_text(json, "fullyQualifiedName", place->function);
-		json_text(json, "kind", "function");
-		json_close(json, '}');
+		put_object(json, NULL, FIELD("fullyQualifiedName", place->function),
+			   FIELD("kind", "function"));
 		json_close(json, ']');
 	}
 	put_message(json, place->text);
@@ -97,19 +90,15 @@ static void put_result(struct json *json, const struct problem_list *self,
 	struct strbuf print = {0};
 
 	json_open(json, NULL, '{');
-	json_text(json, "ruleId", row->rule);
-	json_number(json, "ruleIndex", rule_index(self, row->rule));
-	json_text(json, "level", row->level == PROBLEM_ERROR ? "error" : "note");
+	put_fields(json, FIELD("ruleId", row->rule),
+		   FIELD("ruleIndex", rule_index(self, row->rule)),
+		   FIELD("level", row->level == PROBLEM_ERROR ? "error" : "note"));
 	put_message(json, row->message);
 	put_locations(json, row);
 	/* The same limit is the same problem also when it is exceeded from elsewhere. */
 	strbuf_addf(&print, "%s/%s", row->rule, row->subject);
-	json_open_flat(json, "partialFingerprints", '{');
-	json_text(json, "heapwiseLimit/v1", strbuf_text(&print));
-	json_close(json, '}');
-	json_open_flat(json, "properties", '{');
-	json_text(json, "trace", row->source);
-	json_close(json, '}');
+	put_object(json, "partialFingerprints", FIELD("heapwiseLimit/v1", strbuf_text(&print)));
+	put_object(json, "properties", FIELD("trace", row->source));
 	json_close(json, '}');
 	strbuf_release(&print);
 }
@@ -124,9 +113,7 @@ static void put_tool(struct json *json, const struct problem_list *self)
 	for (u32 i = 0; i < self->rule_count; i++) {
 		json_open(json, NULL, '{');
 		json_text(json, "id", self->rules[i].id);
-		json_open_flat(json, "shortDescription", '{');
-		json_text(json, "text", self->rules[i].text);
-		json_close(json, '}');
+		put_object(json, "shortDescription", FIELD("text", self->rules[i].text));
 		json_close(json, '}');
 	}
 	json_close(json, ']');

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "show/render/fields.h"
+
 static bool is_key(const char *keys, const char *name)
 {
 	size_t bytes = strlen(name);
@@ -60,10 +62,9 @@ static void put_row(struct json *json, const struct result *ours, u64 row,
 	for (u64 i = 0; has && i < ours->columns.count; i++) {
 		const struct value *value = result_cell(theirs, their_row, i);
 
-		if (is_sum(ours, i, keys) && value->known)
-			json_number(json, ours->columns.data[i].name, value->number);
-		else if (is_sum(ours, i, keys))
-			json_null(json, ours->columns.data[i].name);
+		if (is_sum(ours, i, keys))
+			put_fields(json, field_if(value->known, FIELD(ours->columns.data[i].name,
+								      value->number)));
 	}
 	if (has)
 		json_close(json, '}');
@@ -72,13 +73,11 @@ static void put_row(struct json *json, const struct result *ours, u64 row,
 		const struct value *now = result_cell(ours, row, i);
 		const struct value *then = has ? result_cell(theirs, their_row, i) : NULL;
 
-		if (!is_sum(ours, i, keys))
-			continue;
-		if (!now->known || (then && !then->known))
-			json_null(json, ours->columns.data[i].name);
-		else
-			json_signed(json, ours->columns.data[i].name,
-				    (i64)(now->number - (then ? then->number : 0)));
+		if (is_sum(ours, i, keys))
+			put_fields(json,
+				   field_if(now->known && (!then || then->known),
+					    FIELD(ours->columns.data[i].name,
+						  (i64)(now->number - (then ? then->number : 0)))));
 	}
 	json_close(json, '}');
 	json_close(json, '}');

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "host/base/options.h"
-#include "host/base/json.h"
+#include "show/render/fields.h"
 
 static const char root[] = "/api/v1/control";
 
@@ -100,11 +100,8 @@ static void verbs_list(struct answer *answer)
 	for (u32 i = 0; (verb = control_verb_at(i)); i++) {
 		if (verb->local)
 			continue;
-		json_open_flat(&json, NULL, '{');
-		json_text(&json, "name", verb->name);
-		json_text(&json, "method", verb_method(verb));
-		json_text(&json, "summary", verb->summary);
-		json_close(&json, '}');
+		put_object(&json, NULL, FIELD("name", verb->name),
+			   FIELD("method", verb_method(verb)), FIELD("summary", verb->summary));
 	}
 	json_close(&json, ']');
 	object_end(&json);

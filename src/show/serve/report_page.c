@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "host/base/base64.h"
+#include "show/render/fields.h"
 #include "show/serve/assets.h"
 #include "study/layout/source.h"
 
@@ -233,10 +234,9 @@ static void put_about(struct report *self)
 	if (!json.out)
 		return;
 	json_open_flat(&json, NULL, '{');
-	json_text(&json, "version", self->api->version);
-	json_text(&json, "trace", self->api->traces[0]->name);
-	json_text(&json, "query", self->options->query);
-	json_text(&json, "source", sources[self->options->source]);
+	put_fields(&json, FIELD("version", self->api->version),
+		   FIELD("trace", self->api->traces[0]->name), FIELD("query", self->options->query),
+		   FIELD("source", sources[self->options->source]));
 	json_open_flat(&json, "views", '[');
 	for (u32 i = 0; i < REPORT_VIEWS; i++)
 		if (shows(self, (enum report_view)i))

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ * Types over HTTP, alone or beside those of another trace. Runs on threads of the server. */
+#include <string.h>
+
+#include "study/analysis/types/types_result.h"
+#include "show/render/render.h"
+#include "show/serve/reply.h"
+
+enum { ROWS_MAX = 500 };
+
+static struct result *types_result(struct study *trace, const struct types_query *query,
+				   const char *fields, bool guess, struct err *err)
+{
+	struct type_query ask = {.source = &trace->stacks, .guess = guess};
+	struct type_cascade types = {0};
+	struct result *result;
+
+	if (type_cascade_init(&types, &ask, err) < 0)
+		return NULL;
+	result = fields ? analyse_fields(&types, fields, err) : analyse_types(&types, query, err);
+	type_cascade_release(&types);
+	return result;
+}
+
+/* ---- types beside those of another trace ---- */
+
+enum { TYPE_NUMBERS = 4 };
+static const char *const type_numbers[TYPE_NUMBERS] = {"chunks", "bytes", "at_peak_bytes",
+						       "kept_bytes"};
+
+/* Where the numbers are in a table of types. */
+struct types_side {
+	const struct result *table; /* NULL = there is none */
+	u64 name, number[TYPE_NUMBERS];
+};
+
+static u64 column_find(const struct result *table, const char *name)
+{
+	u64 i = 0;
+
+	while (i < table->columns.count && strcmp(table->columns.data[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+static struct types_side types_table(const struct result *result)
+{
+	struct types_side self = {0};
+
+	for (u64 i = 0; i < result->parts.count && !self.table; i++)
+		if (strcmp(result->parts.data[i]->name, "types") == 0)
+			self.table = result->parts.data[i];
+	if (!self.table)
+		return self;
+	self.name = column_find(self.table, "type");
+	for (u32 i = 0; i < TYPE_NUMBERS; i++)
+		self.number[i] = column_find(self.table, type_numbers[i]);
+	return self;
+}
+
+static const char *type_name(const struct types_side *self, u64 row)
+{
+	const struct value *value = result_cell(self->table, row, self->name);
+
+	return value->known ? value->text : "";
+}
+
+enum { NO_ROW = -1 };
+
+static u64 type_number(const struct types_side *self, i64 row, u32 number)
+{
+	return row == NO_ROW ? 0 : result_cell(self->table, (u64)row, self->number[number])->number;
+}
+
+/* A row of ours beside that of the base; one of them may be NO_ROW. */
+static void put_pair(struct json *json, const struct types_side sides[2], i64 ours, i64 base)
+{
+	json_open_flat(json, NULL, '{');
+	put_fields(json, NAME("type", ours == NO_ROW ? type_name(&sides[1], (u64)base)
+						     : type_name(&sides[0], (u64)ours)));
+	if (base == NO_ROW) {
+		json_null(json, "base");
+	} else {
+		json_open_flat(json, "base", '{');
+		for (u32 i = 0; i < TYPE_NUMBERS; i++)
+			json_number(json, type_numbers[i], type_number(&sides[1], base, i));
+		json_close(json, '}');
+	}
+	json_open_flat(json, "delta", '{');
+	for (u32 i = 0; i < TYPE_NUMBERS; i++)
+		json_real(json, type_numbers[i],
+			  (double)type_number(&sides[0], ours, i) -
+				  (double)type_number(&sides[1], base, i));
+	json_close(json, '}');
+	json_close(json, '}');
+}
+
+/* A row for each of ours, in their order, and then those that only the base has. */
+static void put_types_base(struct json *json, const struct result *ours,
+			   const struct result *theirs)
+{
+	const struct types_side sides[2] = {types_table(ours), types_table(theirs)};
+	u64 base_rows = result_rows(sides[1].table);
+	struct map by_name = {0}; /* row of the base + 1; 0 = it stands beside one of ours */
+
+	for (u64 i = 0; i < base_rows; i++)
+		map_put(&by_name, hash_text(HASH_START, type_name(&sides[1], i)), i + 1);
+	json_open(json, "base", '[');
+	for (u64 i = 0; i < result_rows(sides[0].table); i++) {
+		u64 *found = map_find(&by_name, hash_text(HASH_START, type_name(&sides[0], i)));
+
+		put_pair(json, sides, (i64)i, found ? (i64)*found - 1 : NO_ROW);
+		if (found)
+			*found = 0;
+	}
+	for (u64 i = 0; i < base_rows; i++) {
+		u64 *left = map_find(&by_name, hash_text(HASH_START, type_name(&sides[1], i)));
+
+		if (left && *left == i + 1)
+			put_pair(json, sides, NO_ROW, (i64)i);
+	}
+	json_close(json, ']');
+	map_release(&by_name);
+}
+
+static struct result *types_of(struct study *trace, const struct types_query *query,
+			       bool guess, struct err *err)
+{
+	const struct type_list *list = guess ? study_type_list(trace, err) : NULL;
+	struct result *result;
+
+	if (guess)
+		return list ? type_list_result(list, query, err) : NULL;
+	pthread_mutex_lock(&trace->analysis_lock);
+	result = types_result(trace, query, NULL, guess, err);
+	pthread_mutex_unlock(&trace->analysis_lock);
+	return result;
+}
+
+/* All types of the base: those that are not among our first ones are no news. */
+static void reply_types_beside(struct call *call, const struct view_scope *base,
+			       const struct types_query *query, bool guess)
+{
+	struct types_query all = *query;
+	struct err err = {0};
+	struct study *other = call_part(call, base, &err);
+	struct result *ours, *theirs;
+
+	all.top = all.offset = 0;
+	ours = other ? types_of(call->trace, &all, guess, &err) : NULL;
+	theirs = ours ? types_of(other, &all, guess, &err) : NULL;
+	if (!theirs || result_failed(ours) || result_failed(theirs)) {
+		call_fail(call, &err);
+	} else if (reply_begin(call, false)) {
+		render_json_value(&call->json, "data", ours);
+		put_types_base(&call->json, ours, theirs);
+		reply_end(call);
+	}
+	result_free(ours);
+	result_free(theirs);
+	if (other)
+		call_part_put(call, base, other);
+}
+
+static bool types_read(struct call *call, struct types_query *query, bool *guess)
+{
+	const char *sort = call_text(call, "sort"), *fold = call_text(call, "fold");
+	u64 spark = 0;
+
+	if (sort && !types_by_parse(sort + (*sort == '-'), &query->by))
+		return call_bad(call, "sort", "peak, bytes, count or kept");
+	query->fold = fold && strcmp(fold, "template") == 0;
+	if (!call_number(call, "top", 0, ROWS_MAX, &query->top) ||
+	    !call_number(call, "offset", 0, UINT32_MAX, &query->offset) ||
+	    !call_number(call, "spark", 0, TYPE_BINS, &spark) || !call_bool(call, "guess", guess))
+		return false;
+	query->spark = (u32)spark;
+	return true;
+}
+
+/* How many rows there are if nothing is cut. */
+static u64 types_count(struct study *trace, const struct types_query *query, bool guess)
+{
+	struct types_query all = {.by = query->by,
+				  .fold = query->fold,
+				  .thresholds = query->thresholds};
+	struct err err = {0};
+	const struct type_list *list = guess && !query->fold ? study_type_list(trace, &err) : NULL;
+	struct result *result = list ? NULL : types_of(trace, &all, guess, &err);
+	const struct result *table = result ? types_table(result).table : NULL;
+	u64 count = list ? list->rows.count : table ? result_rows(table) : 0;
+
+	result_free(result);
+	return count;
+}
+
+static void reply_types(struct call *call, const struct types_query *query, bool guess)
+{
+	struct err err = {0};
+	struct result *result = types_of(call->trace, query, guess, &err);
+
+	if (result) {
+		call->rows_total = types_count(call->trace, query, guess);
+		call->has_rows_total = true;
+		call->truncated = query->top && query->offset + query->top < call->rows_total;
+	}
+	reply_result(call, result, &err);
+}
+
+void api_types(struct call *call)
+{
+	struct types_query query = {.top = 100, .thresholds = THRESHOLDS_DEFAULT};
+	struct view_scope base = {0};
+	bool guess = true, compared = false;
+
+	if (types_read(call, &query, &guess) && call_base(call, &base, &compared)) {
+		if (compared)
+			reply_types_beside(call, &base, &query, guess);
+		else
+			reply_types(call, &query, guess);
+	}
+	view_scope_release(&base);
+}
+
+void api_fields(struct call *call)
+{
+	const char *type = call_text(call, "type");
+	struct result *result;
+	struct err err = {0};
+
+	if (!type) {
+		call_bad(call, "type", "the name of a type");
+		return;
+	}
+	pthread_mutex_lock(&call->trace->analysis_lock);
+	result = types_result(call->trace, NULL, type, true, &err);
+	pthread_mutex_unlock(&call->trace->analysis_lock);
+	reply_result(call, result, &err);
+}
