@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * heapwise export: a trace in another program's format.
- * Host. The formats are in export/ and exchange/; this is the table of them. */
+ * Host. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,43 +13,9 @@
 #include "show/cli/progress.h"
 #include "show/cli/trace_options.h"
 #include "show/cli/web.h"
-#include "show/formats/emad.h"
+#include "show/formats/formats.h"
 #include "show/formats/heaplog.h"
-#include "show/formats/export.h"
-#include "show/serve/report_page.h"
-
-#define FORMATS \
-	"html|pprof|folded|dhat|sqlite|csv|jsonl|speedscope|massif|callgrind|perfetto|firefox|dot|emad|heaplog"
-
-struct format_row {
-	const char *name;
-	int (*write)(const struct export_job *job, FILE *out, struct err *err);
-	int (*exchange)(const struct exchange_job *job, FILE *out, struct err *err); /* instead */
-	bool page; /* instead: answers of the API */
-	bool named;        /* needs a file with a name */
-	bool point_types;  /* tells types of points */
-	bool chunk_types;  /* and of chunks, unless it is an exchange also those that are guessed */
-	bool mute;         /* has no place for caveats */
-	bool binary;       /* nothing for a terminal */
-};
-
-static const struct format_row formats[] = {
-	{.name = "html", .page = true},
-	{.name = "pprof", .write = pprof_export, .point_types = true, .binary = true},
-	{.name = "folded", .write = folded_export, .mute = true},
-	{.name = "dhat", .write = dhat_export},
-	{.name = "sqlite", .write = sqlite_export, .named = true, .chunk_types = true, .binary = true},
-	{.name = "csv", .write = csv_export, .chunk_types = true, .mute = true},
-	{.name = "jsonl", .write = jsonl_export, .chunk_types = true, .mute = true},
-	{.name = "speedscope", .write = speedscope_export},
-	{.name = "massif", .write = massif_export},
-	{.name = "callgrind", .write = callgrind_export},
-	{.name = "perfetto", .write = perfetto_export, .binary = true},
-	{.name = "firefox", .write = firefox_export},
-	{.name = "dot", .write = dot_export, .mute = true},
-	{.name = "emad", .exchange = emad_export},
-	{.name = "heaplog", .exchange = heaplog_export, .chunk_types = true},
-};
+#include "show/formats/html.h"
 
 struct export_args {
 	const char *to, *output;
@@ -67,7 +33,7 @@ static const struct export_args defaults = {.image = NOT_GIVEN, .symbols = true,
 					    .tick_ns = 1000000, .max_mb = 15};
 
 static const struct option_spec options[] = {
-	OPTION(struct export_args, to, 't', "to", OPTION_CHOICE, FORMATS, "output format"),
+	OPTION(struct export_args, to, 't', "to", OPTION_CHOICE, WRITTEN_FORMATS, "output format"),
 	OPTION(struct export_args, output, 'o', "output", OPTION_STRING, "FILE",
 	       "write to FILE (default: standard output, also given as -)"),
 	OPTION(struct export_args, metric, 'm', "metric", OPTION_CHOICE, EXPORT_METRIC_WORDS,
@@ -86,23 +52,17 @@ static const struct option_spec options[] = {
 	OPTION(struct export_args, query, 0, "where", OPTION_STRING, "QUERY",
 	       "html: include only chunks that match the query; see heapwise-query(7)"),
 	OPTION(struct export_args, views, 0, "views", OPTION_STRING, "LIST",
-	       "html: include only these views: overview, flame, timeline, points, types, frequency, mprof, calls, "
+	       "html: include only these views: overview, flame, timeline, points, types, "
+	       "frequency, mprof, calls, "
 	       "threads, chunks, source (default all)"),
 	OPTION(struct export_args, max_mb, 0, "max-mb", OPTION_NUMBER, "N",
 	       "html: limit the size to N MB by leaving out data (default 15; 0 = no limit)"),
 	OPTION(struct export_args, source, 0, "source", OPTION_CHOICE, "none|lines|files",
-	       "html: include source text, of lines that allocate or of whole files (default none)"),
+	       "html: include source text, of lines that allocate or of whole files (default "
+	       "none)"),
 	OPTION(struct export_args, sources, 0, "source-folder", OPTION_STRINGS, "DIR",
 	       "html: let --source include files from this folder. Repeatable"),
 	OPTION_END};
-
-static const struct format_row *format_find(const char *name)
-{
-	for (u32 i = 0; name && i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (strcmp(formats[i].name, name) == 0)
-			return &formats[i];
-	return NULL;
-}
 
 static u32 entries_of(const char *word)
 {
@@ -111,7 +71,7 @@ static u32 entries_of(const char *word)
 	return strcmp(word, "freed") == 0 ? HEAPLOG_FREED : HEAPLOG_LIVE;
 }
 
-static int write_exchange(const struct format_row *format, const struct export_args *args,
+static int write_exchange(const struct file_format *format, const struct export_args *args,
 			  const struct loaded *trace, FILE *out, struct err *err)
 {
 	struct heaplog_options heaplog = {.entries = entries_of(args->entries), .every = args->every,
@@ -161,7 +121,7 @@ static int ask_types(struct export_job *job, struct type_cascade *types, struct 
 	return 0;
 }
 
-static int write_export(const struct format_row *format, const struct export_args *args,
+static int write_export(const struct file_format *format, const struct export_args *args,
 			struct loaded *trace, const struct outfile *out, struct err *err)
 {
 	struct export_job job = {.path = trace->path,
@@ -186,7 +146,7 @@ static int write_export(const struct format_row *format, const struct export_arg
 	return status;
 }
 
-static int write_format(const struct format_row *format, const struct export_args *args,
+static int write_format(const struct file_format *format, const struct export_args *args,
 			struct loaded *trace, struct err *err)
 {
 	struct outfile out;
@@ -236,7 +196,7 @@ static void say_withheld(const struct folders *withheld)
 }
 
 /* A page shows what the server answers, so the trace is opened as the server does. */
-static int write_page(const struct format_row *format, const struct export_args *args,
+static int write_page(const struct file_format *format, const struct export_args *args,
 		      const char *path, struct err *err)
 {
 	struct report_options how = {.query = args->query,
@@ -283,7 +243,7 @@ static int write_page(const struct format_row *format, const struct export_args 
 static int run(const struct command *command, void *fields, int argc, char **argv)
 {
 	const struct export_args *args = fields;
-	const struct format_row *format = format_find(args->to);
+	const struct file_format *format = format_find(args->to);
 	struct loaded trace = {.command = command,
 			       .wanted_image = args->image,
 			       .find_symbols = args->symbols};
@@ -294,7 +254,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	if (argc != 1)
 		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	if (!format)
-		return command_usage(command, "no format given; use --to %s", FORMATS);
+		return command_usage(command, "no format given; use --to %s", WRITTEN_FORMATS);
 	if (args->every && (!args->output || strcmp(args->output, "-") == 0))
 		return command_usage(command, "--every requires a file name: -o FILE");
 	if (format->binary && isatty(STDOUT_FILENO) && (!args->output || strcmp(args->output, "-") == 0))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Other people's formats that go both ways: what a writer of one gets. show/cli/cmd_export.c has the table of all. */
+ * Other people's formats that go both ways: what a writer of one gets. formats.c has the table of all. */
 #ifndef SHOW_FORMATS_EXCHANGE_H
 #define SHOW_FORMATS_EXCHANGE_H
 

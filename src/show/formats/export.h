@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A loaded trace in the formats of other programs, which read names, types and findings of it: what
- * `heapwise export` writes. Formats that are read as well are in exchange/. docs/EXPORTS.md says which
+ * `heapwise export` writes. formats.h has the table of all. docs/EXPORTS.md says which
  * program reads what.
  *
  * A writer puts everything on `out`, and leaves write errors for its caller to see there. */

@@ -3,7 +3,7 @@
  * its question with the parameters in the order of their names: as web/src/lib/source.ts asks. What a view asks for
  * beyond these is not in the report, and the page says so. */
 #define _GNU_SOURCE
-#include "show/serve/report_page.h"
+#include "show/formats/html.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 #include "study/layout/source.h"
 
 enum {
-	POINT_PAGE = 100, /* as the page asks for them */
-	POINTS_MAX = 2000,  /* with their details, the worst ones */
-	CHUNKS_MAX = 200,   /* of these their chunks */
+	POINT_PAGE = 100,  /* as the page asks for them */
+	POINTS_MAX = 2000, /* with their details, the worst ones */
+	CHUNKS_MAX = 200,  /* of these their chunks */
 	FILES_MAX = 500,
 	LINES_SHOWN = 2000,
 	MOMENTS = 64,
@@ -39,8 +39,8 @@ enum report_view {
 };
 
 static const char *const view_names[REPORT_VIEWS] = {
-	"overview",  "flame", "timeline", "points",  "types", "frequency",
-	"mprof",     "calls", "threads",  "chunks",  "source",
+	"overview", "flame", "timeline", "points", "types",  "frequency",
+	"mprof",    "calls", "threads",  "chunks", "source",
 };
 
 struct report {
@@ -142,7 +142,8 @@ static void put_block(struct report *self, const char *question, struct answer *
 		self->left_out++;
 	} else {
 		self->bytes += bytes;
-		fprintf(self->out, "<script type=\"text/plain\" data-k=\"%s\">%s</script>\n", question, text);
+		fprintf(self->out, "<script type=\"text/plain\" data-k=\"%s\">%s</script>\n",
+			question, text);
 	}
 	free(text);
 }
@@ -254,7 +255,8 @@ static void put_about(struct report *self)
 
 static void put_timelines(struct report *self)
 {
-	static const char *const groups[] = {"none", "type", "module", "thread", "size", "point", "sev"};
+	static const char *const groups[] = {"none", "type",  "module", "thread",
+					     "size", "point", "sev"};
 	static const char *const lines[] = {"live", "chunks", "alloc_bytes", "allocs", "frees"};
 
 	for (u32 i = 0; i < 7; i++)
@@ -282,7 +284,8 @@ static void put_moments(struct report *self, u64 end_ns)
 		for (u64 k = 1; k <= MOMENTS; k++)
 			if (i || k < MOMENTS) /* the last one is there */
 				put(self, "/flame?at=%llu&dir=%s&metric=live&px=1600",
-				    (unsigned long long)((double)end_ns / MOMENTS * (double)k), directions[i]);
+				    (unsigned long long)((double)end_ns / MOMENTS * (double)k),
+				    directions[i]);
 }
 
 struct ranked {
@@ -396,7 +399,8 @@ int report_page_write(struct api *api, const struct report_options *options, FIL
 			      .out = out,
 			      .bytes = (u64)(page->end - page->data),
 			      .err = err};
-	const u8 *data = memmem(page->data, (size_t)(page->end - page->data), place, sizeof place - 1);
+	const u8 *data =
+		memmem(page->data, (size_t)(page->end - page->data), place, sizeof place - 1);
 
 	fwrite(page->data, 1, (size_t)(data - page->data), out);
 	put_views(&self, api->traces[0], model_duration_ns(api->traces[0]->model));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A report in one file: the web page with the answers inside that its views ask for first. */
-#ifndef SHOW_SERVE_REPORT_PAGE_H
-#define SHOW_SERVE_REPORT_PAGE_H
+#ifndef SHOW_FORMATS_HTML_H
+#define SHOW_FORMATS_HTML_H
 
 #include <stdio.h>
 
@@ -18,7 +18,8 @@ struct report_options {
 	const char *views; /* names with commas between; NULL = all */
 	u64 max_bytes;     /* 0 = any number; what does not fit is left out, the first views last */
 	enum report_source source;
-	struct folders *withheld; /* gets those that api.sources lacks, whose text is left out; NULL = nobody wants to know */
+	struct folders *
+		withheld; /* gets those that api.sources lacks, whose text is left out; NULL = nobody wants to know */
 };
 
 /* Whether all of these are names of views; *wrong is the first that is none. */
