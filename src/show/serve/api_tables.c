@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study/analysis/leaks/leak_report.h"
+#include "study/analysis/leaks/report.h"
 #include "study/analysis/report/report.h"
 #include "study/analysis/summary/summary.h"
 #include "study/analysis/findings/unnamed.h"
