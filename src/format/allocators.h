@@ -16,14 +16,12 @@
 	A(BOEHM, "boehm", 0, "GC_malloc")                                                          \
 	A(APR, "apr", 0, "apr_palloc")                                                             \
 	A(TALLOC, "talloc", 0, "_talloc_free")                                                     \
-	A(PMR, "pmr", 0, "_ZNSt3pmr28unsynchronized_pool_resource11do_allocateEmm") /* pools of libstdc++ */
+	/* pools of libstdc++ */                                                                   \
+	A(PMR, "pmr", 0, "_ZNSt3pmr28unsynchronized_pool_resource11do_allocateEmm")
 
-enum hw_allocator {
 #define HW_ALLOCATOR_ENUM(name, word, by_default, probe) HW_ALLOCATOR_##name,
-	HW_ALLOCATORS(HW_ALLOCATOR_ENUM)
+enum hw_allocator { HW_ALLOCATORS(HW_ALLOCATOR_ENUM) HW_ALLOCATOR_COUNT };
 #undef HW_ALLOCATOR_ENUM
-	HW_ALLOCATOR_COUNT
-};
 
 enum hw_entry_role {
 	HW_ENTRY_GIVES,  /* the result is the block */
@@ -43,6 +41,7 @@ struct hw_entry {
 	u8 block;       /* from 1 */
 };
 
+/* clang-format off */
 #define HW_E(allocator, name, role, kind, size, count, block)                                      \
 	{ #name, HW_ALLOCATOR_##allocator, HW_ENTRY_##role, HW_##kind, size, count, block }
 
@@ -61,6 +60,7 @@ struct hw_entry {
 	HW_E(JEMALLOC, prefix##xallocx, GROWS, REALLOC, 2, 3, 1),                                  \
 	HW_E(JEMALLOC, prefix##dallocx, ENDS, FREE, 0, 0, 1),                                      \
 	HW_E(JEMALLOC, prefix##sdallocx, ENDS, FREE, 0, 0, 1)
+/* clang-format on */
 
 static const struct hw_entry hw_entries[] = {
 	HW_E(PROGRAM, malloc, GIVES, MALLOC, 1, 0, 0),

@@ -32,14 +32,12 @@
 	K(POOL, 21, A, "pool")               /* block of a function named by --alloc-fn; address with HW_POOL_ADDRESS */ \
 	K(POOL_FREE, 22, F, "pool_free")                                                           \
 	K(TYPE, 23, X, "")                   /* the type of a block; aux = enum hw_type_part */         \
-	K(HIT, 24, X, "")                    /* monitored memory was touched: address = it, size = the block; aux = HW_HIT_*; never in a trace */
+	/* monitored memory was touched: address = it, size = the block; aux = HW_HIT_* */         \
+	K(HIT, 24, X, "") /* never in a trace */
 
-enum hw_kind {
 #define HW_KIND_ENUM(name, number, group, call) HW_##name = number,
-	HW_KINDS(HW_KIND_ENUM)
+enum hw_kind { HW_KINDS(HW_KIND_ENUM) HW_KIND_COUNT };
 #undef HW_KIND_ENUM
-	HW_KIND_COUNT
-};
 
 /* Marks in the timeline: aux of a HW_MARK. Its address is the number of a name, 0 = none; of a snapshot
  * it is 1. Numbers are never reused. */
@@ -52,12 +50,9 @@ enum hw_kind {
 	M(PAUSED, 5, "paused")       /* from here on allocations are not recorded */               \
 	M(RESUMED, 6, "resumed")
 
-enum hw_mark {
 #define HW_MARK_ENUM(name, number, word) HW_MARK_##name = number,
-	HW_MARKS(HW_MARK_ENUM)
+enum hw_mark { HW_MARKS(HW_MARK_ENUM) HW_MARK_COUNT };
 #undef HW_MARK_ENUM
-	HW_MARK_COUNT
-};
 
 /* "mark", "snapshot", "phase_begin" … */
 static inline const char *hw_mark_word(u32 mark)

@@ -126,12 +126,9 @@ struct hw_range {
 	F(NO_HEAP, "program image(s) whose accesses were not recorded: no room for Heapwise's heap; check ulimit -v and memory overcommit") \
 	F(IO_URING, "program image(s) that (uses|use) io_uring; the memory was not monitored afterwards")
 
-enum hw_fault {
 #define HW_FAULT_ENUM(name, text) HW_FAULT_##name,
-	HW_FAULTS(HW_FAULT_ENUM)
+enum hw_fault { HW_FAULTS(HW_FAULT_ENUM) HW_FAULT_COUNT };
 #undef HW_FAULT_ENUM
-	HW_FAULT_COUNT
-};
 
 enum hw_stop { /* hw_control.stopped */
 	HW_GO_ON = 0,

@@ -2,7 +2,7 @@
  * Command-line options as a table, which parses, prints --help and yields shell completion.
  *
  *	static const struct option_spec options[] = {
- *		OPTION(struct run_args, output, 'o', "output", OPTION_STRING, "FILE", "write the trace to FILE"),
+ *		OPTION(struct run_args, output, 'o', "output", OPTION_STRING, "FILE", "…"),
  *		OPTION(struct run_args, free_stacks, 0, "no-free-stacks", OPTION_CLEAR, NULL, "…"),
  *		OPTION_END
  *	};

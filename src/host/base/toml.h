@@ -5,7 +5,7 @@
  * TOML does not allow is refused, too. Errors tell line and column.
  *
  *	struct toml toml = {0};
- *	if (toml_read(&toml, text, bytes, "heap.toml", err) < 0) ...        ERR_INPUT: "heap.toml:3:7: …"
+ *	if (toml_read(&toml, text, bytes, "heap.toml", err) < 0) …    ERR_INPUT: "heap.toml:3:7: …"
  *	for (u64 i = 0; i < toml.entries.count; i++)
  *		use(&toml.entries.data[i]);
  *	toml_release(&toml);

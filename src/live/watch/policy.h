@@ -3,12 +3,13 @@
  * memory only, on the drain thread; tests let it control a program that is made up.
  *
  * all:    each second whatever is not armed is armed.
- * ladder: the paper's state machine. A unit has a monitoring threshold, one of a row of states. A hit opens it; it
- *         is armed again after its threshold, which rises by one state; untouched for its threshold it
- *         falls by one.
- * mpc:    model-predictive control. Each tick, from each unit's estimated hit rate, those units are armed that
- *         are worth most over the horizon for what they are expected to cost, as long as the cost of all
- *         stays within the stated overhead; what was measured corrects what is predicted. */
+ * ladder: the paper's state machine. A unit has a monitoring threshold, one of a row of states. A
+ *         hit opens it; it is armed again after its threshold, which rises by one state; untouched
+ *         for its threshold it falls by one.
+ * mpc:    model-predictive control. Each tick, from each unit's estimated hit rate, those units are
+ *         armed that are worth most over the horizon for what they are expected to cost, as long as
+ *         the cost of all stays within the stated overhead; what was measured corrects what is
+ *         predicted. */
 #ifndef LIVE_WATCH_POLICY_H
 #define LIVE_WATCH_POLICY_H
 

@@ -8,8 +8,8 @@
  *	I BYTES PAGES             size of a page, memory of the machine
  *	m STRING BASE (AT SIZE)…  raw: a mapped file and its segments; of "-": all are listed anew
  *	s STRING                  interpreted: string 1, 2, 3 …
- *	i IP MODULE [FUNCTION FILE LINE]…  interpreted: address 1, 2, 3 …, its names by number, innermost first
- *	t IP PARENT               stack 1, 2, 3 …: an address (raw) or its number, and the stack that called
+ *	i IP MODULE [FUNCTION FILE LINE]…  interpreted: address 1, 2, 3 …, names innermost first
+ *	t IP PARENT               stack 1, 2, 3 …: an address (raw) or its number, and its caller
  *	a SIZE STACK              interpreted: allocation 0, 1, 2 …
  *	+ SIZE STACK ADDRESS      raw: allocated              - ADDRESS      freed
  *	+ ALLOCATION              interpreted: once more      - ALLOCATION   one of them was freed

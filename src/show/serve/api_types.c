@@ -2,7 +2,7 @@
  * Types over HTTP, alone or beside those of another trace. Runs on threads of the server. */
 #include <string.h>
 
-#include "study/analysis/types/types_result.h"
+#include "study/analysis/types/result.h"
 #include "show/render/render.h"
 #include "show/serve/reply.h"
 

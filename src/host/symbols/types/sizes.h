@@ -4,7 +4,8 @@
  *
  *	struct typesizes types = {0};
  *	typesizes_read(&types, &(struct typesizes_query){ … }, err);
- *	for (u64 i = typesizes_first(&types, 204); i < types.count && types.data[i].size == 204; i++)
+ *	u64 i = typesizes_first(&types, 204);
+ *	for (; i < types.count && types.data[i].size == 204; i++)
  *		… types.data[i].name
  *	typesizes_release(&types);
  */

@@ -55,6 +55,7 @@ static __attribute__((noinline)) long call_pinned(function next, const long *a, 
 		return call_pinned(next, arguments, count);                                        \
 	}
 
+/* clang-format off */
 /* row(name, number of arguments) */
 #define CALLS(F)                                                                           \
 	F(rmdir, 1) F(unlink, 1) F(remove, 1) F(chroot, 1) F(chdir, 1) F(opendir, 1)       \
@@ -102,6 +103,7 @@ static __attribute__((noinline)) long call_pinned(function next, const long *a, 
 	F(__fread_unlocked_chk, 5) F(setxattr, 5) F(lsetxattr, 5) F(fsetxattr, 5)          \
 	F(msgrcv, 5) F(mount, 5) F(get_mempolicy, 5) F(waitid, 5)                          \
 	F(recvfrom, 6) F(sendto, 6) F(splice, 6) F(copy_file_range, 6) F(mbind, 6)
+/* clang-format on */
 
 CALLS(DEFINE_CALL)
 
@@ -129,6 +131,7 @@ void hwr_access_keep(const void *p)
 		return next(a, b, c, d, e, f);                                                     \
 	}
 
+/* clang-format off */
 /* row(name, number of arguments that are looked at) */
 #define KEEPS(F)                                                                           \
 	F(pthread_mutex_init, 1) F(pthread_mutex_lock, 1) F(pthread_mutex_trylock, 1)      \
@@ -140,9 +143,10 @@ void hwr_access_keep(const void *p)
 	F(sem_init, 1) F(sem_wait, 1) F(sem_trywait, 1) F(sem_timedwait, 1)                \
 	F(sem_clockwait, 1) F(sem_post, 1) F(aio_read, 1) F(aio_write, 1) F(aio_read64, 1) \
 	F(aio_write64, 1) F(mlock, 1) F(mlock2, 1) F(mprotect, 1) F(pkey_mprotect, 1)      \
-	F(putenv, 1) F(fmemopen, 1)                                                                     \
+	F(putenv, 1) F(fmemopen, 1)                                                        \
 	F(pthread_cond_wait, 2) F(pthread_cond_timedwait, 2) F(pthread_cond_clockwait, 2)  \
 	F(setvbuf, 2) F(setbuffer, 2) F(setbuf, 2) F(pthread_attr_setstack, 2)
+/* clang-format on */
 
 KEEPS(DEFINE_KEEP)
 

@@ -64,12 +64,14 @@ static void leave_to_kernel(void)
 	}
 }
 
+/* clang-format off */
 /* Calls whose arguments lead to memory that they do not name. */
 #define NESTED(N)                                                                                  \
-	N(SYS_readv) N(SYS_writev) N(SYS_preadv) N(SYS_pwritev) N(SYS_preadv2) N(SYS_pwritev2) N(SYS_vmsplice) \
-	N(SYS_process_vm_readv) N(SYS_process_vm_writev) N(SYS_sendmsg) N(SYS_recvmsg) N(SYS_sendmmsg) \
-	N(SYS_recvmmsg) N(SYS_execve) N(SYS_execveat) N(SYS_ioctl) N(SYS_setsockopt) N(SYS_pselect6)   \
-	N(SYS_io_submit) N(SYS_io_uring_setup)
+	N(SYS_readv) N(SYS_writev) N(SYS_preadv) N(SYS_pwritev) N(SYS_preadv2) N(SYS_pwritev2)     \
+	N(SYS_vmsplice) N(SYS_process_vm_readv) N(SYS_process_vm_writev) N(SYS_sendmsg)            \
+	N(SYS_recvmsg) N(SYS_sendmmsg) N(SYS_recvmmsg) N(SYS_execve) N(SYS_execveat) N(SYS_ioctl)  \
+	N(SYS_setsockopt) N(SYS_pselect6) N(SYS_io_submit) N(SYS_io_uring_setup)
+/* clang-format on */
 
 static void pin_nested(struct hwr_pins *pins, long number, const long a[6])
 {
@@ -211,14 +213,18 @@ static void detour_function(struct hwr_detour *detour, const char *name, u64 ins
 /* Those that do not come back as they went, or come back twice; and those that never use memory of the caller: what their
  * registers hold by chance would count as touched. */
 static const short without[] = {
+	/* clang-format off */
 	SYS_clone, SYS_clone3, SYS_rt_sigreturn, SYS_exit, SYS_exit_group,
 #ifdef SYS_fork
 	SYS_fork, SYS_vfork,
 #endif
-	SYS_close, SYS_lseek, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_brk, SYS_madvise, SYS_mremap, SYS_fsync, SYS_fdatasync,
-	SYS_dup, SYS_dup3, SYS_getpid, SYS_gettid, SYS_getppid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_kill, SYS_tgkill,
-	SYS_tkill, SYS_sched_yield, SYS_socket, SYS_listen, SYS_shutdown, SYS_ftruncate, SYS_fchmod, SYS_fchown, SYS_fchdir,
-	SYS_flock, SYS_setsid, SYS_getpgid, SYS_setpgid, SYS_umask, SYS_timerfd_create, SYS_eventfd2, SYS_epoll_create1,
+	SYS_close, SYS_lseek, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_brk, SYS_madvise, SYS_mremap,
+	SYS_fsync, SYS_fdatasync, SYS_dup, SYS_dup3, SYS_getpid, SYS_gettid, SYS_getppid,
+	SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_kill, SYS_tgkill, SYS_tkill,
+	SYS_sched_yield, SYS_socket, SYS_listen, SYS_shutdown, SYS_ftruncate, SYS_fchmod,
+	SYS_fchown, SYS_fchdir, SYS_flock, SYS_setsid, SYS_getpgid, SYS_setpgid, SYS_umask,
+	SYS_timerfd_create, SYS_eventfd2, SYS_epoll_create1,
+	/* clang-format on */
 };
 
 static bool is_without(long number)

@@ -14,6 +14,8 @@ enum {
 	R4 = 64,  /* of four */
 };
 
+/* clang-format off */
+
 /* One-byte opcodes, in rows of 16. Prefixes, 0F, C4, C5, 62 are read before. */
 static const u8 plain[256] = {
 	M, M, M, M, B, Z, BAD, BAD, M, M, M, M, B, Z, BAD, BAD,
@@ -56,6 +58,8 @@ static u8 after_0f(u8 opcode)
 		return R4;
 	return opcode >= 0xc8 && opcode <= 0xcf ? 0 : M;
 }
+
+/* clang-format on */
 
 struct reader {
 	const u8 *code;
