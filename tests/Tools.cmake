@@ -44,7 +44,7 @@ if(NOT CMAKE_CROSSCOMPILING)
 	foreach(bench sample watch)
 		heapwise_script_test(tools.bench-help-${bench} ${CMAKE_CURRENT_SOURCE_DIR}/run/bench-help.sh run-${bench})
 	endforeach()
-	foreach(check layers circles dead words imports stack skips)
+	foreach(check layers circles dead style words imports stack skips)
 		heapwise_script_test(tools.${check}-can-fail
 			${CMAKE_CURRENT_SOURCE_DIR}/run/tools.sh ${check})
 	endforeach()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tools.sh layers|circles|dead|words|imports|stack|skips   plants violations in a copy and expects the check to find each.
+# tools.sh layers|circles|dead|style|words|imports|stack|skips   plants violations in a copy and expects the check to find each.
 # tools.sh parts   configures with parts that cannot be built: they are listed, looked for again, and an error where asked for.
 . "$(dirname "$0")/lib.sh"
 tools=$(cd "$(dirname "$0")/../../tools" && pwd)
@@ -99,6 +99,34 @@ test_dead()
 	finds "list:1: no reason" check_dead "$work/list"
 	printf '\nstatic inline int thrice(int x) { return 3 * x; }\n' >>"$source/b.h"
 	finds "src/b.h:3: nothing calls thrice" check_dead "$work/list"
+}
+
+test_style()
+{
+	local source=$work/tree/src i
+
+	needs python3
+	needs clang-format-14
+	mkdir -p "$source" "$work/tree/tools"
+	cp "$tools/../.clang-format" "$work/tree/"
+	echo 'int f(int a, int (*b)(int, int), int c) { return a + b(a, c); }' >"$source/clean.c"
+	printf 'const char text[] =\n\t"a line that is printed as it stands %080d\\n"\n\t"another";\n' 0 >"$source/text.c"
+	passes "$tools/check-style" "$work/tree"
+	printf 'int  g;\n' >"$source/planted.c"
+	finds "src/planted.c:1: clang-format" "$tools/check-style" "$work/tree"
+	printf '/* %0100d */\n' 0 >"$source/planted.c"
+	finds "src/planted.c:1: 106 columns" "$tools/check-style" "$work/tree"
+	for i in $(seq 601); do echo "int v$i;"; done >"$source/planted.c"
+	finds "src/planted.c:601: 601 lines" "$tools/check-style" "$work/tree"
+	printf 'static int many(int a, int b, int c, int d,\n\t\tint e, int f)\n{\n\treturn a;\n}\n' >"$source/planted.c"
+	finds "src/planted.c:1: many has 6 parameters" "$tools/check-style" "$work/tree"
+	clang-format-14 -i --style=file "$source/planted.c"
+	echo 'parameters many # why' >>"$work/tree/tools/style-exceptions"
+	passes "$tools/check-style" "$work/tree"
+	echo 'lines planted.c # why' >>"$work/tree/tools/style-exceptions"
+	finds "lines planted.c is no exception any more" "$tools/check-style" "$work/tree"
+	echo 'lines planted.c' >>"$work/tree/tools/style-exceptions"
+	finds "expected RULE NAME # reason" "$tools/check-style" "$work/tree"
 }
 
 test_words()
