@@ -5,6 +5,7 @@
 
 #include "lib/test.h"
 #include "live/drain/image.h"
+#include "live/drain/image_tap.h"
 #include "test_monitor_producer.h"
 
 /* Everything that was told, as one text. */
