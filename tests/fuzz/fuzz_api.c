@@ -63,7 +63,7 @@ static void tell_chunk(struct stream_sink *sink, u64 i)
 
 static struct study *make_trace(const char *path, u64 chunks)
 {
-	struct study *trace = study_new(path);
+	struct study *trace = study_new(path, &view_options);
 	struct model *model = model_new();
 	struct stream_sink sink = model_sink(model);
 	struct stream_clock clock = {.ticks = 90000, .ns = 200000};

@@ -580,6 +580,19 @@ case_bad_traces()
 	equal "exit status with a wrong port" "$?" 2
 	"$HEAPWISE" serve --timeout 20 "$work/a.hwt" "$work/bad.hwt" >"$work/out" 2>"$work/stderr"
 	equal "exit status with what is no trace" "$?" 3
+	# a server and a command say the same, and neither waits for the writer of a pipe
+	mkfifo "$work/pipe.hwt"
+	for file in none bad pipe; do
+		timeout 20 "$HEAPWISE" report "$work/$file.hwt" >"$work/out" 2>"$work/stderr"
+		equal "exit status of report with $file.hwt" "$?" 3
+		said=$(sed 's/^heapwise [a-z]*: //' "$work/stderr")
+		for command in "serve --timeout 20" "export --to html"; do
+			# shellcheck disable=SC2086
+			timeout 20 "$HEAPWISE" $command "$work/$file.hwt" >"$work/out" 2>"$work/stderr"
+			equal "exit status of $command with $file.hwt" "$?" 3
+			equal "what $command says" "$(sed 's/^heapwise [a-z]*: //' "$work/stderr")" "$said"
+		done
+	done
 	mkdir "$work/both"
 	mv "$work/a.hwt" "$work/bad.hwt" "$work/both"
 	serve "$work/both"

@@ -7,6 +7,7 @@
 #include "study/layout/flame.h"
 #include "study/layout/keys.h"
 #include "study/layout/memory.h"
+#include "study/layout/part.h"
 #include "study/layout/pattern.h"
 #include "study/layout/points.h"
 #include "study/layout/source.h"
@@ -49,7 +50,7 @@ static void heap_begin(struct heap *self)
 static void heap_end(struct heap *self)
 {
 	tell_end(&self->feed, IMAGE_EXITED);
-	self->trace = study_new("/nowhere/a.hwt");
+	self->trace = study_new("/nowhere/a.hwt", &view_options);
 	if (!self->trace ||
 	    study_take(self->trace, self->feed.model, &self->symbols, &self->err) < 0)
 		FAIL("%s", self->err.text);
@@ -305,7 +306,7 @@ TEST(line, "a bin has the lowest, the highest and the last value, also of a peak
 	struct timeline_view view;
 
 	heap_plain(&heap);
-	CHECK_EQ(study_duration_ns(heap.trace), 80);
+	CHECK_EQ(model_duration_ns(heap.trace->model), 80);
 	view = line_of(&heap, (struct timeline_query){.bins = 2, .top = 5}, NULL);
 	CHECK_EQ(time_axis_end(&view.axis, 0), 40);
 	CHECK_EQ((u64)view.total.max[0], 450);
@@ -483,7 +484,7 @@ TEST(density, "what is too much for bars is counted in cells")
 	for (u32 i = 0; i < CHUNK_ROWS_MAX + 100; i++)
 		tell_alloc(&heap.feed, HW_MALLOC, 2, 8);
 	heap_end(&heap);
-	query.to_ns = study_duration_ns(heap.trace);
+	query.to_ns = model_duration_ns(heap.trace->model);
 	scope = scope_of(&heap, "all", NULL);
 	CHECK_EQ(chunks_view_make(&view, &scope, &query, &heap.err), 0);
 	CHECK(view.is_density);

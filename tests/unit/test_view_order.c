@@ -6,7 +6,7 @@
 #include "unit/test_trace.h"
 #include "study/layout/moments.h"
 #include "study/layout/points.h"
-#include "study/layout/stored.h"
+#include "study/layout/part.h"
 #include "study/layout/threads.h"
 #include "study/layout/timeline.h"
 
@@ -17,7 +17,7 @@ struct pair {
 
 static struct study *opened(const char *path)
 {
-	struct study *trace = study_new(path);
+	struct study *trace = study_new(path, &view_options);
 	struct err err = {0};
 
 	if (!trace || study_load(trace, &err) < 0)
@@ -28,18 +28,18 @@ static struct study *opened(const char *path)
 
 static struct pair pair_of(const char *path)
 {
-	struct model_options options = {.image = TRACE_LAST_IMAGE,
-					.store = view_store,
-					.store_self = (void *)path};
+	struct study *study = study_new(path, &view_options);
+	struct index_made made;
 	struct err err = {0};
 	struct pair pair;
 
-	if (index_build(path, &options, NULL, &err) < 0)
+	if (!study || study_look(study, &err) < 0 || study_index(study, &made, &err) < 0)
 		FAIL("%s", err.text);
+	study_free(study);
 	pair = (struct pair){.with = opened(path), .without = opened(path)};
 	pair.without->model->order = (struct event_order){0};
 	pair.without->model->by_point = (struct chunks_by_point){0};
-	pair.end_ns = study_duration_ns(pair.with);
+	pair.end_ns = model_duration_ns(pair.with->model);
 	return pair;
 }
 
@@ -216,7 +216,7 @@ TEST(stories, "so do those of one with samples and strange frees")
 TEST(stored, "scores, findings and sums of an index are those that are found")
 {
 	struct pair pair = pair_of(index_trace("stored.hwt", 60000));
-	struct study *found = study_new(pair.with->path);
+	struct study *found = study_new(pair.with->path, &view_options);
 	const struct findings *a, *b;
 	struct point_sums *sums;
 	struct err err = {0};
@@ -224,7 +224,8 @@ TEST(stored, "scores, findings and sums of an index are those that are found")
 
 	found->info = pair.with->info;
 	CHECK(study_take(found, model, &pair.with->symbols, &err) == 0);
-	CHECK(pair.with->behaviour.borrowed && pair.with->findings_once.made && pair.with->sums);
+	CHECK(pair.with->behaviour.borrowed && pair.with->parts[PART_FINDINGS].made &&
+	      point_sums_stored(pair.with->model));
 	CHECK(study_scores(pair.with, &err) == 0 && study_scores(found, &err) == 0);
 	CHECK(!found->behaviour.borrowed);
 	CHECK_EQ(pair.with->behaviour.count, found->behaviour.count);
@@ -239,7 +240,8 @@ TEST(stored, "scores, findings and sums of an index are those that are found")
 		      a->rows.data[i].saving.share == b->rows.data[i].saving.share &&
 		      a->rows.data[i].bytes == b->rows.data[i].bytes);
 	sums = point_sums_compute(&(struct view_scope){.trace = found}, &err);
-	CHECK(sums && memcmp(sums, pair.with->sums, model->points.count * sizeof *sums) == 0);
+	CHECK(sums && memcmp(sums, point_sums_stored(pair.with->model),
+			      model->points.count * sizeof *sums) == 0);
 	free(sums);
 	study_free(found);
 	pair_free(&pair);
@@ -255,16 +257,18 @@ TEST(made_up, "tables of an index that cannot be are not taken")
 	for (u32 i = 0; i < STORED_KINDS; i++)
 		tags[i] = trace->model->stored[i].tag;
 	trace->behaviour.points = NULL;
-	trace->findings_once.made = trace->sums_once.made = false;
+	trace->parts[PART_FINDINGS].made = false;
 	for (u64 kind = from; kind < STORED_KINDS; kind++)
 		trace->model->stored[kind].tag++;
-	view_stored_take(trace);
-	CHECK(!trace->behaviour.points && !trace->findings_once.made && !trace->sums_once.made);
+	study_stored_take(trace);
+	CHECK(!trace->behaviour.points && !trace->parts[PART_FINDINGS].made &&
+	      !point_sums_stored(trace->model));
 	for (u64 kind = from; kind < STORED_KINDS; kind++) {
 		trace->model->stored[kind].tag = tags[kind];
 		trace->model->stored[kind].bytes -= trace->model->stored[kind].bytes ? 1 : 0;
 	}
-	view_stored_take(trace);
-	CHECK(!trace->behaviour.points && !trace->findings_once.made && !trace->sums_once.made);
+	study_stored_take(trace);
+	CHECK(!trace->behaviour.points && !trace->parts[PART_FINDINGS].made &&
+	      !point_sums_stored(trace->model));
 	pair_free(&pair);
 }

@@ -8,82 +8,69 @@
 
 #include "study/analysis/emad/callgraph.h"
 #include "study/analysis/summary/summary.h"
-#include "show/cli/loaded.h"
 #include "show/cli/progress.h"
-#include "show/cli/trace_options.h"
+#include "show/cli/view.h"
 
 enum { TOP_TEXT = 30 };
 
 struct callgraph_args {
-	const char *where;
-	const char *format, *dot, *from;
-	u64 top, image;
-	bool symbols, no_index, no_pager;
+	struct trace_args trace;
+	const char *dot, *from;
 };
 
-static const struct callgraph_args defaults = {.top = NOT_GIVEN,
-					       .image = NOT_GIVEN,
-					       .symbols = true};
+static const struct callgraph_args defaults = {.trace = {TRACE_DEFAULTS, .top = NOT_GIVEN}};
 
 static const struct option_spec options[] = {
-	TOP_OPTION(struct callgraph_args, "rows of each table (default: 30 in text, all in json and csv; 0 = all)"),
+	TOP_OPTION(struct trace_args, "rows of each table (default: 30 in text, all in json and csv; 0 = all)"),
 	OPTION(struct callgraph_args, dot, 0, "dot", OPTION_STRING, "FILE",
 	       "write the whole graph to FILE for Graphviz instead of printing tables; - = standard output"),
 	OPTION(struct callgraph_args, from, 0, "from", OPTION_CHOICE, "auto|routines|stacks",
 	       "build the graph from recorded routines or from allocation stacks (default: auto, routines if "
 	       "recorded)"),
-	TRACE_OPTIONS(struct callgraph_args),
+	TRACE_OPTIONS,
 	OPTION_END};
 
 struct show {
-	const struct command *command;
+	struct view view;
 	const struct callgraph_args *args;
-	enum format format;
-	struct loaded trace;
-	struct routine_graph routines;
 	struct callgraph graph;
+	const struct routine_graph *routines; /* NULL = not asked for */
 };
 
 static int make_of_stacks(struct show *self, struct err *err)
 {
-	struct stack_source source = loaded_stacks(&self->trace, self->format, 0);
-	struct mprof_calls calls = {0};
-	int status = mprof_calls_read(&calls, &source, err);
+	const struct mprof_calls *calls = study_calls(self->view.study, err);
 
-	if (status == 0)
-		status = callgraph_of_stacks(&self->graph, &calls, err);
-	mprof_calls_release(&calls);
-	return status;
+	return calls ? callgraph_of_stacks(&self->graph, calls, err) : err->code;
 }
 
 static bool is_word(const char *word, const char *given) { return given && !strcmp(word, given); }
 
 static int make(struct show *self, struct err *err)
 {
-	int status = 0;
+	struct study *study = self->view.study;
+	const char *from = self->args->from;
 
-	if (is_word("stacks", self->args->from))
+	self->routines = NULL;
+	if (is_word("stacks", from))
 		return make_of_stacks(self, err);
-	if (self->trace.info.routines)
-		status = loaded_routines(&self->trace, &self->routines, err);
-	if (status < 0)
-		return status;
-	if (self->routines.counts.enters || self->routines.counts.leaves)
-		return callgraph_of_routines(&self->graph, &self->routines, &self->trace.symbols,
-					     err);
-	if (is_word("routines", self->args->from) && self->args->where)
+	self->routines = study_routines(study, err);
+	if (!self->routines)
+		return err->code;
+	if (self->routines->counts.enters || self->routines->counts.leaves)
+		return callgraph_of_routines(&self->graph, self->routines, &study->symbols, err);
+	if (is_word("routines", from) && self->args->trace.where)
 		return err_set(err, ERR_USAGE,
 			       "--where requires --from stacks, because routines do not belong to chunks");
-	if (is_word("routines", self->args->from))
+	if (is_word("routines", from))
 		return err_set(
 			err, ERR_INPUT,
 			"%s has no routine events; record them with 'heapwise run --routines'",
-			self->trace.path);
-	if (self->args->where)
-		return make_of_stacks(self, err);
-	fprintf(stderr,
-		"heapwise %s: %s has no routine events; using the stacks of its allocations\n",
-		self->command->name, self->trace.path);
+			study->path);
+	if (!self->args->trace.where)
+		fprintf(stderr,
+			"heapwise %s: %s has no routine events; using the stacks of its allocations\n",
+			self->view.command->name, study->path);
 	return make_of_stacks(self, err);
 }
 
@@ -98,71 +85,50 @@ static int write_dot(const struct show *self, struct err *err)
 		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
 	if (is_stdout)
 		progress_end();
-	whole = callgraph_render_dot(&self->graph, self->trace.model->image.program, out);
+	whole = callgraph_render_dot(&self->graph, self->view.study->model->image.program, out);
 	if (ferror(out) || (!is_stdout && fclose(out) != 0))
 		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
 	return whole ? 0 : err_memory(err);
 }
 
-static int print_tables(const struct show *self, struct err *err)
+static struct result *build(struct view *view, struct err *err)
 {
-	u64 top = self->args->top;
+	struct show *self = (struct show *)view;
+	u64 top = self->args->trace.top;
 	struct result *result;
 
 	if (top == NOT_GIVEN)
-		top = self->format == FORMAT_TEXT ? TOP_TEXT : 0;
+		top = view->format == FORMAT_TEXT ? TOP_TEXT : 0;
+	if (make(self, err) < 0 || (self->args->dot && write_dot(self, err) < 0))
+		return NULL;
 	result = callgraph_result(&self->graph, top, err);
-	if (!result)
-		return err->code;
-	add_caveats(result, self->trace.model, &self->trace.info);
-	callgraph_add_caveats(result, &self->routines);
-	print_result(result, self->format);
-	result_free(result);
-	return 0;
+	if (result) {
+		add_caveats(result, view->study->model, &view->study->info);
+		if (self->routines)
+			callgraph_add_caveats(result, self->routines);
+	}
+	return result;
 }
 
-static int show_one(void *opaque, const char *path)
+static int print(struct view *view, struct result *result)
 {
-	struct show *self = opaque;
-	struct err err = {0};
-	int status;
-
-	self->trace = (struct loaded){.command = self->command,
-				      .path = path,
-				      .wanted_image = self->args->image,
-				      .find_symbols = self->args->symbols,
-				      .no_index = self->args->no_index,
-				      .where = self->args->where};
-	status = loaded_read(&self->trace, &err);
-	if (status == 0)
-		status = make(self, &err);
-	if (status == 0 && self->args->dot)
-		status = write_dot(self, &err);
-	if (status == 0 && !is_word("-", self->args->dot))
-		status = print_tables(self, &err);
-	callgraph_release(&self->graph);
-	routine_graph_release(&self->routines);
-	loaded_release(&self->trace);
-	return status < 0 ? command_fail(self->command, &err) : EXIT_DONE;
+	if (!is_word("-", ((struct show *)view)->args->dot))
+		print_result(result, view->format);
+	return EXIT_DONE;
 }
+
+static void release(struct view *view) { callgraph_release(&((struct show *)view)->graph); }
 
 static int run(const struct command *command, void *fields, int argc, char **argv)
 {
-	const struct callgraph_args *args = fields;
-	struct show *self;
-	int status;
+	struct show self = {.view = {.command = command,
+				     .args = fields,
+				     .build = build,
+				     .print = print,
+				     .release = release},
+			    .args = fields};
 
-	if (argc != 1)
-		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
-	self = calloc(1, sizeof(*self));
-	if (!self)
-		return command_fail(command, &(struct err){ERR_MEMORY, "out of memory"});
-	self->command = command;
-	self->args = args;
-	self->format = format_parse(args->format);
-	status = loaded_each(command, argv[0], self->format, show_one, self);
-	free(self);
-	return status;
+	return view_run(&self.view, argc, argv);
 }
 
 const struct command cmd_callgraph = {

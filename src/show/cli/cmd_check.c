@@ -8,27 +8,23 @@
 
 #include "study/analysis/budget/budget.h"
 #include "host/base/text.h"
-#include "show/cli/loaded.h"
-#include "show/cli/trace_options.h"
 #include "show/cli/traces.h"
+#include "show/cli/view.h"
 
 #define CHECK_FORMATS "text|json|github|junit|sarif"
 
 struct check_args {
-	const char *budget, *baseline, *growth, *format, *root;
+	struct trace_args trace;
+	const char *budget, *baseline, *growth, *root;
 	u64 max[COMPARE_METRICS];
-	u64 top, image, depth;
-	bool allow_incomplete, symbols, no_pager;
+	bool allow_incomplete;
 };
 
 enum { TOP_DEFAULT = 3 };
 
-static const struct check_args defaults = {.max = {NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN,
-						   NOT_GIVEN},
-					   .top = TOP_DEFAULT,
-					   .image = NOT_GIVEN,
-					   .depth = NOT_GIVEN,
-					   .symbols = true};
+static const struct check_args defaults = {.trace = {TRACE_DEFAULTS, .top = TOP_DEFAULT},
+					   .max = {NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN,
+						   NOT_GIVEN}};
 
 static const struct option_spec options[] = {
 	OPTION(struct check_args, budget, 0, "budget", OPTION_STRING, "FILE",
@@ -49,20 +45,20 @@ static const struct option_spec options[] = {
 	       "trace to compare with"),
 	OPTION(struct check_args, allow_incomplete, 0, "allow-incomplete", OPTION_SET, NULL,
 	       "accept recordings with missing events"),
-	TOP_OPTION(struct check_args, "places that contribute most to an exceeded limit (default 3)"),
-	DEPTH_OPTION(struct check_args, "default: 8 in text, all in json"),
+	TOP_OPTION(struct trace_args, "places that contribute most to an exceeded limit (default 3)"),
+	DEPTH_OPTION(struct trace_args, "default: 8 in text, all in json"),
 	OPTION(struct check_args, root, 0, "source-root", OPTION_STRING, "DIR",
 	       "show source paths relative to DIR (default: the current folder)"),
-	IMAGE_OPTION(struct check_args),
-	SYMBOLS_OPTION(struct check_args),
-	OPTION(struct check_args, format, 'f', "format", OPTION_CHOICE, CHECK_FORMATS,
+	IMAGE_OPTION(struct trace_args),
+	SYMBOLS_OPTION(struct trace_args),
+	OPTION(struct trace_args, format, 'f', "format", OPTION_CHOICE, CHECK_FORMATS,
 	       "output format (default text)"),
-	NO_PAGER_OPTION(struct check_args),
+	NO_PAGER_OPTION(struct trace_args),
 	OPTION_END};
 
 /* A trace, and what its budgets need of it. */
 struct measured {
-	struct loaded trace;
+	struct study *trace;
 	struct stack_source source;
 	struct type_cascade types;
 	struct budget_trace budget;
@@ -84,39 +80,31 @@ struct gate {
 
 static int stream_again(void *data, const struct stream_sink *sink, struct err *err)
 {
-	const struct loaded *trace = data;
-
-	return loaded_stream(trace, sink, err);
+	return study_stream(data, sink, err);
 }
 
 static int measured_read(struct measured *self, const struct gate *gate, const char *path,
 			 struct err *err)
 {
 	struct type_query ask = {.source = &self->source};
-	int status;
 
-	self->trace = (struct loaded){.command = gate->command,
-				      .path = path,
-				      .wanted_image = gate->args->image,
-				      .find_symbols = gate->args->symbols};
-	status = loaded_read(&self->trace, err);
-	if (status < 0)
-		return status;
-	self->source = loaded_stacks(&self->trace, gate->format, gate->args->depth);
+	self->trace = open_trace(gate->command, &gate->args->trace, NULL, path, err);
+	if (!self->trace)
+		return err->code;
+	self->source = shown_stacks(self->trace, gate->format, gate->args->trace.depth);
 	self->budget = (struct budget_trace){.source = &self->source,
-					     .info = &self->trace.info,
+					     .info = &self->trace->info,
 					     .label = path,
 					     .types = &self->types,
 					     .stream = stream_again,
-					     .stream_self = &self->trace};
+					     .stream_self = self->trace};
 	return budgets_have_types(&gate->budgets) ? type_cascade_init(&self->types, &ask, err) : 0;
 }
 
 static void measured_release(struct measured *self)
 {
 	type_cascade_release(&self->types);
-	if (self->trace.path)
-		loaded_release(&self->trace);
+	close_trace(self->trace);
 }
 
 /* ---- one trace ---- */
@@ -168,7 +156,7 @@ static int check_one(void *data, const char *path)
 	struct check check = {0};
 	struct check_query query = {.budgets = &self->budgets,
 				    .baseline = self->has_baseline ? &self->baseline.budget : NULL,
-				    .top = self->args->top,
+				    .top = self->args->trace.top,
 				    .allow_incomplete = self->args->allow_incomplete,
 				    .root = self->root};
 	struct err err = {0};
@@ -250,12 +238,12 @@ static int print_problems(struct gate *self, const char *operand)
 	trace_list_release(&traces);
 	if (worst > EXIT_FINDING)
 		return worst;
-	if (strcmp(self->args->format, "github") == 0) {
+	if (strcmp(self->args->trace.format, "github") == 0) {
 		render_github(&self->problems, stdout);
 		printf("heapwise check: %llu of %llu checks failed\n",
 		       (unsigned long long)problems_count(&self->problems, PROBLEM_ERROR),
 		       (unsigned long long)self->problems.rows.count);
-	} else if (strcmp(self->args->format, "junit") == 0) {
+	} else if (strcmp(self->args->trace.format, "junit") == 0) {
 		render_junit(&self->problems, stdout);
 	} else {
 		render_sarif(&self->problems, stdout);
@@ -266,11 +254,11 @@ static int print_problems(struct gate *self, const char *operand)
 static int run(const struct command *command, void *fields, int argc, char **argv)
 {
 	const struct check_args *args = fields;
-	bool known = format_parse(args->format) != FORMAT_TEXT || !args->format ||
-		     strcmp(args->format, "text") == 0;
+	bool known = format_parse(args->trace.format) != FORMAT_TEXT || !args->trace.format ||
+		     strcmp(args->trace.format, "text") == 0;
 	struct gate self = {.command = command,
 			    .args = args,
-			    .format = format_parse(args->format),
+			    .format = format_parse(args->trace.format),
 			    .as_problems = !known,
 			    .problems = {.tool = "heapwise",
 					 .version = HEAPWISE_VERSION,
@@ -292,7 +280,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	if (status == 0) {
 		status = self.as_problems
 				 ? print_problems(&self, argv[0])
-				 : loaded_each(command, argv[0], self.format, check_one, &self);
+				 : each_trace(command, argv[0], self.format, check_one, &self);
 	} else {
 		status = command_fail(command, &err);
 	}

@@ -6,25 +6,22 @@
 #include <sys/stat.h>
 
 #include "study/analysis/compare/compare.h"
-#include "show/cli/loaded.h"
-#include "show/cli/trace_options.h"
+#include "show/cli/opening.h"
 
 struct diff_args {
-	const char *by, *metric, *align, *format;
+	struct trace_args trace;
+	const char *by, *metric, *align;
 	struct option_strings at;
-	u64 top, points, image, depth;
+	u64 points;
 	double tolerance;
-	bool same, fold_recursion, chart, symbols, no_pager;
+	bool same, fold_recursion, chart;
 };
 
 enum { POINTS_DEFAULT = 200, POINTS_MAX = 4096, TOP_DEFAULT = 20 };
 
-static const struct diff_args defaults = {.top = TOP_DEFAULT,
+static const struct diff_args defaults = {.trace = {TRACE_DEFAULTS, .top = TOP_DEFAULT},
 					  .points = POINTS_DEFAULT,
-					  .image = NOT_GIVEN,
-					  .depth = NOT_GIVEN,
-					  .chart = true,
-					  .symbols = true};
+					  .chart = true};
 
 static const struct option_spec options[] = {
 	OPTION(struct diff_args, at, 0, "at", OPTION_STRINGS, "MOMENT",
@@ -34,7 +31,7 @@ static const struct option_spec options[] = {
 	       "what to compare (default stack)"),
 	OPTION(struct diff_args, metric, 'm', "metric", OPTION_CHOICE, COMPARE_METRIC_CHOICES,
 	       "number to compare and sort by (default: bytes; with --at kept)"),
-	TOP_OPTION(struct diff_args, "differences, largest first (default 20; 0 = all)"),
+	TOP_OPTION(struct trace_args, "differences, largest first (default 20; 0 = all)"),
 	OPTION(struct diff_args, same, 0, "same", OPTION_SET, NULL,
 	       "also show rows that did not change"),
 	OPTION(struct diff_args, tolerance, 0, "tolerance", OPTION_PERCENT, "PERCENT",
@@ -47,11 +44,11 @@ static const struct option_spec options[] = {
 	       "number of points of the heap lines (default 200)"),
 	OPTION(struct diff_args, chart, 0, "no-chart", OPTION_CLEAR, NULL,
 	       "do not draw the heap lines in text output"),
-	DEPTH_OPTION(struct diff_args, "default: 8 in text, all in json and csv"),
-	IMAGE_OPTION(struct diff_args),
-	SYMBOLS_OPTION(struct diff_args),
-	FORMAT_OPTION(struct diff_args),
-	NO_PAGER_OPTION(struct diff_args),
+	DEPTH_OPTION(struct trace_args, "default: 8 in text, all in json and csv"),
+	IMAGE_OPTION(struct trace_args),
+	SYMBOLS_OPTION(struct trace_args),
+	FORMAT_OPTION(struct trace_args),
+	NO_PAGER_OPTION(struct trace_args),
 	OPTION_END};
 
 struct diff {
@@ -59,7 +56,7 @@ struct diff {
 	const struct diff_args *args;
 	enum format format;
 	struct compare_query query;
-	struct loaded trace[2];
+	struct study *trace[2];
 	struct stack_source source[2];
 	struct type_cascade types[2];
 	struct compare_cuts cuts[2]; /* by trace */
@@ -112,21 +109,18 @@ static int read_trace(struct diff *self, u32 side, const char *path, struct err 
 	if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
 		return err_set(err, ERR_USAGE, "%s is a folder; compare one of the traces in it",
 			       path);
-	self->trace[side] = (struct loaded){.command = self->command,
-					    .path = path,
-					    .wanted_image = self->args->image,
-					    .find_symbols = self->args->symbols};
-	return loaded_read(&self->trace[side], err);
+	self->trace[side] = open_trace(self->command, &self->args->trace, NULL, path, err);
+	return self->trace[side] ? 0 : err->code;
 }
 
 /* Each side has its trace, or the first one's. */
 static int set_side(struct diff *self, u32 side, struct err *err)
 {
-	const struct loaded *trace = &self->trace[self->two ? side : 0];
+	const struct study *trace = self->trace[self->two ? side : 0];
 	struct compare_side *to = &self->query.side[side];
 	struct type_query ask = {.source = &self->source[side]};
 
-	self->source[side] = loaded_stacks(trace, self->format, self->args->depth);
+	self->source[side] = shown_stacks(trace, self->format, self->args->trace.depth);
 	to->source = &self->source[side];
 	to->info = &trace->info;
 	to->label = trace->path;
@@ -140,12 +134,12 @@ static int read_cuts(struct diff *self, u32 trace, const struct compare_moment m
 		     struct err *err)
 {
 	struct compare_cuts *cuts = &self->cuts[trace];
-	int status = compare_cuts_init(cuts, self->trace[trace].model, moment, err);
+	int status = compare_cuts_init(cuts, self->trace[trace]->model, moment, err);
 
 	for (u32 i = 0; i < COMPARE_CUT_PASSES && status == 0; i++) {
 		struct stream_sink sink = compare_cuts_sink(cuts);
 
-		status = loaded_stream(&self->trace[trace], &sink, err);
+		status = study_stream(self->trace[trace], &sink, err);
 	}
 	return status;
 }
@@ -157,7 +151,7 @@ static int find_moments(struct diff *self, struct err *err)
 	int status = 0;
 
 	for (u32 side = 0; side < 2 && status == 0; side++) {
-		status = compare_moment_find(self->trace[0].model, words[side], &moment[side], err);
+		status = compare_moment_find(self->trace[0]->model, words[side], &moment[side], err);
 		self->query.side[side].cuts = &self->cuts[0];
 		self->query.side[side].cut = side;
 	}
@@ -198,8 +192,7 @@ static int compare(struct diff *self, char **paths, struct err *err)
 	for (u32 side = 0; side < 2; side++) {
 		compare_cuts_release(&self->cuts[side]);
 		type_cascade_release(&self->types[side]);
-		if (self->trace[side].path)
-			loaded_release(&self->trace[side]);
+		close_trace(self->trace[side]);
 	}
 	return status;
 }
@@ -209,14 +202,14 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	const struct diff_args *args = fields;
 	struct diff self = {.command = command,
 			    .args = args,
-			    .format = format_parse(args->format),
+			    .format = format_parse(args->trace.format),
 			    .two = !args->at.count,
-			    .query = {.top = args->top,
+			    .query = {.top = args->trace.top,
 				      .points = args->points,
 				      .tolerance = args->tolerance,
 				      .fold_recursion = args->fold_recursion,
 				      .list_same = args->same,
-				      .severity = format_parse(args->format) != FORMAT_TEXT,
+				      .severity = format_parse(args->trace.format) != FORMAT_TEXT,
 				      .one_trace = args->at.count != 0,
 				      .metric = args->at.count ? COMPARE_KEPT : COMPARE_BYTES}};
 	struct err err = {0};

@@ -19,8 +19,6 @@
 #include "host/trace/symtab.h"
 #include "host/trace/typenames.h"
 
-#define NOT_GIVEN UINT64_MAX
-
 struct dump_args {
 	const char *format;
 	u64 image;

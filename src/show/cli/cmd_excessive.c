@@ -7,26 +7,23 @@
 #include <string.h>
 
 #include "study/analysis/emad/excessive.h"
-#include "show/cli/loaded.h"
-#include "show/cli/trace_options.h"
+#include "show/cli/view.h"
 
 struct excessive_args {
-	const char *where;
-	const char *method, *rule, *by, *mu, *wrappers, *svg, *format, *limits;
+	struct trace_args trace;
+	const char *method, *rule, *by, *mu, *wrappers, *svg;
 	double floor;
-	u64 k, seed, restarts, top, image;
-	bool raw, all_paths, data, charts, symbols, no_index, no_pager;
+	u64 k, seed, restarts;
+	bool raw, all_paths, data, charts;
 };
 
-static const struct excessive_args defaults = {.wrappers = "auto",
+static const struct excessive_args defaults = {.trace = {TRACE_DEFAULTS, .top = 10},
+					       .wrappers = "auto",
 					       .floor = 0.01,
 					       .mu = "auto",
 					       .seed = 1,
 					       .restarts = 10,
-					       .top = 10,
-					       .image = NOT_GIVEN,
-					       .charts = true,
-					       .symbols = true};
+					       .charts = true};
 
 static const struct option_spec options[] = {
 	OPTION(struct excessive_args, method, 0, "method", OPTION_CHOICE, "kmeans|iqr|both",
@@ -51,7 +48,7 @@ static const struct option_spec options[] = {
 	       "outliers are above Q3 + X * IQR (default auto: the IQR, then the largest gap, then 3)"),
 	OPTION(struct excessive_args, wrappers, 'w', "wrappers", OPTION_STRING, "auto|none|LIST",
 	       "attribute calls by these functions to their callers; * matches any characters (default auto)"),
-	TOP_OPTION(struct excessive_args, "objects (default 10; 0 = all)"),
+	TOP_OPTION(struct trace_args, "objects (default 10; 0 = all)"),
 	OPTION(struct excessive_args, all_paths, 0, "all-paths", OPTION_SET, NULL,
 	       "show all call paths to each object, not only the heaviest"),
 	OPTION(struct excessive_args, data, 0, "data", OPTION_SET, NULL,
@@ -60,17 +57,16 @@ static const struct option_spec options[] = {
 	       "write both diagrams to FILE"),
 	OPTION(struct excessive_args, charts, 0, "no-charts", OPTION_CLEAR, NULL,
 	       "do not draw diagrams in text output"),
-	TRACE_OPTIONS(struct excessive_args),
-	LIMITS_OPTION(struct excessive_args),
+	TRACE_OPTIONS,
+	LIMITS_OPTION(struct trace_args),
 	OPTION_END};
 
 struct judge {
-	const struct command *command;
+	struct view view;
 	const struct excessive_args *args;
-	enum format format;
 	struct wrappers wrappers;
 	struct excessive_query query;
-	struct loaded trace;
+	struct excessive found;
 };
 
 static int write_svg(const char *path, const struct excessive_charts *charts, struct err *err)
@@ -86,9 +82,10 @@ static int write_svg(const char *path, const struct excessive_charts *charts, st
 	return 0;
 }
 
-static int draw(const struct judge *self, const struct excessive *found, struct err *err)
+static int draw(const struct judge *self, struct err *err)
 {
-	bool text = self->args->charts && self->format == FORMAT_TEXT && !self->args->data &&
+	const struct excessive *found = &self->found;
+	bool text = self->args->charts && self->view.format == FORMAT_TEXT && !self->args->data &&
 		    found->enough;
 	struct excessive_charts charts;
 	struct strbuf page = {0};
@@ -110,71 +107,42 @@ static int draw(const struct judge *self, const struct excessive *found, struct 
 	return status;
 }
 
-/* Paths then say how often a routine was called at all, not only to allocate. */
-static int read_routines(struct judge *self, struct callgraph *graph, struct err *err)
+static struct result *build(struct view *view, struct err *err)
 {
-	struct routine_graph *routines;
-	int status;
+	struct judge *self = (struct judge *)view;
+	struct stack_source source = shown_stacks(view->study, view->format, 0);
+	const struct callgraph *graph = NULL;
 
 	self->query.routines = NULL;
-	if (!self->trace.info.routines)
-		return 0;
-	routines = calloc(1, sizeof *routines);
-	if (!routines)
-		return err_memory_for(err, "routines");
-	status = loaded_routines(&self->trace, routines, err);
-	if (status == 0)
-		status = callgraph_of_routines(graph, routines, &self->trace.symbols, err);
-	if (status == 0 && graph->edges.count)
+	self->query.info = &view->study->info;
+	if (view->study->info.routines) {
+		graph = study_callgraph(view->study, err);
+		if (!graph)
+			return NULL;
+	}
+	/* Paths then say how often a routine was called at all, not only to allocate. */
+	if (graph && !graph->from_stacks && graph->edges.count)
 		self->query.routines = graph;
-	routine_graph_release(routines);
-	free(routines);
-	return status;
+	if (excessive_find(&self->found, &source, &self->query, err) < 0)
+		return NULL;
+	return self->args->data ? excessive_data(&self->found, err)
+				: excessive_result(&self->found, err);
 }
 
-static int print_found(struct judge *self, struct err *err)
+static int print(struct view *view, struct result *result)
 {
-	struct stack_source source = loaded_stacks(&self->trace, self->format, 0);
-	struct excessive found = {0};
-	struct callgraph graph = {0};
-	struct result *result = NULL;
-	int status = read_routines(self, &graph, err);
-
-	source.fold = false;
-	self->query.info = &self->trace.info;
-	if (status == 0)
-		status = excessive_find(&found, &source, &self->query, err);
-	if (status == 0) {
-		result = self->args->data ? excessive_data(&found, err)
-					  : excessive_result(&found, err);
-		status = result ? 0 : err->code;
-	}
-	if (result) {
-		print_result(result, self->format);
-		status = draw(self, &found, err);
-	}
-	result_free(result);
-	excessive_release(&found);
-	callgraph_release(&graph);
-	return status;
-}
-
-static int judge_one(void *data, const char *path)
-{
-	struct judge *self = data;
 	struct err err = {0};
-	int status = EXIT_DONE;
 
-	self->trace = (struct loaded){.command = self->command,
-				      .path = path,
-				      .wanted_image = self->args->image,
-				      .find_symbols = self->args->symbols,
-				      .no_index = self->args->no_index,
-				      .where = self->args->where};
-	if (loaded_read(&self->trace, &err) < 0 || print_found(self, &err) < 0)
-		status = command_fail(self->command, &err);
-	loaded_release(&self->trace);
-	return status;
+	print_result(result, view->format);
+	return draw((struct judge *)view, &err) < 0 ? command_fail(view->command, &err) : EXIT_DONE;
+}
+
+static void release(struct view *view)
+{
+	struct judge *self = (struct judge *)view;
+
+	excessive_release(&self->found);
+	self->found = (struct excessive){0};
 }
 
 static bool read_mu(const char *text, struct excessive_query *query)
@@ -198,9 +166,12 @@ static u32 methods(const char *word)
 static int run(const struct command *command, void *fields, int argc, char **argv)
 {
 	const struct excessive_args *args = fields;
-	struct judge self = {.command = command,
+	struct judge self = {.view = {.command = command,
+				      .args = &args->trace,
+				      .build = build,
+				      .print = print,
+				      .release = release},
 			     .args = args,
-			     .format = format_parse(args->format),
 			     .query = {.methods = methods(args->method),
 				       .paper = args->rule && strcmp(args->rule, "paper") == 0,
 				       .by_caller = args->by && strcmp(args->by, "caller") == 0,
@@ -210,7 +181,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 				       .seed = args->seed,
 				       .restarts =
 					       args->restarts > 1000 ? 1000 : (u32)args->restarts,
-				       .top = args->top,
+				       .top = args->trace.top,
 				       .all_paths = args->all_paths}};
 	struct err err = {0};
 	int status;
@@ -227,7 +198,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		return command_usage(command, "%s", err.text);
 	}
 	self.query.wrappers = &self.wrappers;
-	status = loaded_each(command, argv[0], self.format, judge_one, &self);
+	status = view_run(&self.view, argc, argv);
 	wrappers_release(&self.wrappers);
 	return status;
 }

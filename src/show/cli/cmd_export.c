@@ -8,20 +8,19 @@
 
 #include "host/base/text.h"
 #include "show/cli/entry_types.h"
-#include "show/cli/loaded.h"
 #include "host/base/outfile.h"
+#include "show/cli/opening.h"
 #include "show/cli/progress.h"
-#include "show/cli/trace_options.h"
 #include "show/cli/web.h"
 #include "show/formats/formats.h"
 #include "show/formats/heaplog.h"
 #include "show/formats/html.h"
 
 struct export_args {
+	struct trace_args trace; /* without a `where`: only a page has one, see query */
 	const char *to, *output;
 	const char *metric;
-	u64 image;
-	bool symbols, types;
+	bool types;
 	const char *entries;
 	u64 every, tick_ns;
 	const char *query, *views, *source;
@@ -29,7 +28,7 @@ struct export_args {
 	u64 max_mb;
 };
 
-static const struct export_args defaults = {.image = NOT_GIVEN, .symbols = true, .types = true,
+static const struct export_args defaults = {.trace = {TRACE_DEFAULTS}, .types = true,
 					    .tick_ns = 1000000, .max_mb = 15};
 
 static const struct option_spec options[] = {
@@ -38,8 +37,8 @@ static const struct option_spec options[] = {
 	       "write to FILE (default: standard output, also given as -)"),
 	OPTION(struct export_args, metric, 'm', "metric", OPTION_CHOICE, EXPORT_METRIC_WORDS,
 	       "folded, dot: what to measure; speedscope: what to show first (default bytes)"),
-	IMAGE_OPTION(struct export_args),
-	SYMBOLS_OPTION(struct export_args),
+	IMAGE_OPTION(struct trace_args),
+	SYMBOLS_OPTION(struct trace_args),
 	OPTION(struct export_args, types, 0, "no-types", OPTION_CLEAR, NULL,
 	       "pprof, sqlite, csv, jsonl, heaplog: do not look up types; saves time and memory"),
 	OPTION(struct export_args, entries, 0, "entries", OPTION_CHOICE, "all|freed|live",
@@ -72,12 +71,12 @@ static u32 entries_of(const char *word)
 }
 
 static int write_exchange(const struct file_format *format, const struct export_args *args,
-			  const struct loaded *trace, FILE *out, struct err *err)
+			  const struct study *trace, FILE *out, struct err *err)
 {
 	struct heaplog_options heaplog = {.entries = entries_of(args->entries), .every = args->every,
 					  .tick_ns = args->tick_ns};
 	struct exchange_job job = {.path = trace->path,
-				   .image = loaded_image(trace),
+				   .image = study_image(trace),
 				   .model = trace->model,
 				   .symbols = &trace->symbols,
 				   .output = args->output,
@@ -122,7 +121,7 @@ static int ask_types(struct export_job *job, struct type_cascade *types, struct 
 }
 
 static int write_export(const struct file_format *format, const struct export_args *args,
-			struct loaded *trace, const struct outfile *out, struct err *err)
+			struct study *trace, const struct outfile *out, struct err *err)
 {
 	struct export_job job = {.path = trace->path,
 				 .info = &trace->info,
@@ -132,22 +131,21 @@ static int write_export(const struct file_format *format, const struct export_ar
 	struct type_answer *points = NULL;
 	int status = 0;
 
-	if (format->point_types && args->types)
-		loaded_add_types(trace);
-	job.stacks = loaded_stacks(trace, FORMAT_JSON, 0);
+	job.stacks = format->point_types && args->types ? typed_stacks(trace, FORMAT_JSON, 0)
+							: trace->stacks;
 	if (format->chunk_types && args->types)
 		status = ask_types(&job, &types, &points, err);
 	if (status == 0)
 		status = format->write(&job, out->file, err);
 	if (status == 0 && format->mute)
-		print_caveats(trace->command, &job);
+		print_caveats(&cmd_export, &job);
 	type_cascade_release(&types);
 	free(points);
 	return status;
 }
 
 static int write_format(const struct file_format *format, const struct export_args *args,
-			struct loaded *trace, struct err *err)
+			struct study *trace, struct err *err)
 {
 	struct outfile out;
 	int status = outfile_open(&out, args->output, format->named, err);
@@ -214,7 +212,7 @@ static int write_page(const struct file_format *format, const struct export_args
 	if (status < 0)
 		return status;
 
-	api.traces[0] = study_new(path);
+	api.traces[0] = study_new(path, &view_options);
 	if (!api.traces[0])
 		return err_memory(err);
 	api.count = 1;
@@ -244,9 +242,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 {
 	const struct export_args *args = fields;
 	const struct file_format *format = format_find(args->to);
-	struct loaded trace = {.command = command,
-			       .wanted_image = args->image,
-			       .find_symbols = args->symbols};
+	struct study *trace;
 	const char *wrong;
 	struct err err = {0};
 	int status;
@@ -264,14 +260,12 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		return command_usage(command, "--tick-ns must be 1 to 1000000000");
 	if (args->views && !report_views_known(args->views, &wrong))
 		return command_usage(command, "--views: unknown view '%s'", wrong);
-	trace.path = argv[0];
 	if (format->page) {
 		status = write_page(format, args, argv[0], &err);
 	} else {
-		status = loaded_read(&trace, &err);
-		if (status == 0)
-			status = write_format(format, args, &trace, &err);
-		loaded_release(&trace);
+		trace = open_trace(command, &args->trace, NULL, argv[0], &err);
+		status = trace ? write_format(format, args, trace, &err) : err.code;
+		close_trace(trace);
 	}
 	return status < 0 ? command_fail(command, &err) : EXIT_DONE;
 }

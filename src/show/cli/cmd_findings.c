@@ -7,70 +7,55 @@
 #include "study/analysis/findings/unnamed.h"
 #include "host/base/units.h"
 #include "show/cli/brief.h"
-#include "show/cli/folding.h"
-#include "show/cli/loaded.h"
 #include "show/cli/progress.h"
 #include "show/cli/thresholds.h"
-#include "show/cli/trace_options.h"
+#include "show/cli/view.h"
 #include "host/base/text_width.h"
 
 enum { DEPTH_TEXT = 4, BRIEF_ROWS = 3 };
 
 struct findings_args {
-	const char *where;
-	const char *format, *limits;
-	u64 top, image, depth;
+	struct trace_args trace;
 	double min_share;
-	bool symbols, no_index, all, no_pager;
-	struct folding folding;
+	bool all;
 	struct thresholds thresholds;
 };
 
-static const struct findings_args defaults = {.top = 10,
-					      .image = NOT_GIVEN,
-					      .depth = NOT_GIVEN,
+static const struct findings_args defaults = {.trace = {TRACE_DEFAULTS, .top = 10},
 					      .min_share = FINDINGS_MIN_SHARE,
-					      .symbols = true,
 					      .thresholds = THRESHOLDS_DEFAULT};
 
 static const struct option_spec options[] = {
-	TOP_OPTION(struct findings_args, "findings (default 10; 0 = all)"),
-	DEPTH_OPTION(struct findings_args, "default: 4 in text, all in json and csv"),
+	TOP_OPTION(struct trace_args, "findings (default 10; 0 = all)"),
+	DEPTH_OPTION(struct trace_args, "default: 4 in text, all in json and csv"),
 	OPTION_LIMIT(struct findings_args, min_share, "min-share", OPTION_PERCENT, "PERCENT",
 	       "hide findings that would save less than this share of the peak, the mean heap or the CPU "
 	       "time; misuse is always shown (default 1)"),
 	OPTION(struct findings_args, all, 'a', "all", OPTION_SET, NULL,
 	       "show every finding, however little it would save"),
-	FOLDING_OPTIONS(struct findings_args, folding),
-	TRACE_OPTIONS(struct findings_args),
-	LIMITS_OPTION(struct findings_args),
+	FOLDING_OPTIONS,
+	TRACE_OPTIONS,
+	LIMITS_OPTION(struct trace_args),
 	THRESHOLD_OPTIONS(struct findings_args, thresholds),
 	OPTION_END};
 
-struct find {
-	struct view view;
-	const struct findings_args *args;
-};
-
 static struct result *build(struct view *view, struct err *err)
 {
-	const struct find *self = (const struct find *)view;
-	u64 depth = self->args->depth == NOT_GIVEN && view->format == FORMAT_TEXT
+	const struct findings_args *args = (const struct findings_args *)view->args;
+	u64 depth = args->trace.depth == NOT_GIVEN && view->format == FORMAT_TEXT
 			    ? DEPTH_TEXT
-			    : self->args->depth;
-	struct stack_source source;
-	struct findings_query query = {.thresholds = self->args->thresholds,
-				       .min_share = self->args->min_share,
-				       .all = self->args->all};
-	struct findings_show show = {.top = self->args->top, .stacks = true};
+			    : args->trace.depth;
+	struct stack_source source = typed_stacks(view->study, view->format, depth);
+	struct findings_query query = {.thresholds = args->thresholds,
+				       .min_share = args->min_share,
+				       .all = args->all};
+	struct findings_show show = {.top = args->trace.top, .stacks = true};
 	struct findings findings = {0};
 	struct result *result = NULL;
 
-	loaded_add_types(&view->trace);
-	source = loaded_stacks(&view->trace, view->format, depth);
-	if (findings_make(&findings, &source, &view->trace.info, &query, err) == 0)
-		result = findings_report(&findings, &source, &view->trace.info, &show, err);
-	if (result && self->args->symbols)
+	if (findings_make(&findings, &source, &view->study->info, &query, err) == 0)
+		result = findings_report(&findings, &source, &view->study->info, &show, err);
+	if (result && args->trace.symbols)
 		unnamed_add_caveat(&source, view->format == FORMAT_TEXT, result);
 	findings_release(&findings);
 	return result;
@@ -78,24 +63,9 @@ static struct result *build(struct view *view, struct err *err)
 
 static int run(const struct command *self, void *fields, int argc, char **argv)
 {
-	const struct findings_args *args = fields;
-	struct wrappers wrappers = {0};
-	struct find find = {.view = {.command = self,
-				     .format = format_parse(args->format),
-				     .image = args->image,
-				     .find_symbols = args->symbols,
-				     .no_index = args->no_index,
-				     .where = args->where,
-				     .no_fold = args->folding.none,
-				     .wrappers = &wrappers,
-				     .build = build},
-			    .args = args};
-	struct err err = {0};
-	int status = folding_read(&args->folding, &wrappers, &err);
+	struct view view = {.command = self, .args = fields, .build = build};
 
-	status = status < 0 ? command_usage(self, "%s", err.text) : view_run(&find.view, argc, argv);
-	wrappers_release(&wrappers);
-	return status;
+	return view_run(&view, argc, argv);
 }
 
 static void print_brief(const struct findings *findings, const struct stack_source *source)
@@ -144,22 +114,40 @@ static void print_unnamed(const struct stack_source *source)
 	strbuf_release(&line);
 }
 
+/* The trace, with the model that grew with it if there is one. */
+static struct study *open_begun(const struct command *command, const char *path,
+				struct loading *loading, struct err *err)
+{
+	struct study_options how = opening_options(command);
+	struct study *study = study_new(path, &how);
+	struct behaviour_table behaviour = {0};
+	struct model *model;
+
+	if (!study) {
+		err_set(err, ERR_MEMORY, "out of memory");
+		return NULL;
+	}
+	model = loading_take(loading, &behaviour);
+	study_begin(study, model, &behaviour);
+	if (study_load(study, err) == 0)
+		return study;
+	close_trace(study);
+	return NULL;
+}
+
 u64 brief_findings(const struct command *command, const char *path, struct loading *loading)
 {
 	bool sample = loading_what(loading) == LOADING_SAMPLE;
-	struct loaded trace = {.command = command,
-			       .path = path,
-			       .wanted_image = NOT_GIVEN,
-			       .loading = loading};
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
 				       .min_share = FINDINGS_MIN_SHARE};
 	struct findings findings = {0};
 	struct err err = {0};
+	struct study *study = open_begun(command, path, loading, &err);
 	u64 found = 0;
 
-	if (loaded_read(&trace, &err) == 0) {
-		struct stack_source source = loaded_stacks(&trace, FORMAT_TEXT, DEPTH_TEXT);
-		int status = findings_make(&findings, &source, &trace.info, &query, &err);
+	if (study) {
+		struct stack_source source = shown_stacks(study, FORMAT_TEXT, DEPTH_TEXT);
+		int status = findings_make(&findings, &source, &study->info, &query, &err);
 
 		progress_end();
 		if (status == 0) {
@@ -173,7 +161,7 @@ u64 brief_findings(const struct command *command, const char *path, struct loadi
 	if (err.code)
 		fprintf(stderr, "heapwise: note: no findings: %s\n", err.text);
 	findings_release(&findings);
-	loaded_release(&trace);
+	close_trace(study);
 	return found;
 }
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "show/cli/command.h"
-#include "show/cli/loaded.h"
 #include "host/base/outfile.h"
 #include "show/cli/trace_options.h"
 #include "show/fleet/ask.h"

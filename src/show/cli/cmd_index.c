@@ -5,26 +5,23 @@
 #include <unistd.h>
 
 #include "host/base/units.h"
-#include "show/cli/command.h"
-#include "show/cli/loaded.h"
+#include "show/cli/opening.h"
 #include "show/cli/progress.h"
-#include "show/cli/trace_options.h"
 #include "show/cli/traces.h"
-#include "study/model/index.h"
-#include "study/layout/stored.h"
+#include "study/layout/points.h"
 
 struct index_args {
-	u64 image;
-	bool remove, symbols, quiet;
+	struct trace_args trace;
+	bool remove, quiet;
 };
 
-static const struct index_args defaults = {.image = NOT_GIVEN, .symbols = true};
+static const struct index_args defaults = {.trace = {TRACE_DEFAULTS}};
 
 static const struct option_spec options[] = {
 	OPTION(struct index_args, remove, 0, "remove", OPTION_SET, NULL,
 	       "remove the indexes of these traces"),
-	IMAGE_OPTION(struct index_args),
-	SYMBOLS_OPTION(struct index_args),
+	IMAGE_OPTION(struct trace_args),
+	SYMBOLS_OPTION(struct trace_args),
 	OPTION(struct index_args, quiet, 'q', "quiet", OPTION_SET, NULL,
 	       "do not print the result"),
 	OPTION_END};
@@ -33,23 +30,21 @@ static const struct option_spec options[] = {
 static int make_one(const struct command *command, const struct index_args *args, const char *path,
 		    struct err *err)
 {
-	struct model_options how = {.image = args->image == NOT_GIVEN ? TRACE_LAST_IMAGE
-								      : (int)args->image};
-	struct loaded trace = {.command = command,
-			       .path = path,
-			       .wanted_image = args->image,
-			       .find_symbols = args->symbols};
+	struct study_options how = opening_options(command);
+	struct study *study;
 	struct index_made made;
-	int status = loaded_look(&trace, err);
+	int status;
 
-	if (status < 0)
-		return status;
-	progress_phase("indexing", path);
-	how.progress = progress_share;
-	how.store = view_store;
-	how.store_self = (void *)path;
-	status = index_build(path, &how, &made, err);
-	progress_end();
+	how.image = args->trace.image;
+	how.find_names = args->trace.symbols;
+	how.store = point_sums_store;
+	study = study_new(path, &how);
+	status = study ? study_look(study, err) : err_set(err, ERR_MEMORY, "out of memory");
+	if (status == 0) {
+		progress_phase("indexing", path);
+		status = study_index(study, &made, err);
+	}
+	close_trace(study);
 	if (status == 0 && !args->quiet)
 		fprintf(stderr, "heapwise %s: %s %s: %s\n", command->name, made.path,
 			made.fresh ? "is up to date" : "written", units_bytes(made.bytes).text);

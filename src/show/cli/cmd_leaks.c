@@ -7,27 +7,22 @@
 
 #include "study/analysis/leaks/report.h"
 #include "host/base/units.h"
-#include "show/cli/loaded.h"
-#include "show/cli/trace_options.h"
+#include "show/cli/view.h"
 
 struct leaks_args {
-	const char *where;
-	const char *kinds, *format, *limits, *fail_on;
-	u64 top, image, depth;
+	struct trace_args trace;
+	const char *kinds, *fail_on;
 	u64 growth_steps, growth_min, growth_trend, growth_seconds;
 	struct option_strings suppressions;
-	bool default_suppressions, symbols, no_index, no_pager;
+	bool default_suppressions;
 };
 
-static const struct leaks_args defaults = {.top = 20,
-					   .image = NOT_GIVEN,
-					   .depth = NOT_GIVEN,
+static const struct leaks_args defaults = {.trace = {TRACE_DEFAULTS, .top = 20},
 					   .growth_steps = 64,
 					   .growth_min = 64 << 10,
 					   .growth_trend = 75,
 					   .growth_seconds = 1,
-					   .default_suppressions = true,
-					   .symbols = true};
+					   .default_suppressions = true};
 
 #define LEAKS_OPTION(field, letter, name, kind, argument, help)                                    \
 	OPTION(struct leaks_args, field, letter, name, kind, argument, help)
@@ -36,8 +31,8 @@ static const struct option_spec options[] = {
 	LEAKS_OPTION(kinds, 'k', "kinds", OPTION_STRING, "LIST",
 		     "list call stacks with these leak kinds, comma-separated: lost, indirect, possible, reachable, "
 		     "unknown, all (default: all but reachable)"),
-	TOP_OPTION(struct leaks_args, "rows of each list (default 20; 0 = all)"),
-	DEPTH_OPTION(struct leaks_args, "default: 8 in text, all in json and csv"),
+	TOP_OPTION(struct trace_args, "rows of each list (default 20; 0 = all)"),
+	DEPTH_OPTION(struct trace_args, "default: 8 in text, all in json and csv"),
 	LEAKS_OPTION(suppressions, 0, "suppressions", OPTION_STRINGS, "FILE",
 		     "hide leaks that match FILE, in LeakSanitizer's format. Repeatable"),
 	LEAKS_OPTION(default_suppressions, 0, "no-default-suppressions", OPTION_CLEAR, NULL,
@@ -53,8 +48,8 @@ static const struct option_spec options[] = {
 		     "how steadily a point must grow: Kendall's tau in percent (default 75)"),
 	OPTION_LIMIT(struct leaks_args, growth_seconds, "growth-seconds", OPTION_NUMBER, "N",
 		     "do not report growth in runs shorter than N seconds (default 1)"),
-	TRACE_OPTIONS(struct leaks_args),
-	LIMITS_OPTION(struct leaks_args),
+	TRACE_OPTIONS,
+	LIMITS_OPTION(struct trace_args),
 	OPTION_END};
 
 /* ---- lists of words ---- */
@@ -164,15 +159,16 @@ static struct growth_query growth_query(const struct leaks_args *args)
 static struct result *build(struct view *view, struct err *err)
 {
 	struct leaks *self = (struct leaks *)view;
-	struct stack_source source = loaded_stacks(&view->trace, view->format, self->args->depth);
+	struct stack_source source =
+		shown_stacks(view->study, view->format, self->args->trace.depth);
 	struct growth_query growth = growth_query(self->args);
 	struct leak_report_query query = {
-		.leaks = {.kinds = self->kinds, .top = self->args->top},
-		.info = &view->trace.info,
+		.leaks = {.kinds = self->kinds, .top = self->args->trace.top},
+		.info = &view->study->info,
 	};
 
 	if (read_suppressions(self, err) < 0 ||
-	    leak_report_make(&self->report, &source, &view->trace.info, &growth,
+	    leak_report_make(&self->report, &source, &view->study->info, &growth,
 			     &self->suppressions, err) < 0)
 		return NULL;
 	return leak_report_result(&self->report, &source, &self->suppressions, &query, err);
@@ -226,10 +222,10 @@ static void say_failed(const struct leaks *self, enum limit limit)
 
 	if (limit == LIMIT_MISUSE)
 		fprintf(stderr, "heapwise leaks: %s: failed: %s\n",
-			self->view.trace.path, units_things(value, "wrong call(s)").text);
+			self->view.study->path, units_things(value, "wrong call(s)").text);
 	else
 		fprintf(stderr, "heapwise leaks: %s: failed: %s %s, allowed %s\n",
-			self->view.trace.path, units_bytes(value).text, texts[limit],
+			self->view.study->path, units_bytes(value).text, texts[limit],
 			units_bytes(self->fail_on.limit[limit]).text);
 }
 
@@ -242,15 +238,15 @@ static void say_not_judged(const struct leaks *self, struct result *result)
 
 	if ((on[LIMIT_LOST] || on[LIMIT_INDIRECT] || on[LIMIT_POSSIBLE]) && unknown->chunks)
 		fprintf(stderr, "heapwise leaks: %s: leak kind unknown for %s in %s: %s\n",
-			self->view.trace.path, units_bytes(unknown->bytes).text,
-			units_things(model_count(self->view.trace.model, unknown->chunks), "kept chunk(s)").text,
-			leaks_unknown_reason(self->view.trace.model, result));
+			self->view.study->path, units_bytes(unknown->bytes).text,
+			units_things(model_count(self->view.study->model, unknown->chunks), "kept chunk(s)").text,
+			leaks_unknown_reason(self->view.study->model, result));
 	if (on[LIMIT_GROWTH] && report->growth.not_judged)
 		fprintf(stderr, "heapwise leaks: %s: growth not checked: %s\n",
-			self->view.trace.path, report->growth.not_judged);
+			self->view.study->path, report->growth.not_judged);
 	if (on[LIMIT_MISUSE] && report->misuse.possible)
 		fprintf(stderr, "heapwise leaks: %s: %s may be wrong; this is not certain\n",
-			self->view.trace.path, units_things(report->misuse.possible, "call(s)").text);
+			self->view.study->path, units_things(report->misuse.possible, "call(s)").text);
 }
 
 static int verdict(const struct leaks *self, struct result *result)
@@ -286,11 +282,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 {
 	const struct leaks_args *args = fields;
 	struct leaks leaks = {.view = {.command = self,
-				       .format = format_parse(args->format),
-				       .image = args->image,
-				       .find_symbols = args->symbols,
-				       .no_index = args->no_index,
-				       .where = args->where,
+				       .args = &args->trace,
 				       .build = build,
 				       .print = print,
 				       .release = release},

@@ -11,25 +11,23 @@
 #include "study/analysis/mprof/leaks.h"
 #include "study/analysis/summary/summary.h"
 #include "host/base/units.h"
-#include "show/cli/loaded.h"
-#include "show/cli/trace_options.h"
+#include "show/cli/view.h"
 
 enum { CHAIN_DEPTH = 5 };
 
 struct mprof_args {
-	const char *where;
-	const char *table, *bins, *cycles, *format, *debug_path;
-	u64 depth, image;
+	struct trace_args trace;
+	const char *table, *bins, *cycles;
 	bool verbose, normal, terse;
-	bool leaktable, offsets, fold, types, symbols, no_index, startup, no_pager;
+	bool leaktable, offsets, fold, types, startup;
 };
 
-static const struct mprof_args defaults = {.depth = CHAIN_DEPTH,
-					   .image = NOT_GIVEN,
+static const struct mprof_args defaults = {.trace = {.depth = CHAIN_DEPTH,
+						     .image = NOT_GIVEN,
+						     .symbols = true},
 					   .leaktable = true,
 					   .fold = true,
-					   .types = true,
-					   .symbols = true};
+					   .types = true};
 
 static const struct option_spec options[] = {
 	OPTION(struct mprof_args, verbose, 'v', "verbose", OPTION_SET, NULL,
@@ -44,7 +42,7 @@ static const struct option_spec options[] = {
 	       "show the table of memory leaks (the default)"),
 	OPTION(struct mprof_args, leaktable, 0, "no-leaktable", OPTION_CLEAR, NULL,
 	       "do not show the table of memory leaks"),
-	OPTION(struct mprof_args, depth, 'd', "depth", OPTION_NUMBER, "N",
+	OPTION(struct trace_args, depth, 'd', "depth", OPTION_NUMBER, "N",
 	       "distinguish leaks by the last N callers (default 5; 0 = the whole chain)"),
 	OPTION(struct mprof_args, offsets, 0, "offsets", OPTION_SET, NULL,
 	       "distinguish calls in one function: function+offset"),
@@ -52,14 +50,14 @@ static const struct option_spec options[] = {
 	       "one bin per size up to 1024 bytes, or per power of two (default exact)"),
 	OPTION(struct mprof_args, types, 0, "no-types", OPTION_CLEAR, NULL,
 	       "do not search debug information for types that match the bins' sizes"),
-	DEBUG_PATH_OPTION(struct mprof_args),
+	DEBUG_PATH_OPTION(struct trace_args),
 	OPTION(struct mprof_args, cycles, 0, "cycles", OPTION_CHOICE, "merge|keep",
 	       "merge functions that call each other in a cycle, or show the calls in the cycle (default merge)"),
 	OPTION(struct mprof_args, fold, 0, "no-fold", OPTION_CLEAR, NULL,
 	       "do not merge standard library functions that call each other"),
 	OPTION(struct mprof_args, startup, 0, "startup", OPTION_SET, NULL,
 	       "Lisp: also show what the Lisp system allocates before it runs a program"),
-	TRACE_OPTIONS(struct mprof_args),
+	TRACE_OPTIONS,
 	OPTION_END};
 
 struct mprof {
@@ -89,13 +87,15 @@ static void add_tables(struct mprof *self, struct result *result, struct err *er
 {
 	const struct mprof_args *args = self->args;
 	struct mprof_leaks_query leaks = {.verbosity = verbosity(args),
-					  .depth = args->depth > UINT32_MAX ? 0 : (u32)args->depth,
+					  .depth = args->trace.depth > UINT32_MAX
+						   ? 0
+						   : (u32)args->trace.depth,
 					  .offsets = args->offsets,
-					  .debug_path = args->debug_path};
+					  .debug_path = args->trace.debug_path};
 	struct mprof_bins_query bins = {.verbosity = verbosity(args),
 					.log = is_word("log", args->bins),
 					.no_types = !args->types,
-					.debug_path = args->debug_path};
+					.debug_path = args->trace.debug_path};
 	struct mprof_graph_query graph = {.keep_cycles = is_word("keep", args->cycles)};
 
 	if (self->calls.lisp) {
@@ -104,7 +104,7 @@ static void add_tables(struct mprof *self, struct result *result, struct err *er
 	} else if (is_chosen(args, "leaks"))
 		result_add_part(result, analyse_mprof_leaks(&self->calls, &leaks, err));
 	if (!self->calls.lisp && is_chosen(args, "bins"))
-		result_add_part(result, analyse_mprof_bins(self->view.trace.model, &bins, err));
+		result_add_part(result, analyse_mprof_bins(self->view.study->model, &bins, err));
 	if (is_chosen(args, "direct"))
 		result_add_part(result, analyse_mprof_direct(&self->calls, err));
 	if (is_chosen(args, "graph"))
@@ -114,7 +114,7 @@ static void add_tables(struct mprof *self, struct result *result, struct err *er
 static struct result *build(struct view *view, struct err *err)
 {
 	struct mprof *self = (struct mprof *)view;
-	struct stack_source source = loaded_stacks(&view->trace, view->format, NOT_GIVEN);
+	struct stack_source source = shown_stacks(view->study, view->format, NOT_GIVEN);
 	struct result *result = result_new(RESULT_RECORD, "mprof", "");
 
 	source.fold = self->args->fold;
@@ -122,13 +122,13 @@ static struct result *build(struct view *view, struct err *err)
 		err_memory(err);
 		return NULL;
 	}
-	add_caveats(result, view->trace.model, &view->trace.info);
+	add_caveats(result, view->study->model, &view->study->info);
 	if (mprof_calls_read_lisp(&self->calls, &source, self->args->startup, err) == 0) {
 		if (self->calls.startup.calls)
 			result_add_caveat(result, "the start of the Lisp system, %s in %s objects, is not included; "
 						  "--startup shows it",
 					  units_bytes(self->calls.startup.bytes).text,
-					  units_count(model_count(view->trace.model, self->calls.startup.calls))
+					  units_count(model_count(view->study->model, self->calls.startup.calls))
 						  .text);
 		add_tables(self, result, err);
 		if (!result_failed(result))
@@ -153,11 +153,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 {
 	const struct mprof_args *args = fields;
 	struct mprof self = {.view = {.command = command,
-				      .format = format_parse(args->format),
-				      .image = args->image,
-				      .find_symbols = args->symbols,
-				      .no_index = args->no_index,
-				      .where = args->where,
+				      .args = &args->trace,
 				      .build = build,
 				      .release = release},
 			     .args = args};

@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "show/cli/loaded.h"
 #include "show/cli/pushing.h"
 #include "show/cli/spool.h"
 #include "show/cli/trace_options.h"

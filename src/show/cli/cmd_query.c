@@ -6,23 +6,23 @@
 #include <string.h>
 
 #include "host/base/io.h"
-#include "show/cli/loaded.h"
-#include "show/cli/trace_options.h"
+#include "show/cli/opening.h"
 #include "study/query/engine.h"
 #include "study/query/graph.h"
 
 struct query_args {
-	const char *file, *from_graph, *format, *index, *debug_path, *from, *to, *by;
-	u64 top, image, skip;
-	bool symbols, no_index, guess, canonical, graph, fields, boxes, stacks, no_pager;
+	struct trace_args trace;
+	const char *file, *from_graph, *index, *from, *to, *by;
+	u64 skip;
+	bool guess, canonical, graph, fields, boxes, stacks;
 };
 
-static const struct query_args defaults = {.top = 20, .image = NOT_GIVEN, .symbols = true, .guess = true};
+static const struct query_args defaults = {.trace = {TRACE_DEFAULTS, .top = 20}, .guess = true};
 
 static const struct option_spec options[] = {
 	OPTION(struct query_args, file, 0, "file", OPTION_STRING, "NAME.hwq",
 	       "read the query from a file instead of the last argument"),
-	TOP_OPTION(struct query_args, "rows (default 20; 0 = all)"),
+	TOP_OPTION(struct trace_args, "rows (default 20; 0 = all)"),
 	OPTION(struct query_args, skip, 0, "skip", OPTION_NUMBER, "N",
 	       "skip the first N rows"),
 	OPTION(struct query_args, stacks, 0, "stacks", OPTION_SET, NULL,
@@ -47,12 +47,12 @@ static const struct option_spec options[] = {
 	       "types: do not guess types from sizes"),
 	OPTION(struct query_args, index, 0, "index", OPTION_STRING, "PATH",
 	       "types: use this index of the sources (default: the one beside the program)"),
-	DEBUG_PATH_OPTION(struct query_args),
-	IMAGE_OPTION(struct query_args),
-	SYMBOLS_OPTION(struct query_args),
-	NO_INDEX_OPTION(struct query_args),
-	FORMAT_OPTION(struct query_args),
-	NO_PAGER_OPTION(struct query_args),
+	DEBUG_PATH_OPTION(struct trace_args),
+	IMAGE_OPTION(struct trace_args),
+	SYMBOLS_OPTION(struct trace_args),
+	NO_INDEX_OPTION(struct trace_args),
+	FORMAT_OPTION(struct trace_args),
+	NO_PAGER_OPTION(struct trace_args),
 	OPTION_END};
 
 /* ---- errors ---- */
@@ -178,7 +178,7 @@ static int print_words(const struct query_args *args)
 	struct result *result = args->fields ? query_fields_result() : query_boxes_result();
 
 	if (result)
-		print_result(result, format_parse(args->format));
+		print_result(result, format_parse(args->trace.format));
 	result_free(result);
 	return result ? EXIT_DONE : EXIT_BAD_INPUT;
 }
@@ -216,26 +216,26 @@ static int read_window(const struct command *command, const struct query_args *a
 	return EXIT_DONE;
 }
 
-static struct query_trace trace_of(const struct query_args *args, const struct loaded *loaded)
+static struct query_trace trace_of(const struct query_args *args, const struct study *study)
 {
 	struct thresholds thresholds = THRESHOLDS_DEFAULT;
 
-	return (struct query_trace){.model = loaded->model,
-				    .symbols = &loaded->symbols,
-				    .image = loaded->model->image.number,
-				    .name = loaded->path,
+	return (struct query_trace){.model = study->model,
+				    .symbols = &study->symbols,
+				    .image = study->model->image.number,
+				    .name = study->path,
 				    .type_index = args->index,
-				    .debug_path = args->debug_path,
+				    .debug_path = args->trace.debug_path,
 				    .guess = args->guess,
 				    .thresholds = thresholds};
 }
 
 static int ask(const struct command *command, const struct query_args *args, const char *text,
-	       struct loaded *loaded, u32 count)
+	       struct study *const *studies, u32 count)
 {
-	enum format format = format_parse(args->format);
+	enum format format = format_parse(args->trace.format);
 	struct query_trace traces[QUERY_TRACES];
-	struct query_options how = {.rows = args->top,
+	struct query_options how = {.rows = args->trace.top,
 				    .skip = args->skip,
 				    .stacks = args->stacks,
 				    .depth = format == FORMAT_TEXT ? 8 : 0,
@@ -248,7 +248,7 @@ static int ask(const struct command *command, const struct query_args *args, con
 	if (status != EXIT_DONE)
 		return status;
 	for (u32 i = 0; i < count; i++)
-		traces[i] = trace_of(args, &loaded[i]);
+		traces[i] = trace_of(args, studies[i]);
 	engine = query_engine_new(traces, count);
 	if (!engine)
 		return command_fail(command,
@@ -265,7 +265,7 @@ static int ask(const struct command *command, const struct query_args *args, con
 static int ask_files(const struct command *command, const struct query_args *args, const char *text,
 		     int argc, char **argv)
 {
-	struct loaded loaded[QUERY_TRACES] = {0};
+	struct study *studies[QUERY_TRACES] = {0};
 	struct query_error error = {0};
 	struct query *query = query_parse(text, &error);
 	struct err err = {0};
@@ -276,18 +276,14 @@ static int ask_files(const struct command *command, const struct query_args *arg
 	if (!query)
 		return fail_query(command, text, &error);
 	for (; status == EXIT_DONE && read < argc; read++) {
-		loaded[read] = (struct loaded){.command = command,
-					       .path = argv[read],
-					       .wanted_image = args->image,
-					       .find_symbols = args->symbols,
-					       .no_index = args->no_index};
-		if (loaded_read(&loaded[read], &err) < 0)
+		studies[read] = open_trace(command, &args->trace, NULL, argv[read], &err);
+		if (!studies[read])
 			status = command_fail(command, &err);
 	}
 	if (status == EXIT_DONE)
-		status = ask(command, args, text, loaded, (u32)argc);
+		status = ask(command, args, text, studies, (u32)argc);
 	while (read)
-		loaded_release(&loaded[--read]);
+		close_trace(studies[--read]);
 	return status;
 }
 

@@ -20,10 +20,10 @@
 #include "live/launch/run.h"
 #include "show/cli/command.h"
 #include "show/cli/dumps.h"
-#include "show/cli/loaded.h"
 #include "show/cli/run_end.h"
 #include "show/cli/run_plan.h"
 #include "show/cli/spool.h"
+#include "show/cli/trace_options.h"
 #include "show/serve/control_api.h"
 #include "show/serve/server.h"
 

@@ -110,7 +110,7 @@ static int add_trace(struct serve *self, const char *path, struct err *err)
 		return err_set(err, ERR_USAGE, "more than %d traces", API_TRACES_MAX);
 	if (access(path, R_OK) != 0)
 		return err_set(err, ERR_INPUT, "cannot open %s: %s", path, strerror(errno));
-	self->api.traces[self->api.count] = study_new(path);
+	self->api.traces[self->api.count] = study_new(path, &view_options);
 	if (!self->api.traces[self->api.count])
 		return err_memory(err);
 	if (study_is_being_written(path))

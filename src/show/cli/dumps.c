@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "show/cli/entry_types.h"
-#include "show/cli/loaded.h"
+#include "show/cli/opening.h"
 #include "show/formats/heaplog.h"
 #include "live/record/process.h"
 #include "host/symbols/resolve/resolve.h"
@@ -57,7 +57,7 @@ static FILE *open_named(const char *to, char path[DUMP_PATH], struct err *err)
 	int fd = -1;
 
 	snprintf(path, DUMP_PATH, "%s", to);
-	if (loaded_is_being_written(to))
+	if (study_is_being_written(to))
 		errno = EBUSY;
 	else
 		fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
@@ -134,31 +134,32 @@ static void count_entries(const struct model *model, struct dump_done *done)
 static int export(const struct dump_job *job, const char *trace_path, FILE *out,
 		  struct dump_done *done, struct err *err)
 {
-	struct loaded trace = {.command = job->command,
-			       .path = trace_path,
-			       .wanted_image = NOT_GIVEN,
-			       .no_index = true};
+	struct study_options opening = opening_options(job->command);
+	struct study *trace;
 	struct heaplog_options how = {.entries = job->entries,
 				      .every = job->every,
 				      .sets_written = job->sets_written,
 				      .tick_ns = TICK_NS};
 	struct exchange_job exchange = {.path = trace_path, .output = job->to, .heaplog = &how};
 	struct entry_types types = {0};
-	int status = loaded_read(&trace, err);
+	int status;
 
-	if (status == 0) {
-		exchange.image = loaded_image(&trace);
-		exchange.model = trace.model;
-		exchange.symbols = &trace.symbols;
-		count_entries(trace.model, done);
+	opening.index = INDEX_IGNORE;
+	trace = open_study(trace_path, &opening, err);
+	status = trace ? 0 : err->code;
+	if (trace) {
+		exchange.image = study_image(trace);
+		exchange.model = trace->model;
+		exchange.symbols = &trace->symbols;
+		count_entries(trace->model, done);
 	}
 	/* Sets that are written while the program runs have no names yet; they are written once more at its end. */
 	if (status == 0 && job->entries != HEAPLOG_SETS)
-		status = entry_types_init(&types, &trace, job->sizes, &exchange.types, err);
+		status = entry_types_init(&types, trace, job->sizes, &exchange.types, err);
 	if (status == 0)
 		status = heaplog_export(&exchange, out, err);
 	entry_types_release(&types);
-	loaded_release(&trace);
+	close_trace(trace);
 	return status;
 }
 

@@ -18,12 +18,12 @@ static bool find(void *self_, u64 chunk, struct exchange_type *type)
 	return true;
 }
 
-int entry_types_init(struct entry_types *self, const struct loaded *trace, bool sizes, struct exchange_types *types,
+int entry_types_init(struct entry_types *self, const struct study *trace, bool sizes, struct exchange_types *types,
 		     struct err *err)
 {
 	struct type_query query = {.source = &self->stacks, .calls = true, .guess = sizes};
 
-	self->stacks = loaded_stacks(trace, FORMAT_JSON, 0);
+	self->stacks = trace->stacks;
 	*types = (struct exchange_types){self, find};
 	return type_cascade_init(&self->cascade, &query, err);
 }

@@ -4,7 +4,7 @@
 #ifndef SHOW_CLI_ENTRY_TYPES_H
 #define SHOW_CLI_ENTRY_TYPES_H
 
-#include "show/cli/loaded.h"
+#include "study/open/study.h"
 #include "show/formats/exchange.h"
 
 struct entry_types { /* all zero = empty */
@@ -13,7 +13,7 @@ struct entry_types { /* all zero = empty */
 };
 
 /* With `sizes` elements are counted, for which the debug info of all modules is read. Stays where it is while `types` is used. */
-int entry_types_init(struct entry_types *self, const struct loaded *trace, bool sizes, struct exchange_types *types,
+int entry_types_init(struct entry_types *self, const struct study *trace, bool sizes, struct exchange_types *types,
 		     struct err *err);
 void entry_types_release(struct entry_types *self);
 

@@ -11,10 +11,10 @@ struct folding {
 	bool none;
 };
 
-#define FOLDING_OPTIONS(type, field)                                                               \
-	OPTION(type, field.names, 0, "wrapper", OPTION_STRINGS, "NAME[,NAME...]",                  \
+#define FOLDING_OPTIONS                                                                            \
+	OPTION(struct trace_args, folding.names, 0, "wrapper", OPTION_STRINGS, "NAME[,NAME...]",   \
 	       "also fold these functions into their callers; * matches any characters"),          \
-	OPTION(type, field.none, 0, "no-fold", OPTION_SET, NULL,                                   \
+	OPTION(struct trace_args, folding.none, 0, "no-fold", OPTION_SET, NULL,                    \
 	       "do not fold allocator wrappers into their callers")
 
 /* The names that were given; released by the caller also after a failure. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "host/base/clock.h"
-#include "show/cli/loaded.h"
+#include "show/cli/opening.h"
 #include "show/cli/traces.h"
 
 struct wanted {
@@ -58,11 +58,11 @@ void pushing_close(struct pushing *self)
 /* ---- which runs ---- */
 
 /* A trace that is being written, was cut off or is damaged is refused: its numbers would be those of another run. */
-static int check_whole(const struct pushing *self, const struct loaded *trace, struct err *err)
+static int check_whole(const struct pushing *self, const struct study *trace, struct err *err)
 {
 	if (self->partial)
 		return 0;
-	if (loaded_is_being_written(trace->path))
+	if (study_is_being_written(trace->path))
 		return err_set(err, ERR_INPUT, "%s is still being written", trace->path);
 	if (!trace->info.complete || !trace->info.images)
 		return err_set(err, ERR_INPUT,
@@ -74,17 +74,18 @@ static int check_whole(const struct pushing *self, const struct loaded *trace, s
 static int add_trace(struct pushing *self, struct wanted_list *list, const char *path,
 		     struct err *err)
 {
-	struct loaded trace = {.command = self->command, .path = path, .wanted_image = self->image};
+	struct study_options how = {.image = self->image};
+	struct study *trace = study_new(path, &how);
 	struct wanted row = {.path = arena_copy(&list->arena, path)};
 	struct stat about;
-	int status = loaded_look(&trace, err);
+	int status = trace ? study_look(trace, err) : err_memory(err);
 
 	if (status == 0)
-		status = check_whole(self, &trace, err);
+		status = check_whole(self, trace, err);
 	if (status == 0)
-		status = run_id(path, loaded_image(&trace), &row.run, err);
+		status = run_id(path, study_image(trace), &row.run, err);
 	row.time = status == 0 && stat(path, &about) == 0 ? (u64)about.st_mtime : 0;
-	loaded_release(&trace);
+	study_free(trace);
 	if (status == 0 && (!row.path || !vec_push(&list->rows, row)))
 		status = err_memory(err);
 	return status;
@@ -112,7 +113,7 @@ static void add_operand(struct pushing *self, struct wanted_list *list, const ch
 
 /* ---- one run ---- */
 
-static int push_loaded(struct pushing *self, struct loaded *trace, const struct wanted *what,
+static int push_loaded(struct pushing *self, struct study *trace, const struct wanted *what,
 		       struct arena *arena, struct err *err)
 {
 	struct run_about about = {.host = self->host ? self->host : self->host_name,
@@ -138,12 +139,9 @@ static int push_loaded(struct pushing *self, struct loaded *trace, const struct 
 		return err_set(err, ERR_INPUT, "%s is damaged (%s); --partial pushes the readable part",
 			       trace->path, trace->info.damage);
 	}
-	loaded_add_types(trace);
-	job.stacks = loaded_stacks(trace, FORMAT_JSON, 0);
-	if (trace->point_types) {
+	job.stacks = typed_stacks(trace, FORMAT_JSON, 0);
+	if (trace->point_types)
 		job.types = &trace->types;
-		trace->types.query.source = &job.stacks;
-	}
 	if (self->profiles.url) {
 		int status = profile_push(&self->profiles, &source, err);
 
@@ -156,18 +154,13 @@ static int push_loaded(struct pushing *self, struct loaded *trace, const struct 
 
 static int push_trace(struct pushing *self, const struct wanted *what, struct err *err)
 {
-	struct loaded trace = {.command = self->command,
-			       .path = what->path,
-			       .wanted_image = self->image,
-			       .find_symbols = self->symbols};
+	const struct trace_args how = {.image = self->image, .symbols = self->symbols};
+	struct study *trace = open_trace(self->command, &how, NULL, what->path, err);
 	struct arena arena = {0};
-	int status = loaded_read(&trace, err);
+	int status = trace ? push_loaded(self, trace, what, &arena, err) : err->code;
 
-	if (status == 0)
-		status = push_loaded(self, &trace, what, &arena, err);
-	else
-		self->failed++;
-	loaded_release(&trace);
+	self->failed += !trace;
+	close_trace(trace);
 	arena_release(&arena);
 	return status;
 }

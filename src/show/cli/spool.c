@@ -16,7 +16,7 @@
 
 #include "host/base/io.h"
 #include "host/base/units.h"
-#include "show/cli/loaded.h"
+#include "study/open/study.h"
 
 static const char *base_name(const char *path)
 {
@@ -288,7 +288,7 @@ static void drop_oldest(const struct pushing *self, const char *folder, u64 max_
 	for (u64 i = 0; i < list.rows.count; i++) {
 		struct spooled *row = &list.rows.data[i];
 
-		if (list.bytes > max_bytes && !loaded_is_being_written(row->path) &&
+		if (list.bytes > max_bytes && !study_is_being_written(row->path) &&
 		    unlink(row->path) == 0) {
 			about_remove(row->path);
 			fprintf(stderr,
@@ -379,7 +379,7 @@ static int deliver_list(struct pushing *self, const struct spool_list *list)
 	int count = 0, status = EXIT_DONE;
 
 	for (u64 i = 0; paths && i < list->rows.count; i++)
-		if (!loaded_is_being_written(list->rows.data[i].path))
+		if (!study_is_being_written(list->rows.data[i].path))
 			paths[count++] = list->rows.data[i].path;
 	if (count)
 		status = pushing_all(self, count, paths);

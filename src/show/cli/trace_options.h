@@ -1,11 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * The options that commands on traces share: one letter, one name, one text. A command's struct has fields of these
- * names: top, depth, where, image, symbols, no_index, debug_path, limits, format, no_pager. */
+ * The options that commands share: one letter, one name, one text. A command's struct has fields of these names: top,
+ * depth, where, image, symbols, no_index, debug_path, limits, format, no_pager. That of a command on traces begins with a
+ * struct trace_args, which has them all; its rows are of the type struct trace_args. */
 #ifndef SHOW_CLI_TRACE_OPTIONS_H
 #define SHOW_CLI_TRACE_OPTIONS_H
 
 #include "host/base/options.h"
+#include "show/cli/folding.h"
 #include "show/cli/print.h"
+
+#define NOT_GIVEN UINT64_MAX /* of a number that has no default of its own */
+
+struct trace_args {
+	const char *where; /* see show/cli/where.h */
+	const char *format, *limits, *debug_path;
+	u64 top;
+	u64 image; /* NOT_GIVEN = the last */
+	u64 depth; /* see shown_stacks */
+	bool symbols, no_index, no_pager;
+	struct folding folding;
+};
+
+/* For `.trace = {TRACE_DEFAULTS, .top = 10}`. */
+#define TRACE_DEFAULTS .image = NOT_GIVEN, .depth = NOT_GIVEN, .symbols = true
 
 /* what: "points (10; 0 = all)" */
 #define TOP_OPTION(type, what)                                                                     \
@@ -50,8 +67,9 @@
 	       "do not show long output in a pager ($HEAPWISE_PAGER, $PAGER, less)")
 
 /* What every command takes that looks at one trace. */
-#define TRACE_OPTIONS(type)                                                                        \
-	WHERE_OPTION(type), IMAGE_OPTION(type), SYMBOLS_OPTION(type), NO_INDEX_OPTION(type),       \
-		FORMAT_OPTION(type), NO_PAGER_OPTION(type)
+#define TRACE_OPTIONS                                                                              \
+	WHERE_OPTION(struct trace_args), IMAGE_OPTION(struct trace_args),                          \
+		SYMBOLS_OPTION(struct trace_args), NO_INDEX_OPTION(struct trace_args),             \
+		FORMAT_OPTION(struct trace_args), NO_PAGER_OPTION(struct trace_args)
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "show/cli/command.h"
 #include "show/serve/server.h"
-#include "study/layout/trace.h"
+#include "study/open/study.h"
 
 /* Opens the server's socket at ADDRESS (a number) and port. */
 int web_open(struct server *server, const char *address, u64 port, struct err *err);

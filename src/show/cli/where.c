@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "host/base/strbuf.h"
-#include "study/model/narrow.h"
-#include "study/query/engine.h"
 #include "study/query/graph.h"
 
 static const char PREFIX[] = "all | where ";
@@ -67,30 +65,16 @@ int where_check(const char *text, struct err *err)
 	return query ? 0 : err->code;
 }
 
-static int narrow(struct loaded *self, const struct selection *chosen, struct err *err)
-{
-	struct narrow_query query = {.words = chosen->words};
-	struct model *part = model_narrow(self->model, &query, err);
-
-	if (!part)
-		return err->code;
-	self->whole = self->model;
-	self->model = part;
-	self->info.routines =
-		0; /* calls of routines belong to no chunk: stacks tell who calls whom */
-	return 0;
-}
-
-int where_apply(struct loaded *self, struct err *err)
+int where_apply(struct study *study, const char *where, struct err *err)
 {
 	const struct thresholds thresholds = THRESHOLDS_DEFAULT;
-	struct query_trace trace = {.model = self->model,
-				    .symbols = &self->symbols,
-				    .image = self->model->image.number,
-				    .name = self->path,
+	struct query_trace trace = {.model = study->model,
+				    .symbols = &study->symbols,
+				    .image = study->model->image.number,
+				    .name = study->path,
 				    .guess = true,
 				    .thresholds = thresholds};
-	char *text = query_text(self->where, err);
+	char *text = query_text(where, err);
 	struct query_engine *engine = text ? query_engine_new(&trace, 1) : NULL;
 	struct selection chosen = {0};
 	struct query_error error = {0};
@@ -101,9 +85,9 @@ int where_apply(struct loaded *self, struct err *err)
 	if (!engine)
 		status = err_memory(err);
 	else if (query_select(engine, text, NULL, &chosen, &error) < 0)
-		status = fail(&error, strlen(text) - strlen(self->where), err);
+		status = fail(&error, strlen(text) - strlen(where), err);
 	else
-		status = narrow(self, &chosen, err);
+		status = study_narrow(study, &chosen, err);
 	selection_release(&chosen);
 	query_engine_free(engine);
 	free(text);

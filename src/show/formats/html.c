@@ -193,7 +193,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct report *self, const
 	free(question);
 }
 
-static void note_withheld(struct report *self, const struct study *trace, u32 file)
+static void note_withheld(struct report *self, struct study *trace, u32 file)
 {
 	struct source_text text = {0};
 	struct err ignored = {0};

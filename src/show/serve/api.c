@@ -229,7 +229,7 @@ static bool window_read(struct call *call, struct query_window *window)
 	*window = (struct query_window){0};
 	if (from && !parameter_time(from, &window->from_ns))
 		return call_bad(call, "t0", "a time in ns");
-	window->to_ns = from ? study_duration_ns(call->trace) : 0;
+	window->to_ns = from ? model_duration_ns(call->trace->model) : 0;
 	if (to && !parameter_time(to, &window->to_ns))
 		return call_bad(call, "t1", "a time in ns");
 	if ((from || to) && (!window->to_ns || window->to_ns < window->from_ns))
@@ -253,7 +253,7 @@ static bool scope_find(struct call *call)
 	struct query_window window;
 	struct query_error error = {0};
 
-	call->at_ns = study_duration_ns(call->trace);
+	call->at_ns = model_duration_ns(call->trace->model);
 	call->has_at = at != NULL;
 	if (at && !parameter_time(at, &call->at_ns))
 		return call_bad(call, "at", "a time in ns");

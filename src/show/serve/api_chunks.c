@@ -20,7 +20,7 @@ static bool chunks_read(struct call *call, struct chunks_query *query)
 	const char *from = call_text(call, "x0"), *to = call_text(call, "x1");
 	u64 point = UINT64_MAX, px = 1600;
 
-	*query = (struct chunks_query){.point = -1, .to_ns = study_duration_ns(call->trace)};
+	*query = (struct chunks_query){.point = -1, .to_ns = model_duration_ns(call->trace->model)};
 	if (order && !chunk_order_parse(order, &query->order))
 		return call_bad(call, "order", "time, size, life, addr or last");
 	if (lane && !chunk_lane_parse(lane, &query->lane))

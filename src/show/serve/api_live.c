@@ -296,7 +296,7 @@ void api_live_configure(struct call *call)
 /* The trace has the path from now on, as long as the server lives. */
 static struct study *snapshot_open(struct call *call, char *path, struct err *err)
 {
-	struct study *trace = study_new(path);
+	struct study *trace = study_new(path, &view_options);
 
 	if (!trace) {
 		err_memory(err);

@@ -47,7 +47,7 @@ static void put_trace(struct json *json, const struct api *api, u32 slot)
 	bool live = is_live(api, slot);
 
 	put_object(json, NULL, FIELD("id", file.id), FIELD("name", trace->name),
-		   field_if(!trace->is_passing, FIELD("path", trace->path)), /* or it has no name */
+		   field_if(trace->how.index != INDEX_IGNORE, FIELD("path", trace->path)), /* or it has no name */
 		   FIELD("bytes", live ? bytes_of(trace, file.bytes) : file.bytes),
 		   FIELD("state", live ? "live" : state_word(progress.state)),
 		   FIELD("phase", progress.phase), FIELD("progress", progress.share),
@@ -218,7 +218,7 @@ void api_trace(struct call *call)
 	put_fields(json, FIELD("id", call->trace->id), FIELD("name", call->trace->name),
 		   FIELD("program", model->image.program), FIELD("cmdline", model->image.command),
 		   FIELD("pid", model->image.pid), SOME("start_wall", 0), /* is not recorded */
-		   FIELD("duration_ns", study_duration_ns(call->trace)),
+		   FIELD("duration_ns", model_duration_ns(call->trace->model)),
 		   FIELD("clock", tick_clock_known(&model->clock) ? "ns" : "ticks"),
 		   FIELD("arch", arch_name(model->image.arch)),
 		   FIELD("allocator", allocator_name(model)), FIELD("image", model->image.number),

@@ -51,7 +51,7 @@ static void show(struct call *call, u32 file, u64 line)
 		answer_refuse(call->answer, 403, "the folder is not allowed yet: %s", text.asks);
 	} else if (!text.text || !text.searched.count) {
 		answer_refuse(call->answer, 404, "the file does not exist: %s",
-			      call->trace->source->files.data[file].path);
+			      text.path);
 	} else {
 		path = text.searched.data[text.searched.count - 1]; /* where it was found */
 		if (editor_show(&call->api->editor, path, line, &err) < 0)

@@ -64,7 +64,7 @@ static struct study *known_trace(const struct api *api, const char *path)
 static struct study *add_trace(struct call *call, char *path)
 {
 	struct loading *loading = calloc(1, sizeof *loading);
-	struct study *trace = loading ? study_new(path) : NULL;
+	struct study *trace = loading ? study_new(path, &view_options) : NULL;
 	pthread_t thread;
 
 	if (trace && api_add_trace(call->api, trace)) {

@@ -316,7 +316,7 @@ static void put_timeline(struct json *json, const struct timeline_view *view,
 /* Both on one axis: from the start to the end of the longer run, unless there is a window. */
 static void share_axis(struct view_scope *scope, struct view_scope *base)
 {
-	u64 ours = study_duration_ns(scope->trace), theirs = study_duration_ns(base->trace);
+	u64 ours = model_duration_ns(scope->trace->model), theirs = model_duration_ns(base->trace->model);
 
 	if (scope->window.to_ns)
 		return;

@@ -145,6 +145,7 @@ static int copy_make(struct renewal *self, struct generation *generation, struct
 static struct generation *generation_make(struct renewal *self, bool complete, struct err *err)
 {
 	struct generation *made = calloc(1, sizeof *made);
+	struct study_options how = view_options;
 
 	if (!made) {
 		err_memory(err);
@@ -153,12 +154,13 @@ static struct generation *generation_make(struct renewal *self, bool complete, s
 	made->fd = -1;
 	if (!complete && copy_make(self, made, err) < 0)
 		goto fail;
-	made->trace = study_new(complete ? self->path : made->path);
+	if (!complete || strncmp(self->path, "/proc/", 6) == 0)
+		how.index = INDEX_IGNORE; /* the file will be gone soon */
+	made->trace = study_new(complete ? self->path : made->path, &how);
 	if (!made->trace) {
 		err_memory(err);
 		goto fail;
 	}
-	made->trace->is_passing = !complete || strncmp(self->path, "/proc/", 6) == 0;
 	made->trace->name = self->name;
 	if (study_load(made->trace, err) < 0)
 		goto fail;

@@ -14,7 +14,7 @@
 #include <pthread.h>
 
 #include "show/serve/part_cache.h"
-#include "study/layout/trace.h"
+#include "study/open/study.h"
 
 struct generation; /* a copy */
 

@@ -292,12 +292,13 @@ static int top(void *data, u64 thread, u64 limit, struct feed_top *found, struct
 
 static int api_prepare(struct watched *self, struct err *err)
 {
-	struct study *face = study_new(self->path);
+	struct study *face = study_new(self->path, &view_options);
 
 	if (!face)
 		return err_memory(err);
 	face->name = self->name;
-	face->is_passing = self->temporary >= 0;
+	if (self->temporary >= 0)
+		face->how.index = INDEX_IGNORE; /* the file will be gone soon */
 	self->renewal.path = self->path;
 	self->renewal.name = self->name;
 	memcpy(self->renewal.id, face->id, sizeof(face->id));

@@ -3,7 +3,7 @@
 #ifndef STUDY_LAYOUT_CALLS_H
 #define STUDY_LAYOUT_CALLS_H
 
-#include "study/layout/trace.h"
+#include "study/open/study.h"
 
 enum { CALLS_NODES_MAX = 150 };
 

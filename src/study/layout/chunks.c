@@ -282,7 +282,7 @@ static void times_of(const struct gathered *self, const struct view_chunk *chunk
 
 	*from_ns = tick_clock_ns(clock, chunk->page->alloc_ticks[chunk->at]);
 	*to_ns = view_is_freed(chunk) ? tick_clock_ns(clock, chunk->page->free_ticks[chunk->at])
-				      : study_duration_ns(self->scope->trace);
+				      : model_duration_ns(self->scope->trace->model);
 }
 
 static void add_accesses(const struct gathered *self, const struct view_chunk *chunk,

@@ -94,8 +94,6 @@ struct flame_search {
 int flame_search_make(struct flame_search *self, const struct view_scope *scope,
 		      const struct flame_query *query, struct err *err);
 
-void flame_shapes_free(struct flame_shapes *self);
-
 /* ---- for flame.c, flame_base.c, flame_shape.c ---- */
 
 struct flame_node {

@@ -6,6 +6,7 @@
 
 #include "study/layout/flame.h"
 #include "study/layout/pattern.h"
+#include "study/layout/slots.h"
 
 enum { SHAPES_MAX = 8, DEPTH_MAX = UINT16_MAX - 1 };
 
@@ -354,15 +355,34 @@ static void shapes_trim(struct flame_shapes *self)
 	}
 }
 
-static int shapes_make(void *data, struct err *err)
+static void *shapes_make(struct study *trace, u32 slot, struct err *err)
 {
-	struct study *trace = data;
+	struct flame_shapes *self = calloc(1, sizeof *self);
 
-	trace->shapes = calloc(1, sizeof *trace->shapes);
-	if (!trace->shapes)
-		return err_memory_for(err, "the flame graph");
-	pthread_mutex_init(&trace->shapes->lock, NULL);
-	return 0;
+	(void)trace, (void)slot;
+	if (self)
+		pthread_mutex_init(&self->lock, NULL);
+	else
+		err_memory_for(err, "the flame graph");
+	return self;
+}
+
+static void shapes_free(void *self_)
+{
+	struct flame_shapes *self = self_;
+
+	while (self->newest) {
+		struct flame_shape *shape = self->newest;
+
+		self->newest = shape->older;
+		shape_free(shape);
+	}
+	free(self);
+}
+
+static struct flame_shapes *shapes_of(struct study *trace, struct err *err)
+{
+	return study_slot(trace, SLOT_FLAME, shapes_make, shapes_free, err);
 }
 
 /* Moves the shape to the front. */
@@ -383,42 +403,35 @@ static struct flame_shape *shapes_find(struct flame_shapes *self, const struct f
 struct flame_shape *flame_shape_get(struct study *trace, const struct flame_query *query,
 				    struct err *err)
 {
+	struct flame_shapes *shapes = shapes_of(trace, err);
 	struct flame_shape *shape;
 
-	if (study_once(&trace->shapes_once, err, shapes_make, trace) < 0)
+	if (!shapes)
 		return NULL;
-	pthread_mutex_lock(&trace->shapes->lock);
-	shape = shapes_find(trace->shapes, query);
+	pthread_mutex_lock(&shapes->lock);
+	shape = shapes_find(shapes, query);
 	if (!shape) {
 		shape = shape_new(trace, query, err);
 		if (shape) {
-			shape->older = trace->shapes->newest;
-			trace->shapes->newest = shape;
+			shape->older = shapes->newest;
+			shapes->newest = shape;
 		}
 	}
 	if (shape)
 		shape->users++;
-	shapes_trim(trace->shapes);
-	pthread_mutex_unlock(&trace->shapes->lock);
+	shapes_trim(shapes);
+	pthread_mutex_unlock(&shapes->lock);
 	return shape;
 }
 
 void flame_shape_put(struct study *trace, struct flame_shape *shape)
 {
-	if (!shape)
+	struct err err = {0};
+	struct flame_shapes *shapes = shape ? shapes_of(trace, &err) : NULL;
+
+	if (!shapes)
 		return;
-	pthread_mutex_lock(&trace->shapes->lock);
+	pthread_mutex_lock(&shapes->lock);
 	shape->users--;
-	pthread_mutex_unlock(&trace->shapes->lock);
-}
-
-void flame_shapes_free(struct flame_shapes *self)
-{
-	while (self && self->newest) {
-		struct flame_shape *shape = self->newest;
-
-		self->newest = shape->older;
-		shape_free(shape);
-	}
-	free(self);
+	pthread_mutex_unlock(&shapes->lock);
 }

@@ -8,6 +8,7 @@
 
 #include "study/analysis/findings/findings.h"
 #include "host/base/units.h"
+#include "study/layout/slots.h"
 
 static const char *const by_names[VIEW_BYS] = {"none",  "type", "module", "thread",
 					       "point", "size", "sev",    "color"};
@@ -205,46 +206,35 @@ static int fill(struct view_keys *self, struct study *trace, struct err *err)
 	return 0;
 }
 
-struct wanted {
-	struct study *trace;
-	enum view_by by;
-};
-
-static int make_once(void *data, struct err *err)
+static void keys_free(void *self_)
 {
-	const struct wanted *wanted = data;
-	struct view_keys *self = calloc(1, sizeof *self);
-	int status = ERR_MEMORY;
+	struct view_keys *self = self_;
 
-	if (self) {
-		self->by = wanted->by;
-		status = fill(self, wanted->trace, err);
-	} else {
-		err_memory_for(err, "the series");
-	}
-	if (status == 0)
-		wanted->trace->keys[wanted->by] = self;
-	else
-		view_keys_free(self);
-	return status;
-}
-
-const struct view_keys *view_keys(struct study *trace, enum view_by by, struct err *err)
-{
-	struct wanted wanted = {trace, by};
-
-	return study_once(&trace->keys_once[by], err, make_once, &wanted) < 0 ? NULL
-									     : trace->keys[by];
-}
-
-void view_keys_free(struct view_keys *self)
-{
-	if (!self)
-		return;
 	vec_release(&self->keys);
 	free(self->of_point);
 	arena_release(&self->arena);
 	free(self);
+}
+
+static void *keys_make(struct study *trace, u32 slot, struct err *err)
+{
+	struct view_keys *self = calloc(1, sizeof *self);
+
+	if (!self) {
+		err_memory_for(err, "the series");
+		return NULL;
+	}
+	self->by = (enum view_by)(slot - SLOT_KEYS);
+	if (fill(self, trace, err) == 0)
+		return self;
+	keys_free(self);
+	return NULL;
+}
+
+_Static_assert((int)VIEW_BYS <= SLOT_SUGGEST - SLOT_KEYS, "one slot for each way to group");
+const struct view_keys *view_keys(struct study *trace, enum view_by by, struct err *err)
+{
+	return study_slot(trace, SLOT_KEYS + by, keys_make, keys_free, err);
 }
 
 /* ---- colours ---- */

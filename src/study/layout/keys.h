@@ -21,7 +21,6 @@ struct view_keys { /* all zero = empty */
 
 /* Made once for each trace; NULL and err on failure. */
 const struct view_keys *view_keys(struct study *trace, enum view_by by, struct err *err);
-void view_keys_free(struct view_keys *self);
 
 /* Colours that color stages of the query gave, for BY_COLOR; key 0 is no colour. */
 struct view_colors {

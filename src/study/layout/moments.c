@@ -70,7 +70,7 @@ void time_axis_release(struct time_axis *self)
 
 bool time_axis_of(struct time_axis *self, const struct view_scope *scope, u32 bins)
 {
-	u64 end = study_duration_ns(scope->trace);
+	u64 end = model_duration_ns(scope->trace->model);
 
 	if (!scope->window.to_ns)
 		return time_axis_init(self, &scope->trace->model->clock, 0, end, bins);

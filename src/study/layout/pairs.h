@@ -4,7 +4,7 @@
 #ifndef STUDY_LAYOUT_PAIRS_H
 #define STUDY_LAYOUT_PAIRS_H
 
-#include "study/layout/trace.h"
+#include "study/open/study.h"
 
 struct view_pairs {   /* all zero = empty */
 	u32 *base_of; /* by point of the trace: its point of the base + 1; 0 = there is none */

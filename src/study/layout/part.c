@@ -3,13 +3,20 @@
  * Host. */
 #include "study/layout/part.h"
 
+#include "study/layout/points.h"
 #include "study/model/narrow.h"
+
+const struct study_options view_options = {.image = STUDY_LAST_IMAGE,
+					   .index = INDEX_WRITE,
+					   .find_names = true,
+					   .shared = true,
+					   .store = point_sums_store};
 
 struct study *view_part_new(const struct view_scope *scope, struct err *err)
 {
 	const struct model *whole = scope->trace->model;
 	struct narrow_query query = {.words = scope->selection.words};
-	struct study *self = study_new(scope->trace->path);
+	struct study *self = study_new(scope->trace->path, &view_options);
 	struct model *model;
 
 	if (!self) {

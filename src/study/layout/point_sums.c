@@ -6,8 +6,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "host/trace/block.h"
 #include "study/layout/divide.h"
 #include "study/layout/peaks.h"
+#include "study/layout/slots.h"
 
 enum { CHUNKS_MANY = 1 << 18 }; /* of one point: its peak is found with those of all others */
 
@@ -298,6 +300,7 @@ struct point_sums *point_sums_compute(const struct view_scope *scope, struct err
 enum { SUMS_KEPT = 4 };
 
 struct sums_cache {
+	pthread_mutex_t lock;
 	struct {
 		u64 key, used;
 		struct point_sums *sums;
@@ -305,94 +308,165 @@ struct sums_cache {
 	u64 clock;
 };
 
-void sums_cache_free(struct sums_cache *self)
+static void *cache_make(struct study *trace, u32 slot, struct err *err)
 {
-	for (u32 i = 0; self && i < SUMS_KEPT; i++)
+	struct sums_cache *self = calloc(1, sizeof *self);
+
+	(void)trace, (void)slot;
+	if (self)
+		pthread_mutex_init(&self->lock, NULL);
+	else
+		err_set(err, ERR_MEMORY, "out of memory for the points");
+	return self;
+}
+
+static void cache_free(void *self_)
+{
+	struct sums_cache *self = self_;
+
+	for (u32 i = 0; i < SUMS_KEPT; i++)
 		free(self->rows[i].sums);
 	free(self);
 }
 
-static u64 sums_bytes(const struct study *trace)
+static struct point_sums *copy_sums(const struct model *model, const struct point_sums *sums)
 {
-	return (trace->model->points.count + 1) * sizeof(struct point_sums);
-}
-
-static struct point_sums *copy_sums(const struct study *trace, const struct point_sums *sums)
-{
-	struct point_sums *copy = malloc(sums_bytes(trace));
+	u64 bytes = model->points.count * sizeof *sums;
+	struct point_sums *copy = malloc(bytes + sizeof *sums);
 
 	if (copy) /* those of an index have no place after the last */
-		memcpy(copy, sums, sums_bytes(trace) - sizeof *sums);
+		memcpy(copy, sums, bytes);
 	return copy;
 }
 
-static struct point_sums *cache_find(struct study *trace, u64 key)
+static struct point_sums *cache_find(struct sums_cache *self, const struct model *model, u64 key)
 {
 	struct point_sums *copy = NULL;
 
-	pthread_mutex_lock(&trace->sums_lock);
-	for (u32 i = 0; trace->sums_cache && i < SUMS_KEPT && !copy; i++)
-		if (trace->sums_cache->rows[i].key == key) {
-			trace->sums_cache->rows[i].used = ++trace->sums_cache->clock;
-			copy = copy_sums(trace, trace->sums_cache->rows[i].sums);
+	pthread_mutex_lock(&self->lock);
+	for (u32 i = 0; i < SUMS_KEPT && !copy; i++)
+		if (self->rows[i].key == key) {
+			self->rows[i].used = ++self->clock;
+			copy = copy_sums(model, self->rows[i].sums);
 		}
-	pthread_mutex_unlock(&trace->sums_lock);
+	pthread_mutex_unlock(&self->lock);
 	return copy;
 }
 
-static void cache_put(struct study *trace, u64 key, const struct point_sums *sums)
+/* Takes the sums over. */
+static void cache_put(struct sums_cache *self, u64 key, struct point_sums *sums)
 {
-	struct point_sums *copy = copy_sums(trace, sums);
-	struct sums_cache *cache;
 	u32 oldest = 0;
 
-	pthread_mutex_lock(&trace->sums_lock);
-	if (!trace->sums_cache)
-		trace->sums_cache = calloc(1, sizeof *trace->sums_cache);
-	cache = trace->sums_cache;
-	for (u32 i = 1; cache && i < SUMS_KEPT; i++)
-		if (cache->rows[i].used < cache->rows[oldest].used)
+	if (!sums)
+		return;
+	pthread_mutex_lock(&self->lock);
+	for (u32 i = 1; i < SUMS_KEPT; i++)
+		if (self->rows[i].used < self->rows[oldest].used)
 			oldest = i;
-	if (cache && copy) {
-		free(cache->rows[oldest].sums);
-		cache->rows[oldest].sums = copy;
-		cache->rows[oldest].key = key;
-		cache->rows[oldest].used = ++cache->clock;
-		copy = NULL;
-	}
-	pthread_mutex_unlock(&trace->sums_lock);
-	free(copy);
+	free(self->rows[oldest].sums);
+	self->rows[oldest].sums = sums;
+	self->rows[oldest].key = key;
+	self->rows[oldest].used = ++self->clock;
+	pthread_mutex_unlock(&self->lock);
+}
+
+static struct point_sums *sums_of_selection(const struct view_scope *scope, struct err *err)
+{
+	const struct model *model = scope->trace->model;
+	u64 key = scope->selection.words == scope->own_words ? scope->key : 0;
+	struct sums_cache *cache =
+		study_slot(scope->trace, SLOT_RECENT_SUMS, cache_make, cache_free, err);
+	struct point_sums *sums = cache && key ? cache_find(cache, model, key) : NULL;
+
+	if (sums || !cache)
+		return sums;
+	sums = point_sums_compute(scope, err);
+	if (sums && key)
+		cache_put(cache, key, copy_sums(model, sums));
+	return sums;
+}
+
+/* ---- of all chunks ---- */
+
+enum {
+	STORED_SUMS = STORED_ABOVE, /* struct point_sums, by point */
+	SUMS_VERSION = 2,           /* changes whenever they are found in another way */
+};
+
+static u64 sums_tag(void)
+{
+	const u64 facts[] = {SUMS_VERSION, sizeof(struct point_sums)};
+
+	return checksum(facts, sizeof facts);
+}
+
+const struct point_sums *point_sums_stored(const struct model *model)
+{
+	u64 points = model->points.count;
+
+	return points ? study_stored(model, STORED_SUMS, sums_tag(), sizeof(struct point_sums), points)
+		      : NULL;
+}
+
+int point_sums_store(const struct model *model, struct index_writer *out, struct err *err)
+{
+	/* Only the model is asked of it. */
+	struct study trace = {.model = (struct model *)model};
+	struct view_scope all = {.trace = &trace};
+	struct point_sums *sums = point_sums_compute(&all, err);
+	int status = sums ? stored_put(out, STORED_SUMS, sums_tag(), sums,
+				       model->points.count * sizeof *sums, err)
+			  : err->code;
+
+	free(sums);
+	return status;
+}
+
+struct whole_sums {
+	const struct point_sums *sums;
+	struct point_sums *own; /* the same, if they are not the index's */
+};
+
+static void whole_free(void *self_)
+{
+	struct whole_sums *self = self_;
+
+	free(self->own);
+	free(self);
 }
 
 /* Those of the whole trace are asked for all the time. */
-static int make_whole(void *data, struct err *err)
+static void *whole_make(struct study *trace, u32 slot, struct err *err)
 {
-	struct study *trace = data;
 	struct view_scope scope = {.trace = trace, .selection = trace->all};
+	struct whole_sums *self = calloc(1, sizeof *self);
 
-	trace->own_sums = point_sums_compute(&scope, err);
-	trace->sums = trace->own_sums;
-	return trace->sums ? 0 : err->code;
+	(void)slot;
+	if (!self) {
+		err_set(err, ERR_MEMORY, "out of memory for the points");
+		return NULL;
+	}
+	self->sums = point_sums_stored(trace->model);
+	if (!self->sums)
+		self->sums = self->own = point_sums_compute(&scope, err);
+	if (self->sums)
+		return self;
+	free(self);
+	return NULL;
 }
 
 struct point_sums *point_sums_make(const struct view_scope *scope, struct err *err)
 {
-	struct study *trace = scope->trace;
-	u64 key = scope->selection.words == scope->own_words ? scope->key : 0;
+	const struct whole_sums *whole;
 	struct point_sums *sums;
 
-	if (!view_is_all(scope)) {
-		sums = key ? cache_find(trace, key) : NULL;
-		if (sums)
-			return sums;
-		sums = point_sums_compute(scope, err);
-		if (sums && key)
-			cache_put(trace, key, sums);
-		return sums;
-	}
-	if (study_once(&trace->sums_once, err, make_whole, trace) < 0)
+	if (!view_is_all(scope))
+		return sums_of_selection(scope, err);
+	whole = study_slot(scope->trace, SLOT_SUMS, whole_make, whole_free, err);
+	if (!whole)
 		return NULL;
-	sums = copy_sums(trace, trace->sums);
+	sums = copy_sums(scope->trace->model, whole->sums);
 	if (!sums)
 		err_memory_for(err, "the points");
 	return sums;

@@ -9,6 +9,7 @@
 
 #include "study/analysis/findings/findings.h"
 #include "study/layout/moments.h"
+#include "study/layout/slots.h"
 
 /* ---- chunks of a point ---- */
 
@@ -17,30 +18,43 @@ struct point_index {
 	u32 *numbers;
 };
 
-static int make_index(void *data, struct err *err)
+static void index_free(void *self_)
 {
-	struct study *trace = data;
+	struct point_index *self = self_;
+
+	free(self->first);
+	free(self->numbers);
+	free(self);
+}
+
+static void *make_index(struct study *trace, u32 slot, struct err *err)
+{
 	struct view_scope scope = {.trace = trace, .selection = trace->all};
 	u64 points = trace->model->points.count, total = 0;
 	struct point_index *self = calloc(1, sizeof *self);
 	struct view_chunk chunk;
 
-	trace->point_index = self;
+	(void)slot;
 	if (self)
 		self->first = calloc(points + 2, sizeof *self->first);
 	if (!self || !self->first)
-		return err_memory_for(err, "the chunks of points");
+		goto fail;
 	for (u64 at = 0; view_next(&scope, &at, &chunk); total++)
 		self->first[view_point_of(&scope, &chunk) + 2]++;
 	for (u64 i = 2; i < points + 2; i++)
 		self->first[i] += self->first[i - 1];
 	self->numbers = malloc((total + 1) * sizeof *self->numbers);
 	if (!self->numbers)
-		return err_memory_for(err, "the chunks of points");
+		goto fail;
 	/* Each place moves on by one until it is that of the next point. */
 	for (u64 at = 0; view_next(&scope, &at, &chunk);)
 		self->numbers[self->first[view_point_of(&scope, &chunk) + 1]++] = (u32)chunk.number;
-	return 0;
+	return self;
+fail:
+	if (self)
+		index_free(self);
+	err_memory_for(err, "the chunks of points");
+	return NULL;
 }
 
 int view_point_chunks(struct study *trace, u32 point, struct point_chunks *chunks,
@@ -54,21 +68,12 @@ int view_point_chunks(struct study *trace, u32 point, struct point_chunks *chunk
 		chunks->count = known->first[point + 1] - known->first[point];
 		return 0;
 	}
-	if (study_once(&trace->index_once, err, make_index, trace) < 0)
+	index = study_slot(trace, SLOT_POINT_CHUNKS, make_index, index_free, err);
+	if (!index)
 		return err->code;
-	index = trace->point_index;
 	chunks->numbers = &index->numbers[index->first[point]];
 	chunks->count = index->first[point + 1] - index->first[point];
 	return 0;
-}
-
-void point_index_free(struct point_index *self)
-{
-	if (!self)
-		return;
-	free(self->first);
-	free(self->numbers);
-	free(self);
 }
 
 /* ---- order ---- */

@@ -28,8 +28,10 @@ bool point_peaks_known(const struct view_scope *scope);
 int point_peak(const struct view_scope *scope, u32 point, double *peak, struct err *err);
 int point_peaks(const struct view_scope *scope, double *peaks, struct err *err);
 
-/* Of struct study. */
-void sums_cache_free(struct sums_cache *self);
+/* The sums of all chunks in the index of a model, if this build would find the same; NULL = it has none. */
+const struct point_sums *point_sums_stored(const struct model *model);
+/* struct study_options.store */
+int point_sums_store(const struct model *model, struct index_writer *out, struct err *err);
 
 /* The chunks of a point, in order of their numbers. */
 struct point_chunks {
@@ -38,8 +40,6 @@ struct point_chunks {
 };
 int view_point_chunks(struct study *trace, u32 point, struct point_chunks *chunks,
 		      struct err *err);
-
-void point_index_free(struct point_index *self);
 
 enum point_column {
 	POINT_ID,

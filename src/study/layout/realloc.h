@@ -4,7 +4,7 @@
 #ifndef STUDY_LAYOUT_REALLOC_H
 #define STUDY_LAYOUT_REALLOC_H
 
-#include "study/layout/trace.h"
+#include "study/open/study.h"
 
 #define REALLOC_NONE UINT64_MAX
 

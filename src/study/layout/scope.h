@@ -4,7 +4,7 @@
 #ifndef STUDY_LAYOUT_SCOPE_H
 #define STUDY_LAYOUT_SCOPE_H
 
-#include "study/layout/trace.h"
+#include "study/open/study.h"
 
 struct view_scope {
 	struct study *trace;

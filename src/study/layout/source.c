@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "host/base/io.h"
+#include "study/layout/slots.h"
 
 /* ---- table ---- */
 
@@ -206,14 +207,24 @@ static bool sort_lines(struct source_table *self, u64 points)
 	return done;
 }
 
-static int make(void *data, struct err *err)
+static void source_table_free(void *self_)
 {
-	struct study *trace = data;
+	struct source_table *self = self_;
+
+	vec_release(&self->files);
+	vec_release(&self->lines);
+	free(self->own_line);
+	free(self);
+}
+
+static void *make(struct study *trace, u32 slot, struct err *err)
+{
 	u64 points = trace->model->points.count;
 	struct source_table *self = calloc(1, sizeof *self);
 	struct building building = {.table = self, .trace = trace};
 	bool done = self && (self->own_line = calloc(points + 1, sizeof *self->own_line));
 
+	(void)slot;
 	for (u32 i = 0; done && i < points; i++)
 		done = add_point(&building, i);
 	done = done && sort_files(self) && sort_lines(self, points);
@@ -222,27 +233,17 @@ static int make(void *data, struct err *err)
 	map_release(&building.by_line);
 	vec_release(&building.line_stamps);
 	vec_release(&building.file_stamps);
-	if (done) {
-		trace->source = self;
-		return 0;
-	}
-	source_table_free(self);
-	return err_memory_for(err, "the source files");
+	if (done)
+		return self;
+	if (self)
+		source_table_free(self);
+	err_memory_for(err, "the source files");
+	return NULL;
 }
 
 const struct source_table *view_source(struct study *trace, struct err *err)
 {
-	return study_once(&trace->source_once, err, make, trace) < 0 ? NULL : trace->source;
-}
-
-void source_table_free(struct source_table *self)
-{
-	if (!self)
-		return;
-	vec_release(&self->files);
-	vec_release(&self->lines);
-	free(self->own_line);
-	free(self);
+	return study_slot(trace, SLOT_SOURCE, make, source_table_free, err);
 }
 
 /* ---- text ---- */
@@ -314,12 +315,16 @@ static bool try_path(struct source_text *self, const struct study *trace, char *
 
 /* A path that is not absolute was so to the folder of the compiler, which is not known: the program's
  * folder, and the one that the server runs in, are tried. */
-void source_text_read(struct source_text *self, const struct study *trace, u32 file, const struct folders *allowed)
+void source_text_read(struct source_text *self, struct study *trace, u32 file,
+		      const struct folders *allowed)
 {
-	const char *path = trace->source->files.data[file].path;
+	struct err err = {0};
+	const struct source_table *source = view_source(trace, &err);
 	const char *program = trace->model->image.program, *slash = strrchr(program, '/');
+	const char *path = source ? source->files.data[file].path : "";
 	char *beside = NULL;
 
+	self->path = path;
 	if (*path != '/' && slash && asprintf(&beside, "%.*s/%s", (int)(slash - program), program, path) < 0)
 		beside = NULL;
 	if (beside && try_path(self, trace, beside, allowed))

@@ -5,7 +5,7 @@
 #define STUDY_LAYOUT_SOURCE_H
 
 #include "study/layout/folders.h"
-#include "study/layout/trace.h"
+#include "study/open/study.h"
 
 struct line_sums {
 	u64 allocs, bytes, peak, leaked;
@@ -30,12 +30,12 @@ struct source_table {                  /* of a trace, made once */
 };
 
 const struct source_table *view_source(struct study *trace, struct err *err);
-void source_table_free(struct source_table *self);
 
 enum { SOURCE_BYTES_MAX = 16 << 20 };
 
 /* The text of a file, if it is there: where it was looked for, and whether it is newer than the program. */
 struct source_text { /* all zero = empty */
+	const char *path; /* of the file, as the table has it */
 	char *text;  /* NULL = not found, or not allowed */
 	u64 bytes;
 	bool stale;
@@ -43,7 +43,8 @@ struct source_text { /* all zero = empty */
 	VEC(char *) searched;
 };
 
-void source_text_read(struct source_text *self, const struct study *trace, u32 file, const struct folders *allowed);
+void source_text_read(struct source_text *self, struct study *trace, u32 file,
+		      const struct folders *allowed);
 void source_text_release(struct source_text *self);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "study/layout/keys.h"
 #include "study/layout/pattern.h"
+#include "study/layout/slots.h"
 
 bool suggest_kind_parse(const char *word, enum suggest_kind *kind)
 {
@@ -134,43 +135,43 @@ static int most_first(const void *a, const void *b)
 	return strcmp(x->label, y->label);
 }
 
-struct wanted {
-	struct study *trace;
-	enum suggest_kind kind;
-};
+static void suggestions_free(void *self)
+{
+	suggestions_release(self);
+	free(self);
+}
 
 /* All of a kind, which is asked for anew with each letter that is typed. */
-static int make_all(void *data, struct err *err)
+static void *make_all(struct study *trace, u32 slot, struct err *err)
 {
-	const struct wanted *wanted = data;
 	struct suggestions *all = calloc(1, sizeof *all);
-	struct names_met names = {.list = all, .trace = wanted->trace};
-	int status = all ? meet_all(&names, wanted->trace, wanted->kind, err)
+	struct names_met names = {.list = all, .trace = trace};
+	int status = all ? meet_all(&names, trace, (enum suggest_kind)(slot - SLOT_SUGGEST), err)
 			 : err_memory_for(err, "the names");
 
 	map_release(&names.by_text);
 	vec_release(&names.stamps);
 	if (status < 0) {
-		suggestions_free(all);
-		return status;
+		if (all)
+			suggestions_free(all);
+		return NULL;
 	}
 	if (all->rows.count)
 		qsort(all->rows.data, all->rows.count, sizeof *all->rows.data, most_first);
-	wanted->trace->suggest[wanted->kind] = all;
-	return 0;
+	return all;
 }
 
+_Static_assert((int)SUGGEST_KINDS <= LAYOUT_SLOTS - SLOT_SUGGEST, "one slot for each kind");
 int suggestions_make(struct suggestions *self, struct study *trace, enum suggest_kind kind,
 		     const char *text, u64 limit, struct err *err)
 {
-	struct wanted wanted = {trace, kind};
+	const struct suggestions *all =
+		study_slot(trace, SLOT_SUGGEST + kind, make_all, suggestions_free, err);
 	struct view_pattern pattern;
-	const struct suggestions *all;
-	int status = study_once(&trace->suggest_once[kind], err, make_all, &wanted);
+	int status;
 
-	if (status < 0)
-		return status;
-	all = trace->suggest[kind];
+	if (!all)
+		return err->code;
 	status = view_pattern_init(&pattern, text, err);
 	for (u64 i = 0; i < all->rows.count && status == 0; i++) {
 		if (!view_pattern_matches(&pattern, all->rows.data[i].label))
@@ -180,13 +181,6 @@ int suggestions_make(struct suggestions *self, struct study *trace, enum suggest
 	}
 	view_pattern_release(&pattern);
 	return status;
-}
-
-void suggestions_free(struct suggestions *self)
-{
-	if (self)
-		suggestions_release(self);
-	free(self);
 }
 
 void suggestions_release(struct suggestions *self)

@@ -32,6 +32,5 @@ struct suggestions {                 /* all zero = empty */
 int suggestions_make(struct suggestions *self, struct study *trace, enum suggest_kind kind,
 		     const char *text, u64 limit, struct err *err);
 void suggestions_release(struct suggestions *self);
-void suggestions_free(struct suggestions *self);
 
 #endif

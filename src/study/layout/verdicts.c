@@ -5,24 +5,26 @@
 
 #include <stdlib.h>
 
+#include "study/layout/slots.h"
+
 /* ---- places ---- */
 
 /* By point: a hash of the place where it allocates. Found once, because it takes a look at each stack. */
-static int make_places(void *data, struct err *err)
+static void *make_places(struct study *trace, u32 slot, struct err *err)
 {
-	struct study *trace = data;
 	u64 points = trace->model->points.count;
+	u64 *places = calloc(points + 1, sizeof *places);
 
-	trace->point_places = calloc(points + 1, sizeof *trace->point_places);
-	if (!trace->point_places)
-		return err_memory_for(err, "the places of points");
-	for (u64 i = 0; i < points; i++) {
+	(void)slot;
+	if (!places)
+		err_memory_for(err, "the places of points");
+	for (u64 i = 0; places && i < points; i++) {
 		struct finding_place place =
 			finding_place(&trace->stacks, trace->model->points.data[i].frame);
 
-		trace->point_places[i] = finding_place_hash(&place, 0, true);
+		places[i] = finding_place_hash(&place, 0, true);
 	}
-	return 0;
+	return places;
 }
 
 /* ---- points ---- */
@@ -81,11 +83,12 @@ int verdict_points_find(struct verdict_points *self, struct study *trace,
 	if (own)
 		add_point(self, own - 1);
 	if (own && finding->points > 1) {
-		if (study_once(&trace->places_once, err, make_places, trace) < 0)
+		const u64 *places = study_slot(trace, SLOT_PLACES, make_places, free, err);
+
+		if (!places)
 			return err->code;
 		for (u32 i = 0; i < model->points.count; i++)
-			if (i != own - 1 &&
-			    trace->point_places[i] == trace->point_places[own - 1] &&
+			if (i != own - 1 && places[i] == places[own - 1] &&
 			    is_about(trace, finding, i))
 				add_point(self, i);
 	}

@@ -4,7 +4,7 @@
 #define STUDY_LAYOUT_VERDICTS_H
 
 #include "host/base/strbuf.h"
-#include "study/layout/trace.h"
+#include "study/open/study.h"
 
 enum { VERDICT_POINTS_MAX = 100 };
 

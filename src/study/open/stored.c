@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * Sums, scores and findings in an index.
+ * Scores and findings in an index.
  * Host. What is read may be a stranger's: numbers that are counted with may be anything, those that lead somewhere are
  * checked. */
-#include "study/layout/stored.h"
+#include "study/open/study.h"
 
 #include <string.h>
 
-#include "study/analysis/places/folds.h"
 #include "host/trace/block.h"
-#include "study/layout/points.h"
 
 enum {
 	STORED_BEHAVIOUR = STORED_OTHERS, /* struct behaviour, by point */
 	STORED_WHOLE,                     /* struct whole */
 	STORED_FINDINGS,                  /* struct finding */
-	STORED_SUMS,                      /* struct point_sums, by point */
+	STORED_ENDS,
 	/* Changes whenever any of these is found in another way. */
 	STORED_VERSION = 2,
 };
+_Static_assert((int)STORED_ENDS == (int)STORED_ABOVE, "kinds of rooms above begin after ours");
 
 struct whole {
 	struct behaviour all;
@@ -30,9 +29,8 @@ static u64 stored_tag(void)
 {
 	const struct thresholds limits = THRESHOLDS_DEFAULT;
 	const u64 facts[] = {
-		STORED_VERSION,         sizeof(struct behaviour),       sizeof(struct whole),
-		sizeof(struct finding), sizeof(struct point_sums),      INFERENCES,
-		FINDING_KINDS,          (u64)(FINDINGS_MIN_SHARE * 1e9)};
+		STORED_VERSION, sizeof(struct behaviour), sizeof(struct whole), sizeof(struct finding),
+		INFERENCES,     FINDING_KINDS,            (u64)(FINDINGS_MIN_SHARE * 1e9)};
 
 	return checksum(facts, sizeof facts) ^ checksum(&limits, sizeof limits);
 }
@@ -60,23 +58,10 @@ static int put_behaviour(const struct behaviour_table *behaviour, const struct f
 	return status;
 }
 
-static int put_sums(const struct model *model, struct index_writer *out, struct err *err)
+int study_store(void *self_, const struct model *model, const struct trace_info *info,
+		struct index_writer *out, struct err *err)
 {
-	/* Only the model is asked of it. */
-	struct study trace = {.model = (struct model *)model};
-	struct view_scope all = {.trace = &trace};
-	struct point_sums *sums = point_sums_compute(&all, err);
-	int status = sums ? stored_put(out, STORED_SUMS, stored_tag(), sums,
-				       model->points.count * sizeof *sums, err)
-			  : err->code;
-
-	free(sums);
-	return status;
-}
-
-int view_store(void *path, const struct model *model, const struct trace_info *info,
-	       struct index_writer *out, struct err *err)
-{
+	const struct study *self = self_;
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
 				       .min_share = FINDINGS_MIN_SHARE};
 	struct symbol_table symbols = {0};
@@ -86,7 +71,7 @@ int view_store(void *path, const struct model *model, const struct trace_info *i
 	struct behaviour_table behaviour = {0};
 	struct findings findings = {0};
 	struct folds folds = {0};
-	int status = info->has_symbols ? trace_read_symbols(path, &symbols, err) : 0;
+	int status = info->has_symbols ? trace_read_symbols(self->path, &symbols, err) : 0;
 
 	if (status == 0)
 		status = folds_find(&folds, &source, NULL, err);
@@ -100,8 +85,8 @@ int view_store(void *path, const struct model *model, const struct trace_info *i
 	model_rest(model);
 	if (status == 0)
 		status = put_behaviour(&behaviour, &findings, out, err);
-	if (status == 0)
-		status = put_sums(model, out, err);
+	if (status == 0 && self->how.store)
+		status = self->how.store(model, out, err);
 	findings_release(&findings);
 	behaviour_table_release(&behaviour);
 	folds_release(&folds);
@@ -111,15 +96,19 @@ int view_store(void *path, const struct model *model, const struct trace_info *i
 
 /* ---- reading ---- */
 
-/* The table of a kind if it is of our making and has so many records; count 0 = any number of them. */
-static const void *table_of(const struct model *model, u32 kind, u64 size, u64 count)
+const void *study_stored(const struct model *model, u32 kind, u64 tag, u64 size, u64 count)
 {
 	const struct stored *stored = &model->stored[kind];
 
-	return stored->data && stored->tag == stored_tag() &&
+	return stored->data && stored->tag == tag &&
 			       (count ? stored->bytes == count * size : stored->bytes % size == 0)
 		       ? stored->data
 		       : NULL;
+}
+
+static const void *table_of(const struct model *model, u32 kind, u64 size, u64 count)
+{
+	return study_stored(model, kind, stored_tag(), size, count);
 }
 
 /* A bool in memory that somebody else wrote. */
@@ -162,7 +151,7 @@ static void take_findings(struct study *self, const struct whole *whole)
 	self->findings.rows.count = count;
 	self->findings.below = whole->below;
 	self->findings.from_accesses = whole->from_accesses != 0;
-	self->findings_once.made = true;
+	self->parts[PART_FINDINGS].made = true;
 }
 
 static bool take_behaviour(struct study *self, const struct whole *whole)
@@ -188,15 +177,11 @@ static bool take_behaviour(struct study *self, const struct whole *whole)
 	return true;
 }
 
-void view_stored_take(struct study *self)
+void study_stored_take(struct study *self)
 {
 	const struct model *model = self->model;
 	const struct whole *whole = table_of(model, STORED_WHOLE, sizeof *whole, 1);
 
-	if (!model->points.count || !whole)
-		return;
-	self->sums = table_of(model, STORED_SUMS, sizeof *self->sums, model->points.count);
-	self->sums_once.made = self->sums != NULL;
-	if (take_behaviour(self, whole))
+	if (model->points.count && whole && take_behaviour(self, whole))
 		take_findings(self, whole);
 }
