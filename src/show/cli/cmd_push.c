@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "show/cli/pushing.h"
-#include "show/cli/spool.h"
 #include "show/cli/trace_options.h"
 #include "show/cli/traces.h"
+#include "show/fleet/spool.h"
 
 struct push_args {
 	const char *to, *host, *version, *build, *spool, *format;
@@ -63,6 +63,7 @@ static const char *wrong_label(const struct option_strings *labels)
 static int push_spooled(const struct push_args *args, struct pushing *pushing, int argc,
 			char **argv)
 {
+	const struct run_about about = pushing_about(pushing);
 	struct err err = {0};
 
 	for (int i = 0; i < argc; i++) {
@@ -70,12 +71,12 @@ static int push_spooled(const struct push_args *args, struct pushing *pushing, i
 		int status = trace_list_find(&traces, argv[i], &err);
 
 		for (u64 k = 0; k < traces.paths.count && status == 0; k++)
-			status = spool_keep(args->spool, traces.paths.data[k], pushing, &err);
+			status = spool_keep(args->spool, traces.paths.data[k], &about, &err);
 		trace_list_release(&traces);
 		if (status < 0)
 			return command_fail(pushing->command, &err);
 	}
-	return spool_deliver(pushing, args->to, args->spool, args->spool_max);
+	return pushing_deliver(pushing, args->to, args->spool, args->spool_max);
 }
 
 static int run(const struct command *command, void *fields, int argc, char **argv)

@@ -22,8 +22,9 @@
 #include "show/cli/dumps.h"
 #include "show/cli/run_end.h"
 #include "show/cli/run_plan.h"
-#include "show/cli/spool.h"
+#include "show/cli/pushing.h"
 #include "show/cli/trace_options.h"
+#include "show/fleet/spool.h"
 #include "show/serve/control_api.h"
 #include "show/serve/server.h"
 
@@ -195,13 +196,14 @@ static struct pushing pushing_of(const struct running *self)
 }
 
 /* Programs may begin further recordings, whose names were not known. */
-static void spool_tell_all(const char *folder, const struct pushing *about, const struct run_result *result)
+static void spool_tell_all(const char *folder, struct pushing *pushing, const struct run_result *result)
 {
+	const struct run_about about = pushing_about(pushing);
 	struct err err = {0};
 
 	for (u64 i = 0; i < result->traces.count; i++)
-		if (spool_tell(folder, result->traces.data[i], about, &err) < 0)
-			command_fail(about->command, &err);
+		if (spool_tell(folder, result->traces.data[i], &about, &err) < 0)
+			command_fail(pushing->command, &err);
 }
 
 /* Whatever becomes of it, the status is the program's. */
@@ -219,7 +221,7 @@ static void push(const struct running *self)
 		paths[count++] = result->traces.data[i];
 	if (spool) {
 		spool_tell_all(spool, &pushing, result);
-		status = spool_deliver(&pushing, address, spool, SPOOL_BYTES);
+		status = pushing_deliver(&pushing, address, spool, SPOOL_BYTES);
 	} else {
 		status = pushing_open(&pushing, address);
 		if (status == EXIT_DONE && count)
@@ -283,7 +285,7 @@ static int running_open(struct running *self, struct err *err)
 {
 	const struct run_args *args = self->args;
 	struct run_options *options = &self->plan.options;
-	const struct pushing about = pushing_of(self);
+	struct pushing pushing = pushing_of(self);
 
 	self->server.listen.socket = -1;
 	self->dumps = (struct dumps){.to = args->dump, .every = args->dump_every};
@@ -294,6 +296,8 @@ static int running_open(struct running *self, struct err *err)
 	if (args->push && secrets_take(&self->secrets, args->push, err) < 0)
 		return err->code;
 	if (args->spool) {
+		const struct run_about about = pushing_about(&pushing);
+
 		if (spool_name(args->spool, options->argv[0], &about, &self->spooled, err) < 0)
 			return err->code;
 		options->output.path = strbuf_text(&self->spooled);

@@ -12,6 +12,8 @@
 #include "host/base/clock.h"
 #include "show/cli/opening.h"
 #include "show/cli/traces.h"
+#include "show/fleet/spool.h"
+#include "host/base/units.h"
 
 struct wanted {
 	const char *path;
@@ -44,7 +46,6 @@ int pushing_open(struct pushing *self, const char *address)
 	else
 		status = pusher_open(&self->pusher, copy, &err);
 	free(copy);
-	gethostname(self->host_name, sizeof self->host_name - 1);
 	self->opened = status == 0;
 	return status < 0 ? command_fail(self->command, &err) : EXIT_DONE;
 }
@@ -53,6 +54,16 @@ void pushing_close(struct pushing *self)
 {
 	pusher_close(&self->pusher);
 	profile_close(&self->profiles);
+}
+
+struct run_about pushing_about(struct pushing *self)
+{
+	gethostname(self->host_name, sizeof self->host_name - 1);
+	return (struct run_about){.host = self->host ? self->host : self->host_name,
+				  .version = self->version ? self->version : "",
+				  .build = self->build,
+				  .labels = self->labels ? self->labels->items : NULL,
+				  .label_count = self->labels ? self->labels->count : 0};
 }
 
 /* ---- which runs ---- */
@@ -116,20 +127,16 @@ static void add_operand(struct pushing *self, struct wanted_list *list, const ch
 static int push_loaded(struct pushing *self, struct study *trace, const struct wanted *what,
 		       struct arena *arena, struct err *err)
 {
-	struct run_about about = {.host = self->host ? self->host : self->host_name,
-				  .version = self->version ? self->version : "",
-				  .build = self->build,
-				  .labels = self->labels ? self->labels->items : NULL,
-				  .label_count = self->labels ? self->labels->count : 0,
-				  .time = what->time,
-				  .chunks = self->chunks,
-				  .trace = self->trace};
+	struct run_about about = pushing_about(self);
 	struct export_job job = {.path = trace->path, .info = &trace->info};
 	struct run_source source = {.job = &job,
 				    .about = &about,
 				    .run = what->run,
 				    .push = push_number()};
 
+	about.time = what->time;
+	about.chunks = self->chunks;
+	about.trace = self->trace;
 	if (self->kept_about && self->kept_about(what->path, arena, &about, err) < 0) {
 		self->failed++;
 		return err->code;
@@ -256,6 +263,73 @@ int pushing_all(struct pushing *self, int count, char **operands)
 	arena_release(&list.arena);
 	self->seconds = (double)(now_ns() - start) / 1e9;
 	return self->failed ? EXIT_BAD_INPUT : EXIT_DONE;
+}
+
+/* ---- from a spool ---- */
+
+static void drop_oldest(const struct pushing *self, const char *folder, u64 max_bytes)
+{
+	struct spool_list list = {0};
+
+	spool_list_fill(&list, folder);
+	for (u64 i = 0; i < list.rows.count; i++) {
+		struct spooled *row = &list.rows.data[i];
+
+		if (list.bytes > max_bytes && !study_is_being_written(row->path) &&
+		    unlink(row->path) == 0) {
+			spool_remove(row->path); /* and what is beside it */
+			fprintf(stderr,
+				"heapwise %s: the spool is full (%s); %s was removed without being delivered\n",
+				self->command->name, units_bytes(max_bytes).text, row->path);
+			list.bytes -= row->bytes;
+		}
+	}
+	spool_list_release(&list);
+}
+
+/* Traces that are complete, one operand each: those that are being written wait for their end. */
+static int deliver_list(struct pushing *self, const struct spool_list *list)
+{
+	char **paths = calloc(list->rows.count + 1, sizeof *paths);
+	int count = 0, status = EXIT_DONE;
+
+	for (u64 i = 0; paths && i < list->rows.count; i++)
+		if (!study_is_being_written(list->rows.data[i].path))
+			paths[count++] = list->rows.data[i].path;
+	if (count)
+		status = pushing_all(self, count, paths);
+	free(paths);
+	return paths ? status : EXIT_BAD_INPUT;
+}
+
+static void remove_delivered(const char *path, void *self)
+{
+	(void)self;
+	spool_remove(path);
+}
+
+int pushing_deliver(struct pushing *self, const char *address, const char *folder, u64 max_bytes)
+{
+	struct spool_list list = {0};
+	struct err err = {0};
+	int lock, status = EXIT_DONE;
+
+	if (spool_lock(folder, &lock, &err) < 0)
+		return command_fail(self->command, &err);
+	if (lock < 0)
+		return EXIT_DONE;
+	spool_list_fill(&list, folder);
+	self->kept_about = spool_about;
+	self->delivered = remove_delivered;
+	if (list.rows.count) {
+		status = pushing_open(self, address);
+		if (status == EXIT_DONE)
+			status = deliver_list(self, &list);
+	}
+	spool_list_release(&list);
+	drop_oldest(self, folder, max_bytes);
+	close(lock);
+	return status;
 }
 
 /* ---- what was done ---- */

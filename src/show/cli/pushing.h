@@ -37,6 +37,14 @@ int pushing_open(struct pushing *self, const char *address);
 /* Pushes traces and folders of them; EXIT_DONE if all of them are in the store then. */
 int pushing_all(struct pushing *self, int count, char **operands);
 
+/* Of the run: host, version, build and labels. Borrows from self. */
+struct run_about pushing_about(struct pushing *self);
+
+/* Delivers what is in a spool (show/fleet/spool.h). What cannot be stays there, up to max_bytes: the oldest go first, and that is
+ * told. One process at a time delivers; others leave it to that one. EXIT_DONE if nothing is left that could be delivered.
+ * What is kept with a trace is told of it, and nothing that self tells. */
+int pushing_deliver(struct pushing *self, const char *address, const char *folder, u64 max_bytes);
+
 /* What was done, a record named "push"; NULL if there is no memory. */
 struct result *pushing_result(const struct pushing *self);
 void pushing_close(struct pushing *self);

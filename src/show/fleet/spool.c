@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Traces that wait for a store.
  * Host. */
-#include "show/cli/spool.h"
+#include "show/fleet/spool.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,8 +15,6 @@
 #include <unistd.h>
 
 #include "host/base/io.h"
-#include "host/base/units.h"
-#include "study/open/study.h"
 
 static const char *base_name(const char *path)
 {
@@ -31,15 +29,11 @@ static const char *base_name(const char *path)
 enum { ABOUT_MAX = 1 << 20 };
 
 /* "word=text" and a zero byte each: labels may have any other letter. */
-static void about_text(const struct pushing *about, struct strbuf *out)
+static void about_text(const struct run_about *about, struct strbuf *out)
 {
-	char host[256] = "";
-
-	if (!about->host)
-		gethostname(host, sizeof host - 1);
-	strbuf_addf(out, "host=%s", about->host ? about->host : host);
+	strbuf_addf(out, "host=%s", about->host);
 	strbuf_add_char(out, 0);
-	if (about->version) {
+	if (*about->version) {
 		strbuf_addf(out, "version=%s", about->version);
 		strbuf_add_char(out, 0);
 	}
@@ -47,14 +41,14 @@ static void about_text(const struct pushing *about, struct strbuf *out)
 		strbuf_addf(out, "build=%s", about->build);
 		strbuf_add_char(out, 0);
 	}
-	for (u32 i = 0; about->labels && i < about->labels->count; i++) {
-		strbuf_addf(out, "label=%s", about->labels->items[i]);
+	for (u32 i = 0; i < about->label_count; i++) {
+		strbuf_addf(out, "label=%s", about->labels[i]);
 		strbuf_add_char(out, 0);
 	}
 }
 
 /* 0 or errno; EEXIST if there is something beside the trace. */
-static int about_write(const char *path, const struct pushing *about)
+static int about_write(const char *path, const struct run_about *about)
 {
 	struct strbuf beside = {0}, text = {0};
 	int fd = -1, failure = ENOMEM;
@@ -117,8 +111,7 @@ static void about_take(const char *text, u64 bytes, const char **labels, struct 
 	}
 }
 
-/* A trace that has nothing beside it is told of as others are. */
-static int about_read(const char *path, struct arena *arena, struct run_about *about, struct err *err)
+int spool_about(const char *path, struct arena *arena, struct run_about *about, struct err *err)
 {
 	struct strbuf beside = {0}, text = {0};
 	const char **labels;
@@ -150,7 +143,7 @@ static int about_read(const char *path, struct arena *arena, struct run_about *a
 
 /* FOLDER/STEM.hwt, or with a number. What is kept beside a trace is made first, so that nobody else takes the name, and whoever
  * finds the trace finds it. */
-static int reserve(const char *folder, const char *stem, const struct pushing *about, struct strbuf *path, struct err *err)
+static int reserve(const char *folder, const char *stem, const struct run_about *about, struct strbuf *path, struct err *err)
 {
 	int failure = io_make_folder(folder, 0700, err) < 0 ? -1 : EEXIST;
 
@@ -170,7 +163,7 @@ static int reserve(const char *folder, const char *stem, const struct pushing *a
 	return failure ? err->code : 0;
 }
 
-int spool_name(const char *folder, const char *program, const struct pushing *about, struct strbuf *path, struct err *err)
+int spool_name(const char *folder, const char *program, const struct run_about *about, struct strbuf *path, struct err *err)
 {
 	struct strbuf stem = {0};
 	int status;
@@ -217,14 +210,6 @@ static int copy(const char *from, const char *to, struct err *err)
 
 /* ---- what is in the folder ---- */
 
-struct spooled {
-	struct timespec time;
-	u64 bytes;
-	dev_t device;
-	ino_t inode;
-	char *path;
-};
-
 static int compare_age(const void *a, const void *b)
 {
 	const struct spooled *x = a, *y = b;
@@ -236,12 +221,7 @@ static int compare_age(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-struct spool_list {
-	VEC(struct spooled) rows;
-	u64 bytes;
-};
-
-static void list_spool(struct spool_list *self, const char *folder)
+void spool_list_fill(struct spool_list *self, const char *folder)
 {
 	DIR *open_folder = opendir(folder);
 	struct dirent *entry;
@@ -273,31 +253,11 @@ static void list_spool(struct spool_list *self, const char *folder)
 		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, compare_age);
 }
 
-static void list_release(struct spool_list *self)
+void spool_list_release(struct spool_list *self)
 {
 	for (u64 i = 0; i < self->rows.count; i++)
 		free(self->rows.data[i].path);
 	vec_release(&self->rows);
-}
-
-static void drop_oldest(const struct pushing *self, const char *folder, u64 max_bytes)
-{
-	struct spool_list list = {0};
-
-	list_spool(&list, folder);
-	for (u64 i = 0; i < list.rows.count; i++) {
-		struct spooled *row = &list.rows.data[i];
-
-		if (list.bytes > max_bytes && !study_is_being_written(row->path) &&
-		    unlink(row->path) == 0) {
-			about_remove(row->path);
-			fprintf(stderr,
-				"heapwise %s: the spool is full (%s); %s was removed without being delivered\n",
-				self->command->name, units_bytes(max_bytes).text, row->path);
-			list.bytes -= row->bytes;
-		}
-	}
-	list_release(&list);
 }
 
 /* ---- keeping ---- */
@@ -310,14 +270,14 @@ static bool is_spooled(const char *folder, const char *trace)
 
 	if (stat(trace, &about) != 0)
 		return false;
-	list_spool(&list, folder);
+	spool_list_fill(&list, folder);
 	for (u64 i = 0; i < list.rows.count && !found; i++)
 		found = list.rows.data[i].device == about.st_dev && list.rows.data[i].inode == about.st_ino;
-	list_release(&list);
+	spool_list_release(&list);
 	return found;
 }
 
-int spool_tell(const char *folder, const char *trace, const struct pushing *about, struct err *err)
+int spool_tell(const char *folder, const char *trace, const struct run_about *about, struct err *err)
 {
 	int failure = is_spooled(folder, trace) ? about_write(trace, about) : 0;
 
@@ -326,7 +286,7 @@ int spool_tell(const char *folder, const char *trace, const struct pushing *abou
 		       : 0;
 }
 
-int spool_keep(const char *folder, const char *trace, const struct pushing *about, struct err *err)
+int spool_keep(const char *folder, const char *trace, const struct run_about *about, struct err *err)
 {
 	struct strbuf path = {0}, stem = {0};
 	int status;
@@ -348,10 +308,9 @@ int spool_keep(const char *folder, const char *trace, const struct pushing *abou
 	return status;
 }
 
-/* ---- delivering ---- */
+/* ---- one at a time ---- */
 
-/* *lock is the file that has it; -1 if another process has it. */
-static int lock_spool(const char *folder, int *lock, struct err *err)
+int spool_lock(const char *folder, int *lock, struct err *err)
 {
 	struct strbuf path = {0};
 	int fd = -1, failure = ENOMEM;
@@ -370,49 +329,4 @@ static int lock_spool(const char *folder, int *lock, struct err *err)
 	return failure && failure != EWOULDBLOCK
 		       ? err_set(err, ERR_SYSTEM, "cannot lock spool %s: %s", folder, strerror(failure))
 		       : 0;
-}
-
-/* Traces that are complete, one operand each: those that are being written wait for their end. */
-static int deliver_list(struct pushing *self, const struct spool_list *list)
-{
-	char **paths = calloc(list->rows.count + 1, sizeof *paths);
-	int count = 0, status = EXIT_DONE;
-
-	for (u64 i = 0; paths && i < list->rows.count; i++)
-		if (!study_is_being_written(list->rows.data[i].path))
-			paths[count++] = list->rows.data[i].path;
-	if (count)
-		status = pushing_all(self, count, paths);
-	free(paths);
-	return paths ? status : EXIT_BAD_INPUT;
-}
-
-static void remove_delivered(const char *path, void *self)
-{
-	(void)self;
-	spool_remove(path);
-}
-
-int spool_deliver(struct pushing *self, const char *address, const char *folder, u64 max_bytes)
-{
-	struct spool_list list = {0};
-	struct err err = {0};
-	int lock, status = EXIT_DONE;
-
-	if (lock_spool(folder, &lock, &err) < 0)
-		return command_fail(self->command, &err);
-	if (lock < 0)
-		return EXIT_DONE;
-	list_spool(&list, folder);
-	self->kept_about = about_read;
-	self->delivered = remove_delivered;
-	if (list.rows.count) {
-		status = pushing_open(self, address);
-		if (status == EXIT_DONE)
-			status = deliver_list(self, &list);
-	}
-	list_release(&list);
-	drop_oldest(self, folder, max_bytes);
-	close(lock);
-	return status;
 }
