@@ -132,6 +132,11 @@ static int failed(int failure, struct err *err)
 	}
 }
 
+static void reply_number(struct control_reply *reply, const char *key, u64 number)
+{
+	control_reply_add(reply, key, "%llu", (unsigned long long)number);
+}
+
 /* Who asks may be in another folder. */
 static void reply_path(struct control_reply *reply, const char *path)
 {
@@ -161,18 +166,12 @@ static int status(struct control *self, struct process *process, struct control_
 	control_reply_add(reply, "pid", "%u", one->pid);
 	control_reply_add(reply, "monitor_pid", "%d", (int)getpid());
 	reply_path(reply, path);
-	control_reply_add(reply, "trace_bytes", "%llu",
-			  (unsigned long long)load_relaxed(&shown->trace_bytes));
-	control_reply_add(reply, "events", "%llu",
-			  (unsigned long long)load_relaxed(&shown->events));
-	control_reply_add(reply, "allocations", "%llu",
-			  (unsigned long long)load_relaxed(&shown->allocations));
-	control_reply_add(reply, "live_bytes", "%llu",
-			  (unsigned long long)load_relaxed(&shown->live_bytes));
-	control_reply_add(reply, "live_chunks", "%llu",
-			  (unsigned long long)load_relaxed(&shown->live_chunks));
-	control_reply_add(reply, "snapshots", "%llu",
-			  (unsigned long long)load_relaxed(&shown->snapshots));
+	reply_number(reply, "trace_bytes", load_relaxed(&shown->trace_bytes));
+	reply_number(reply, "events", load_relaxed(&shown->events));
+	reply_number(reply, "allocations", load_relaxed(&shown->allocations));
+	reply_number(reply, "live_bytes", load_relaxed(&shown->live_bytes));
+	reply_number(reply, "live_chunks", load_relaxed(&shown->live_chunks));
+	reply_number(reply, "snapshots", load_relaxed(&shown->snapshots));
 	return 0;
 }
 
@@ -214,10 +213,8 @@ static int do_snapshot(struct control *self, struct process *process, struct con
 		control_reply_add(reply, "caveat", "%s",
 				  "the callback was not called: the program did not call heapwise_poll within one "
 				  "second");
-	control_reply_add(reply, "live_bytes", "%llu",
-			  (unsigned long long)load_relaxed(&shown->live_bytes));
-	control_reply_add(reply, "live_chunks", "%llu",
-			  (unsigned long long)load_relaxed(&shown->live_chunks));
+	reply_number(reply, "live_bytes", load_relaxed(&shown->live_bytes));
+	reply_number(reply, "live_chunks", load_relaxed(&shown->live_chunks));
 	return 0;
 }
 
@@ -269,13 +266,11 @@ static int scan_ask(struct control *self, struct process *process, struct contro
 		return err_set(err, ERR_INPUT, "the memory was not scanned: %s", one->scan_reason);
 	for (u32 i = CLASS_LOST; i > CLASS_UNKNOWN; i--) {
 		snprintf(key, sizeof(key), "%s_chunks", names[i]);
-		control_reply_add(reply, key, "%llu",
-				  (unsigned long long)one->scanned.class_chunks[i]);
+		reply_number(reply, key, one->scanned.class_chunks[i]);
 		snprintf(key, sizeof(key), "%s_bytes", names[i]);
-		control_reply_add(reply, key, "%llu",
-				  (unsigned long long)one->scanned.class_bytes[i]);
+		reply_number(reply, key, one->scanned.class_bytes[i]);
 	}
-	control_reply_add(reply, "stopped_ns", "%llu", (unsigned long long)one->scanned.scan_ns);
+	reply_number(reply, "stopped_ns", one->scanned.scan_ns);
 	return 0;
 }
 

@@ -228,37 +228,21 @@ int program_find(struct program *self, const char *name, struct err *err)
 
 int program_refuse(const struct program *self, struct err *err)
 {
-	static const char way_out[] = "--unprofiled runs it without recording";
-	const char *go = runtime_of_program(self->binary) == RUNTIME_GO ? "a Go program, " : "";
+	static const char *const whys[] = {
+		[PROGRAM_STATIC] = "statically linked, so the recorder cannot be loaded into it; link it dynamically or with "
+				   "libheapwise.a (heapwise-recorder(3)), or",
+		[PROGRAM_SETUID] = "runs with other privileges than yours (setuid, setgid or capabilities), so the recorder cannot "
+				   "be loaded into it; run heapwise as that user, or",
+		[PROGRAM_OTHER_MACHINE] = "is built for another processor or word size than this heapwise;",
+		[PROGRAM_OTHER_RECORDER] = "contains the recorder of another version of heapwise; link it again with this "
+					   "version's libheapwise.a, or",
+		[PROGRAM_SANITIZED] = "was built with a sanitizer, which replaces malloc itself; build it without "
+				      "-fsanitize=address, thread, leak or memory, or",
+	};
+	const char *is = self->obstacle != PROGRAM_STATIC                       ? ""
+			 : runtime_of_program(self->binary) == RUNTIME_GO ? "is a Go program, "
+									  : "is ";
 
-	switch (self->obstacle) {
-	case PROGRAM_STATIC:
-		return err_set(err, ERR_INPUT,
-			       "'%s' is %sstatically linked, so the recorder cannot be loaded into it; link it "
-			       "dynamically or with libheapwise.a (heapwise-recorder(3)), or %s",
-			       self->binary, go, way_out);
-	case PROGRAM_SETUID:
-		return err_set(err, ERR_INPUT,
-			       "'%s' runs with other privileges than yours (setuid, setgid or capabilities), so the "
-			       "recorder cannot be loaded into it; run heapwise as that user, or %s",
-			       self->binary, way_out);
-	case PROGRAM_OTHER_MACHINE:
-		return err_set(
-			err, ERR_INPUT,
-			"'%s' is built for another processor or word size than this heapwise; %s",
-			self->binary, way_out);
-	case PROGRAM_OTHER_RECORDER:
-		return err_set(err, ERR_INPUT,
-			       "'%s' contains the recorder of another version of heapwise; link it again with this "
-			       "version's libheapwise.a, or %s",
-			       self->binary, way_out);
-	case PROGRAM_SANITIZED:
-		return err_set(err, ERR_INPUT,
-			       "'%s' was built with a sanitizer, which replaces malloc itself; build it without "
-			       "-fsanitize=address, thread, leak or memory, or %s",
-			       self->binary, way_out);
-	case PROGRAM_RECORDABLE:
-		break;
-	}
-	return err_set(err, ERR_INPUT, "'%s' cannot be recorded", self->binary);
+	return err_set(err, ERR_INPUT, "'%s' %s%s --unprofiled runs it without recording", self->binary, is,
+		       whys[self->obstacle]);
 }
