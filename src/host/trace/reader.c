@@ -169,8 +169,6 @@ const struct trace_info *trace_info(const struct trace_reader *reader) { return 
 
 struct block_list *reader_list(struct trace_reader *reader) { return &reader->list; }
 
-struct block_loader *reader_loader(struct trace_reader *reader) { return reader->loader; }
-
 /* What a reader keeps of a block: columns become rows of structs, others are lists of short numbers and texts. */
 static u64 memory_of(const struct hw_block_header *header)
 {

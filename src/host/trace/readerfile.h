@@ -7,7 +7,6 @@
 #include "host/trace/reader.h"
 
 struct block_list *reader_list(struct trace_reader *reader);
-struct block_loader *reader_loader(struct trace_reader *reader);
 
 /* Gives each block of this type that can be read to `use`, until that returns false: then there is no memory. */
 int reader_blocks(struct trace_reader *reader, u32 type,
