@@ -8,15 +8,15 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/base/err.h"
 #include "host/base/strbuf.h"
 #include "host/symbols/debug_find.h"
-#include "host/symbols/vdso.h"
 
-enum { BUILD_ID_BYTES_MAX = 64 };
+enum { BUILD_ID_BYTES_MAX = 64, VDSO_BYTES_MAX = 1 << 20 };
 
 /* With no file to open, libdwfl asks the folders of build-id links, then debuginfod. */
 static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
@@ -164,6 +164,50 @@ static Dwfl_Module *report_path(struct module *self, const struct symbolizer_mod
 	strbuf_release(&found);
 	return handle;
 }
+
+/* ---- the vdso ---- */
+
+static bool is_vdso(const char *path)
+{
+	return !strchr(path, '/') && (strstr(path, "vdso") || strstr(path, "linux-gate"));
+}
+
+/* The section headers come last in the images that kernels map. */
+static size_t vdso_bytes(const Elf64_Ehdr *header)
+{
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64)
+		return 0;
+	return header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+}
+
+/* This process's own vdso if it is the recorded one by build-id, NULL otherwise: under the same kernel it is the recorded
+ * program's, too. *memory is to be freed after the Elf was ended. */
+static Elf *vdso_open(const struct symbolizer_module *description, void **memory)
+{
+	const Elf64_Ehdr *header;
+	Elf *elf = NULL;
+	size_t bytes;
+
+	if (!is_vdso(description->path) || !description->build_id_bytes)
+		return NULL;
+	header = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	bytes = header ? vdso_bytes(header) : 0;
+	if (!bytes || bytes > VDSO_BYTES_MAX)
+		return NULL;
+	*memory = malloc(bytes);
+	if (!*memory)
+		return NULL;
+	memcpy(*memory, header, bytes);
+	elf = elf_memory(*memory, bytes);
+	if (elf_is_module(elf, description))
+		return elf;
+	elf_end(elf);
+	free(*memory);
+	*memory = NULL;
+	return NULL;
+}
+
+/* ---- opening ---- */
 
 /* A module without a path of its own: the kernel's, or one that only a server has. */
 static Dwfl_Module *report_unseen(struct module *self, const struct symbolizer_module *description)

@@ -4,9 +4,9 @@
 #define HOST_SYMBOLS_MODULE_H
 
 #include "host/symbols/debuginfo.h"
+#include "host/symbols/description.h"
 #include "host/symbols/elfsyms.h"
 #include "host/symbols/rtti.h"
-#include "host/symbols/symbolizer.h"
 #include "host/symbols/type_symbols.h"
 
 struct module {

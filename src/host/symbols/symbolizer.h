@@ -14,6 +14,7 @@
 #ifndef HOST_SYMBOLS_SYMBOLIZER_H
 #define HOST_SYMBOLS_SYMBOLIZER_H
 
+#include "host/symbols/description.h"
 #include "host/trace/symtab.h"
 
 struct symbolizer;
@@ -21,13 +22,6 @@ struct symbolizer;
 struct symbolizer_options {
 	bool no_inlines;        /* only the function that has the code, at its own line */
 	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
-};
-
-struct symbolizer_module {
-	const char *path;
-	const u8 *build_id; /* a file with another one is not used; none = take what is there */
-	u32 build_id_bytes;
-	u32 arch; /* ELF e_machine, 0 = any */
 };
 
 enum symbolizer_state {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "host/trace/lock.h"
+#include "host/trace/reader.h"
 #include "host/trace/readerfile.h"
 
 enum { LOCK_WAIT_MS = 5000 }; /* for others who append, which takes milliseconds */

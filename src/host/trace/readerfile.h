@@ -4,7 +4,8 @@
 #define HOST_TRACE_READERFILE_H
 
 #include "host/trace/blocklist.h"
-#include "host/trace/reader.h"
+
+struct trace_reader;
 
 struct block_list *reader_list(struct trace_reader *reader);
 

@@ -7,6 +7,7 @@
 #include "host/base/arena.h"
 #include "host/base/vec.h"
 #include "format/varint.h"
+#include "host/trace/reader.h"
 #include "host/trace/readerfile.h"
 #include "host/trace/symtab.h"
 

@@ -6,6 +6,7 @@
 
 #include "host/trace/append.h"
 #include "host/trace/cursor.h"
+#include "host/trace/reader.h"
 #include "host/trace/readerfile.h"
 
 enum { BLOCK_FULL = 1 << 20, NAME_MAX_BYTES = 64 << 10 };
