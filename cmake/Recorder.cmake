@@ -64,7 +64,7 @@ function(heapwise_stub name source)
 endfunction()
 
 # libheapwise.a: the recorder as a part of programs. Two objects, because only programs that call operators have a C++
-# library, which ours need; each has its code and variables in sections of its own, see linked.c.
+# library, which ours need; each has its code and variables in sections of its own, see objects.c.
 function(heapwise_linked)
 	set(archive ${PROJECT_BINARY_DIR}/libheapwise.a)
 	set(script ${PROJECT_SOURCE_DIR}/cmake/linked.ld)

@@ -3,7 +3,7 @@
 #ifndef TARGET_ACCESS_HEAP_CLASSES_H
 #define TARGET_ACCESS_HEAP_CLASSES_H
 
-#include "target/access/heap/heap.h"
+#include "target/access/heap/chunk.h"
 
 void hwr_classes_init(void);
 

@@ -8,9 +8,9 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-#include "target/access/heap/heap.h"
-#include "target/recorder/state/linked.h"
+#include "target/access/heap/chunk.h"
 #include "target/recorder/pool/detour.h"
+#include "target/recorder/state/objects.h"
 #include "target/recorder/state/real.h"
 
 static struct { /* what the functions were */
@@ -52,7 +52,7 @@ void hwr_guard_libc(void)
 	static bool done;
 	const struct link_map *map = hwr_first_map();
 
-	while (map && !hwr_real_is_library(map->l_name, "libc.so"))
+	while (map && !hwr_is_library(map->l_name, "libc.so"))
 		map = map->l_next;
 	if (!map || done)
 		return;

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 
-#include "target/recorder/state/access.h"
+#include "target/access/heap/asks.h"
 #include "target/access/heap/classes.h"
 #include "target/access/heap/fill.h"
+#include "target/recorder/state/access.h"
 #include "target/recorder/state/real.h"
+#include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
 
 enum {

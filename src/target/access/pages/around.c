@@ -3,10 +3,11 @@
  * each would be a fault. Where hits follow each other in memory, a hit opens some of the next units, too, if they were
  * hit lately themselves. Runs in the target, in the handler of SIGSEGV. What it keeps is a guess that threads may spoil
  * for each other. */
+#include "target/access/heap/classes.h"
 #include "target/access/pages/pages.h"
 #include "target/access/pages/units.h"
-#include "target/access/heap/classes.h"
-#include "target/recorder/hooks/note.h"
+#include "target/recorder/hooks/call.h"
+#include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
 
 enum {

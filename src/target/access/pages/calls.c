@@ -9,8 +9,8 @@
 #include "target/access/pages/pages.h"
 #include "target/access/pages/pins.h"
 #include "target/access/pages/units.h"
-#include "target/recorder/hooks/note.h"
 #include "target/recorder/session/sandbox.h"
+#include "target/recorder/state/access.h"
 #include "target/recorder/state/sys.h"
 
 extern char **environ;

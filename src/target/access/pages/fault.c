@@ -8,7 +8,9 @@
 #include "target/access/arch/arch.h"
 #include "target/access/pages/pages.h"
 #include "target/access/pages/units.h"
-#include "target/recorder/hooks/note.h"
+#include "target/recorder/hooks/call.h"
+#include "target/recorder/state/caller.h"
+#include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
 
 enum {

@@ -5,14 +5,13 @@
 #include <link.h>
 #include <linux/aio_abi.h>
 
-#include "target/recorder/state/access.h"
 #include "target/access/pages/arch/arch.h"
 #include "target/access/pages/pages.h"
 #include "target/access/pages/pins.h"
 #include "target/access/pages/units.h"
 #include "target/access/pages/userfault.h"
-#include "target/recorder/state/memory.h"
 #include "target/recorder/pool/detour.h"
+#include "target/recorder/state/access.h"
 #include "target/recorder/state/real.h"
 #include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
@@ -60,7 +59,7 @@ static void leave_to_kernel(void)
 		hwr_units_open_all(true);
 	} else if (hwr_pages_on()) {
 		hwr_fault(HW_FAULT_IO_URING);
-		hwr_pages_stop();
+		hwr_access_faults_stop();
 	}
 }
 
@@ -347,7 +346,7 @@ static int open_module(struct dl_phdr_info *info, size_t bytes, void *modules_)
 	modules_added = info->dlpi_adds;
 	if (modules->count++ < modules->first_new)
 		return 0;
-	if (info->dlpi_name && hwr_real_is_library(info->dlpi_name, "linux-vdso"))
+	if (info->dlpi_name && hwr_is_library(info->dlpi_name, "linux-vdso"))
 		return 0;
 	for (u32 i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -359,7 +358,7 @@ static int open_module(struct dl_phdr_info *info, size_t bytes, void *modules_)
 		if (!hwr_module_at(code.start, &code.module) || is_ours(&code.module))
 			continue;
 		make_gates(&code);
-		if (code.cancellable && hwr_real_is_library(info->dlpi_name, "libc.so.6"))
+		if (code.cancellable && hwr_is_library(info->dlpi_name, "libc.so.6"))
 			detour_cancellable(code.cancellable, code.start, code.end, &code.module);
 	}
 	return 0;

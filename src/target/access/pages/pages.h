@@ -12,7 +12,7 @@
 #include <signal.h>
 
 #include "format/types.h"
-#include "target/access/heap/heap.h"
+#include "target/access/heap/chunk.h"
 
 /* Who allocates next in this thread: set by the hooks, used by slots.c. */
 struct hwr_pages_site {
@@ -38,9 +38,6 @@ static inline void hwr_pages_call_ends(enum hwr_timing timing)
 
 /* Whether this process may arm, open and record: attached, and not a forked child. */
 bool hwr_pages_on(void);
-
-/* From now on nothing is armed: the kernel will refuse what opening takes. */
-void hwr_pages_stop(void);
 
 /* Opens an address of the heap that the program is about to give away, until hwr_pages_unpin. */
 void hwr_pages_pin(u64 address);

@@ -10,8 +10,8 @@
 
 #include "target/access/pages/pages.h"
 #include "target/access/pages/units.h"
-#include "target/recorder/hooks/note.h"
 #include "target/recorder/state/sys.h"
+#include "target/recorder/state/thread.h"
 
 typedef int (*sigaction_function)(int, const struct sigaction *, struct sigaction *);
 typedef void (*handler)(int);

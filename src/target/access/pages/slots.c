@@ -12,10 +12,9 @@
  * recorder inherits them.
  * What the C library allocates for itself (buffers of files, folders, threads) it also hands to the kernel
  * by itself, which no hook sees: such chunks are kept open. */
+#include "target/access/heap/slots.h"
 #include "target/access/pages/pages.h"
 #include "target/access/pages/units.h"
-#include "target/access/heap/slots.h"
-#include "target/recorder/hooks/peek.h"
 #include "target/recorder/state/sys.h"
 #include "target/recorder/state/thread.h"
 

@@ -3,9 +3,9 @@
  * has no thread-local storage. */
 #include "target/access/pages/units.h"
 
-#include "target/recorder/state/access.h"
-#include "target/access/pages/userfault.h"
 #include "target/access/heap/classes.h"
+#include "target/access/heap/heap.h"
+#include "target/access/pages/userfault.h"
 #include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
 

@@ -11,7 +11,7 @@
 #ifndef TARGET_ACCESS_PAGES_UNITS_H
 #define TARGET_ACCESS_PAGES_UNITS_H
 
-#include "target/access/heap/heap.h"
+#include "target/access/heap/chunk.h"
 
 enum { /* hwr_unit.word */
 	HWR_UNIT_OPEN = 0,

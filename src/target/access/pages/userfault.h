@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Page monitoring by userfaultfd; see userfault.c. Runs in the target. */
+ * Page monitoring by userfaultfd; see fault_thread.c. Runs in the target. */
 #ifndef TARGET_ACCESS_PAGES_USERFAULT_H
 #define TARGET_ACCESS_PAGES_USERFAULT_H
 

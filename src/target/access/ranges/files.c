@@ -13,8 +13,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "target/recorder/state/memory.h"
-#include "target/recorder/hooks/note.h"
+#include "target/access/ranges/ranges.h"
 
 #include "target/access/ranges/rows.h"
 

@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <wchar.h>
 
-#include "target/recorder/state/access.h"
 #include "target/access/ranges/ranges.h"
-#include "target/recorder/hooks/note.h"
+#include "target/recorder/state/access.h"
 
 /* ---- reading a format ---- */
 

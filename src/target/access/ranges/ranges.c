@@ -11,8 +11,10 @@
 #include <sys/uio.h>
 #include <wchar.h>
 
-#include "target/recorder/state/memory.h"
-#include "target/recorder/hooks/note.h"
+#include "target/access/ranges/ranges.h"
+
+#include "target/access/heap/asks.h"
+#include "target/recorder/state/real.h"
 
 #include "target/access/ranges/rows.h"
 

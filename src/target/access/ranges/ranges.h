@@ -6,7 +6,7 @@
 #include "format/arch/tag.h"
 #include "target/recorder/state/access.h"
 #include "target/access/shadow/shadow.h"
-#include "target/access/heap/heap.h"
+#include "target/access/heap/chunk.h"
 
 /* The real function, looked up once. */
 void *hwr_range_real(void **real, const char *name);

@@ -4,8 +4,6 @@
 #ifndef TARGET_ACCESS_RANGES_ROWS_H
 #define TARGET_ACCESS_RANGES_ROWS_H
 
-#include "target/access/ranges/ranges.h"
-
 typedef char *text;
 typedef const char *ctext;
 typedef const void *cmemory;

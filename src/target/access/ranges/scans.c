@@ -4,7 +4,6 @@
 #include <stdarg.h>
 
 #include "target/access/ranges/ranges.h"
-#include "target/recorder/hooks/note.h"
 
 /* ---- reading a format ---- */
 

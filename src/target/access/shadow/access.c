@@ -4,12 +4,14 @@
 
 #include <malloc.h>
 
+#include "target/access/heap/asks.h"
+#include "target/access/heap/guard.h"
+#include "target/access/heap/heap.h"
+#include "target/access/shadow/adaptive.h"
 #include "target/access/shadow/chunks.h"
 #include "target/access/shadow/clock.h"
-#include "target/access/shadow/adaptive.h"
 #include "target/access/shadow/shadow.h"
-#include "target/access/heap/guard.h"
-#include "target/recorder/hooks/note.h"
+#include "target/recorder/state/real.h"
 
 static const u64 default_epoch_ns = 20000000;
 

@@ -17,7 +17,7 @@
 #define TARGET_ACCESS_SHADOW_ADAPTIVE_H
 
 #include "target/access/shadow/turns.h"
-#include "target/access/heap/heap.h"
+#include "target/access/heap/chunk.h"
 
 enum {
 	HWR_ADAPTIVE_HITS = 16,

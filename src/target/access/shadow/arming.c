@@ -7,10 +7,9 @@
 #include "target/access/shadow/arming.h"
 
 #include "format/ticks.h"
-#include "target/access/shadow/shadow.h"
 #include "target/access/heap/fill.h"
+#include "target/access/shadow/shadow.h"
 #include "target/recorder/state/stamp.h"
-#include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
 
 enum { UNIT = HWR_ADAPTIVE_UNIT, SLICE = 256 /* entries: some microseconds */, PACES = 8 };

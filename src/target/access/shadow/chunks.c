@@ -3,9 +3,10 @@
 #include "target/access/shadow/chunks.h"
 
 #include "format/ticks.h"
-#include "target/recorder/state/access.h"
-#include "target/access/shadow/clock.h"
+#include "target/access/heap/asks.h"
+#include "target/access/heap/heap.h"
 #include "target/access/shadow/adaptive.h"
+#include "target/access/shadow/clock.h"
 #include "target/recorder/state/memory.h"
 #include "target/recorder/state/state.h"
 

@@ -4,7 +4,7 @@
 #define TARGET_ACCESS_SHADOW_CHUNKS_H
 
 #include "format/record.h"
-#include "target/access/heap/heap.h"
+#include "target/access/heap/chunk.h"
 
 /* The sums of owner and others, as they are told. */
 struct hwr_sums {

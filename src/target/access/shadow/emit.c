@@ -2,12 +2,18 @@
  * From what is known of a chunk to records in the ring. Runs in the target. */
 #include <link.h>
 
-#include "target/recorder/state/access.h"
+#include "target/access/heap/asks.h"
+#include "target/access/heap/heap.h"
 #include "target/access/shadow/chunks.h"
+#include "target/recorder/hooks/call.h"
+#include "target/recorder/state/access.h"
+#include "target/recorder/state/caller.h"
+#include "target/recorder/state/event.h"
 #include "target/recorder/state/loader.h"
-#include "target/recorder/hooks/note.h"
+#include "target/recorder/state/objects.h"
+#include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
-#include "target/recorder/unwind/cfi.h"
+#include "target/recorder/unwind/modules.h"
 
 /* What a realloc of this thread has ended; see hwr_chunk_put_aside. */
 static __thread struct {

@@ -10,8 +10,9 @@
 #include <sys/prctl.h>
 
 #include "target/access/arch/arch.h"
-#include "target/access/shadow/clock.h"
+#include "target/access/heap/heap.h"
 #include "target/access/shadow/arming.h"
+#include "target/access/shadow/clock.h"
 #include "target/access/shadow/shadow.h"
 #include "target/recorder/state/sys.h"
 

@@ -4,12 +4,13 @@
  * errno untouched. */
 #include "format/arch/tag.h"
 #include "format/record.h"
-#include "target/recorder/state/access.h"
+#include "target/access/heap/asks.h"
+#include "target/access/shadow/adaptive.h"
 #include "target/access/shadow/chunks.h"
 #include "target/access/shadow/clock.h"
-#include "target/access/shadow/adaptive.h"
 #include "target/access/shadow/shadow.h"
 #include "target/access/shadow/sites.h"
+#include "target/recorder/state/access.h"
 
 enum { WITH_COVERAGE = 1, WITH_ADAPTIVE = 2 };
 

@@ -3,9 +3,9 @@
  * Runs in the target. */
 #include "target/access/shadow/shadow.h"
 
-#include "target/recorder/state/access.h"
+#include "target/access/heap/asks.h"
 #include "target/access/shadow/adaptive.h"
-#include "target/access/heap/heap.h"
+#include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
 
 static bool map_fixed(u64 address, u64 bytes, int protection, int flags)

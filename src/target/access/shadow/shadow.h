@@ -20,6 +20,10 @@ static inline bool hwr_shadow_sees(u64 address, u64 bytes)
 	return bytes > load_relaxed(&hwr_shadow_short) || (bytes && load_relaxed(hw_shadow_of(address)));
 }
 
+/* Whether instrumented code has just reported that access itself, and the C library is to do it: gcc does so for copies of structures
+ * and for __memcpy_chk, mempcpy, bzero and the like, all of which may become a call of memcpy or memset. Forgets it. */
+bool hwr_access_told(u64 address, u64 bytes, bool write);
+
 /* Ticks that HWR_SHADOW_REPORTS reports of accesses to this chunk take. */
 enum { HWR_SHADOW_REPORTS = 2048 };
 u64 hwr_shadow_reports_cost(u64 chunk);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Slots of programs whose accesses are recorded by instrumentation; see classes.h. Runs in the target.
  * Free slots of a class are in a few stacks, so that threads seldom meet at one. */
-#include "target/access/shadow/clock.h"
 #include "target/access/heap/slots.h"
+#include "target/access/shadow/clock.h"
 #include "target/recorder/state/sys.h"
 
 enum {

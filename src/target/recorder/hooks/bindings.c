@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Binds to us what RTLD_DEEPBIND has bound past us; see bindings.h. Runs in the target.
+ * Binds to us what RTLD_DEEPBIND has bound past us; see unwind/modules.h. Runs in the target.
  * The C library's dlopen looks at who called it, for the folders that its module names and for $ORIGIN: so ours ends in a jump
  * to it, and modules are mended at the next event of the thread; but where a path says all, it is called, and they are mended when
  * it returns. Modules are read below the loader's lock. Where new modules are looked at in any case it is also called if who
  * called it makes no difference. */
 #define _GNU_SOURCE
-#include "target/recorder/hooks/bindings.h"
-
 #include <dlfcn.h>
 #include <link.h>
 
 #include "target/recorder/state/access.h"
-#include "target/recorder/state/linked.h"
-#include "target/recorder/state/loader.h"
-#include "target/recorder/state/memory.h"
-#include "target/recorder/unwind/modules.h"
-#include "target/recorder/hooks/note.h"
+#include "target/recorder/state/objects.h"
 #include "target/recorder/state/real.h"
 #include "target/recorder/state/sys.h"
+#include "target/recorder/unwind/modules.h"
 
 u32 hwr_bindings_loading;
 

@@ -9,8 +9,10 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "target/recorder/hooks/call.h"
 #include "target/recorder/hooks/note.h"
 #include "target/recorder/hooks/sample.h"
+#include "target/recorder/state/real.h"
 
 static __attribute__((noinline)) void *malloc_carefully(size_t size, struct hwr_caller caller)
 {

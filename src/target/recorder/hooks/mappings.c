@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "target/recorder/hooks/call.h"
 #include "target/recorder/state/access.h"
-#include "target/recorder/hooks/note.h"
+#include "target/recorder/state/caller.h"
+#include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
 
 #undef mmap64 /* a macro in musl */

@@ -3,13 +3,12 @@
  * Runs in the target, in front of the C++ library's (or another allocator's) operators, which are
  * looked up at the first call: a C program may load its first C++ library late.
  * The list of forms is data; names are mangled as on every LP64 Linux. */
-#include "target/recorder/hooks/operators.h"
-
-#include "target/recorder/state/linked.h"
+#include "target/recorder/hooks/call.h"
 #include "target/recorder/hooks/note.h"
-#include "target/recorder/pool/pool.h"
+#include "target/recorder/hooks/pools.h"
 #include "target/recorder/hooks/sample.h"
-#include "target/recorder/unwind/cfi.h"
+#include "target/recorder/state/objects.h"
+#include "target/recorder/state/real.h"
 
 /* form(number, mangled name, kind, parameters, arguments), and of new: what it does where it is the C++ library's own */
 #define NEW_FORMS(F)                                                                               \
@@ -49,6 +48,10 @@ static void *real[FORMS];
 
 /* A program that has its C++ library linked in has our operators instead of that library's. */
 #ifdef HWR_LINKED
+
+/* operator new as the C++ standard has it, linked/new.cpp; and what it takes memory from. */
+void *hwr_own_new(size_t size, size_t alignment, bool throws);
+void *hwr_own_memory(size_t size, size_t alignment);
 
 void *hwr_own_memory(size_t size, size_t alignment)
 {

@@ -4,11 +4,11 @@
 
 #include "format/ticks.h"
 #include "target/recorder/state/access.h"
-#include "target/recorder/unwind/modules.h"
+#include "target/recorder/state/objects.h"
 #include "target/recorder/state/ring.h"
 #include "target/recorder/state/stamp.h"
 #include "target/recorder/state/sys.h"
-#include "target/recorder/unwind/cfi.h"
+#include "target/recorder/unwind/modules.h"
 
 enum {
 	LOOKS = 3,
@@ -30,7 +30,6 @@ struct site {
 
 static struct site *sites; /* HW_TYPE_SITES; threads may lose each other's counts */
 u8 *hwr_peek_known;
-u32 hwr_threads_many;
 
 /* Empty memory, that of before if it is large enough. */
 static void *blank(void *before, u64 bytes_before, u64 bytes)

@@ -27,9 +27,6 @@ enum {
  * each other's counts. */
 extern u8 *hwr_peek_known HWR_OWN;
 
-/* 1 from the second thread on; set in thread.c before that thread calls the real allocator. */
-extern u32 hwr_threads_many HWR_OWN;
-
 void hwr_peek_attach(void);
 
 /* Remembers the object. */

@@ -10,9 +10,12 @@
  * Stacks of coroutines and handlers are told apart, see lanes.h. */
 #include "target/recorder/hooks/routines.h"
 
-#include "target/recorder/hooks/note.h"
+#include "target/recorder/hooks/call.h"
 #include "target/recorder/routine/lanes.h"
-#include "target/recorder/state/sys.h"
+#include "target/recorder/routine/wanted.h"
+#include "target/recorder/state/event.h"
+#include "target/recorder/state/real.h"
+#include "target/recorder/state/stamp.h"
 
 enum { /* hwr_entry.mode: whether it, and what it calls, is recorded */
 	OPEN,   /* recorded; what it calls is sampled */
@@ -28,24 +31,6 @@ void hwr_routines_attach(void)
 {
 	store_relaxed(&on, (hwr_control->flags & (HW_RUN_ROUTINES | HW_RUN_ROUTINE_STACKS)) &&
 				   hwr_wanted_attach());
-}
-
-void hwr_routines_reset(struct hwr_thread *t)
-{
-	for (; t; t = t->nested)
-		for (u32 i = 0; t->routines && i < HWR_LANES; i++)
-			if (t->routines->lanes[i])
-				t->routines->lanes[i]->depth = t->routines->lanes[i]->too_deep = 0;
-}
-
-struct hwr_routines *hwr_routines_leave(struct hwr_thread *t)
-{
-	struct hwr_routines *self = t ? t->routines : NULL;
-
-	for (u32 i = 0; self && i < HWR_LANES; i++)
-		for (u32 k = 0; self->lanes[i] && k < self->lanes[i]->depth; k++)
-			self->lanes[i]->entries[k].told = 0;
-	return self;
 }
 
 /* ---- beginnings and ends ---- */

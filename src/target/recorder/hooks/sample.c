@@ -4,13 +4,10 @@
  * an entry can simply be cleared. */
 #include "target/recorder/hooks/sample.h"
 
-#include "target/recorder/state/sys.h"
-
 enum { BUCKET = 8, BUCKET_BITS = 15 }; /* 262,144 live samples at the most: 2 MB, touched as needed */
 
 static u64 live[BUCKET << BUCKET_BITS] __attribute__((aligned(HW_CACHE_LINE)));
 
-__thread u64 hwr_sample_left;
 u8 hwr_sample_places[HWR_SAMPLE_PLACES] __attribute__((aligned(HW_CACHE_LINE)));
 
 /* A place that was ever full stays so: then the buckets are asked. */

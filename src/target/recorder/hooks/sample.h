@@ -4,7 +4,7 @@
  *
  * Nearly all calls are not recorded, and what those cost is what sampling costs: an allocation counts its bytes down in
  * one word of the thread, a free looks at one byte of a table, and both end in a jump to the real function. Who finds the
- * word too small, or the byte set, takes the careful path of note.h, and has a closer look here before it begins. */
+ * word too small, or the byte set, takes the careful path of call.h, and has a closer look here before it begins. */
 #ifndef TARGET_RECORDER_HOOKS_SAMPLE_H
 #define TARGET_RECORDER_HOOKS_SAMPLE_H
 
@@ -19,11 +19,6 @@ static inline u8 *hwr_sample_place(u64 address)
 {
 	return &hwr_sample_places[(u16)(address >> 10)];
 }
-
-/* Bytes that the calling thread may allocate before it must ask: never more than the interval, nor than the distance to its next
- * sample, of which hwr_thread.sample_left is the rest. 0 unless it samples and nothing else is going on. Written without a lock
- * against signal handlers: one that allocates between reading and writing is not counted. */
-extern __thread u64 hwr_sample_left HWR_OWN __attribute__((tls_model("initial-exec")));
 
 /* Whether hooks count first. False in a forked child, as long as it is in no session of its own. */
 static inline bool hwr_samples(void) { return load_relaxed(&hwr_token.on) == HWR_SAMPLES; }

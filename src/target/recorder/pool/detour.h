@@ -9,7 +9,6 @@
 #define TARGET_RECORDER_POOL_DETOUR_H
 
 #include "format/session.h"
-#include "target/recorder/pool/thunk.h"
 
 enum {
 	HWR_DETOUR_PATCH = 16,

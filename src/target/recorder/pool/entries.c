@@ -9,11 +9,9 @@
 #include <link.h>
 
 #include "format/allocators.h"
-#include "target/recorder/state/linked.h"
-#include "target/recorder/state/memory.h"
-#include "target/recorder/unwind/modules.h"
 #include "target/recorder/pool/find.h"
-#include "target/recorder/pool/pool.h"
+#include "target/recorder/state/memory.h"
+#include "target/recorder/state/objects.h"
 #include "target/recorder/state/real.h"
 
 enum { FOUND_MAX = 256, HASH_BITS = 9, HASH_SLOTS = 1 << HASH_BITS };
@@ -66,6 +64,12 @@ static void keep(u32 entry, u64 start, u64 bytes)
 		in_program[in_program_count++] = (struct found){entry, start, bytes};
 }
 
+static void keep_found(u32 entry, u64 start, u64 bytes, bool interposed)
+{
+	(void)interposed;
+	keep(entry, start, bytes);
+}
+
 static void look_at(const char *name, u64 start, u64 bytes)
 {
 	u32 at = hash_of(name);
@@ -101,15 +105,14 @@ static void drop_strays(void)
 	in_program_count = kept;
 }
 
-static void search_dynamic(const struct link_map *map, u32 allocators,
-			   void (*found)(u32 entry, u64 start, u64 bytes))
+static void search_dynamic(const struct link_map *map, u32 allocators, bool interposed, hwr_entry_found *found)
 {
 	u64 start, bytes;
 
 	for (u32 i = 0; i < HW_ENTRIES; i++)
 		if (allocators >> hw_entries[i].allocator & 1 &&
 		    hwr_real_function_in(map, hw_entries[i].name, &start, &bytes))
-			found(i, start, bytes);
+			found(i, start, bytes, interposed);
 }
 
 static void search_program(const struct link_map *map, u32 allocators)
@@ -120,7 +123,7 @@ static void search_program(const struct link_map *map, u32 allocators)
 		hash_fill();
 	searched_for = allocators;
 	in_program_count = 0;
-	search_dynamic(map, allocators, keep);
+	search_dynamic(map, allocators, false, keep_found);
 	hwr_find_global(map->l_addr, look_at);
 	drop_strays();
 }
@@ -167,28 +170,18 @@ bool hwr_entries_are_there(u32 allocators)
 	return false;
 }
 
-static void stand_before(u32 entry, u64 start, u64 bytes)
-{
-	hwr_pool_entry(&hw_entries[entry], entry, start, bytes);
-}
-
-void hwr_entries_attach(const struct link_map *map, bool first, u32 allocators)
+void hwr_entries_find(const struct link_map *map, bool is_program, u32 allocators, hwr_entry_found *found)
 {
 	u64 start, bytes;
-	u32 there;
+	bool interposed;
 
-	if (first) {
+	if (is_program) {
 		search_program(map, allocators);
-		hwr_pool_module(false);
 		for (u32 i = 0; i < in_program_count; i++)
-			stand_before(in_program[i].entry, in_program[i].start, in_program[i].bytes);
-		hwr_pool_module_end();
+			found(in_program[i].entry, in_program[i].start, in_program[i].bytes, false);
 		return;
 	}
-	there = allocators_in(map, allocators);
-	if (!there)
-		return;
-	hwr_pool_module(hwr_real_function_in(map, "malloc", &start, &bytes));
-	search_dynamic(map, there, stand_before);
-	hwr_pool_module_end();
+	allocators = allocators_in(map, allocators);
+	interposed = allocators && hwr_real_function_in(map, "malloc", &start, &bytes);
+	search_dynamic(map, allocators, interposed, found);
 }

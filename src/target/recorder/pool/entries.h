@@ -12,7 +12,9 @@ struct link_map;
  * hw_allocator). */
 bool hwr_entries_are_there(u32 allocators);
 
-/* Stands in front of those of a module that has just been loaded; `first` is the program. */
-void hwr_entries_attach(const struct link_map *map, bool first, u32 allocators);
+/* Calls found for each such function of a module that has just been loaded. entry: its number in hw_entries. interposed: our
+ * hooks stand before the module's malloc, so that calls from inside it are those of hooks. */
+typedef void hwr_entry_found(u32 entry, u64 start, u64 bytes, bool interposed);
+void hwr_entries_find(const struct link_map *map, bool is_program, u32 allocators, hwr_entry_found *found);
 
 #endif

@@ -2,8 +2,12 @@
  * Which stack a thread is on, and where its frames end; see lanes.h. Runs in the target. */
 #include "target/recorder/routine/lanes.h"
 
-#include "target/recorder/hooks/note.h"
+#include "target/recorder/state/event.h"
+#include "target/recorder/state/stamp.h"
 #include "target/recorder/state/sys.h"
+#include "target/recorder/state/threads.h"
+#include "target/recorder/unwind/rules.h"
+#include "target/recorder/unwind/walk.h"
 
 enum {
 	CALLERS_TRIED =
@@ -162,4 +166,22 @@ void hwr_lane_pop(struct hwr_thread *t, const struct hwr_caller *caller, struct 
 	if (entry->told)
 		hwr_note_put(t, hwr_stamp(t, hwr_stamp_site(caller)), HW_LEAVE, how, entry->routine,
 			     0, 0);
+}
+
+void hwr_routines_reset(struct hwr_thread *t)
+{
+	for (; t; t = t->nested)
+		for (u32 i = 0; t->routines && i < HWR_LANES; i++)
+			if (t->routines->lanes[i])
+				t->routines->lanes[i]->depth = t->routines->lanes[i]->too_deep = 0;
+}
+
+struct hwr_routines *hwr_routines_leave(struct hwr_thread *t)
+{
+	struct hwr_routines *self = t ? t->routines : NULL;
+
+	for (u32 i = 0; self && i < HWR_LANES; i++)
+		for (u32 k = 0; self->lanes[i] && k < self->lanes[i]->depth; k++)
+			self->lanes[i]->entries[k].told = 0;
+	return self;
 }

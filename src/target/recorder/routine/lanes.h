@@ -8,7 +8,7 @@
 #define TARGET_RECORDER_ROUTINE_LANES_H
 
 #include "target/recorder/state/thread.h"
-#include "target/recorder/unwind/walk.h"
+#include "target/recorder/state/caller.h"
 
 enum {
 	HWR_LANES = 16,

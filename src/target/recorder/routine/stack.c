@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Calling contexts made of the routines that have begun, for code that cannot be unwound; see routine.h.
+ * Calling contexts made of the routines that have begun, for code that cannot be unwound; see stack.h.
  * Runs in the target.
  *
  * A frame's place is the return address of what it called: that of the next routine, or of the allocator
@@ -10,11 +10,15 @@
  *
  * The context of the call that a routine is in stays the same as long as it lasts, and is kept in its
  * entry: an event adds one or two frames to it. */
-#include "target/recorder/state/context.h"
-#include "target/recorder/unwind/modules.h"
 #include "target/recorder/pool/find.h"
 #include "target/recorder/routine/lanes.h"
-#include "target/recorder/hooks/routines.h"
+#include "target/recorder/routine/stack.h"
+#include "target/recorder/routine/wanted.h"
+#include "target/recorder/state/context.h"
+#include "target/recorder/unwind/cfi.h"
+#include "target/recorder/unwind/modules.h"
+#include "target/recorder/unwind/rules.h"
+#include "target/recorder/unwind/walk.h"
 
 enum { VERDICTS = 1024, FUNCTION_BYTES = 1 << 20 };
 

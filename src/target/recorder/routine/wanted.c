@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Which routines are recorded; see routine.h. Runs in the target. A routine is judged when it is first
+ * Which routines are recorded; see wanted.h. Runs in the target. A routine is judged when it is first
  * met, by the name of its module and by its own, which are matched with the filter's patterns. Names
  * are read once per module: all of its functions that match are then known. */
 #include "format/patterns.h"
-#include "target/recorder/state/memory.h"
-#include "target/recorder/state/loader.h"
-#include "target/recorder/unwind/modules.h"
 #include "target/recorder/pool/find.h"
-#include "target/recorder/hooks/routines.h"
+#include "target/recorder/routine/wanted.h"
+#include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
-#include "target/recorder/unwind/cfi.h"
+#include "target/recorder/unwind/modules.h"
 
 enum {
 	TABLE_BITS = 17,

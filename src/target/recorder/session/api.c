@@ -4,10 +4,11 @@
 #include <errno.h>
 
 #include "heapwise/heapwise.h"
-#include "target/recorder/session/control.h"
-#include "target/recorder/hooks/note.h"
+#include "target/recorder/hooks/call.h"
 #include "target/recorder/hooks/sample.h"
-#include "target/recorder/session/session.h"
+#include "target/recorder/session/control.h"
+#include "target/recorder/state/access.h"
+#include "target/recorder/state/caller.h"
 
 /* A program may speak before it has allocated anything. */
 static bool attached(void) { return load_relaxed(&hwr_token.on) || hwr_session_join(); }

@@ -7,7 +7,6 @@
 #include <errno.h>
 
 #include "target/recorder/state/memory.h"
-#include "target/recorder/session/session.h"
 #include "target/recorder/state/sys.h"
 
 enum { WAIT_NS = 50 * 1000 * 1000, TURN_NS = 1000 * 1000 };

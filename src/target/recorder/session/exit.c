@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "target/recorder/state/linked.h"
-#include "target/recorder/unwind/modules.h"
-#include "target/recorder/hooks/note.h"
 #include "target/recorder/hooks/peek.h"
 #include "target/recorder/session/session.h"
+#include "target/recorder/state/access.h"
+#include "target/recorder/state/objects.h"
+#include "target/recorder/state/real.h"
 #include "target/recorder/state/sys.h"
 
 enum {

@@ -8,11 +8,8 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-#ifdef HWR_PAGES
-#include "target/access/pages/pages.h"
-#endif
-#include "target/recorder/hooks/note.h"
 #include "target/recorder/session/session.h"
+#include "target/recorder/state/access.h"
 #include "target/recorder/state/sys.h"
 
 static u64 added, added_hard; /* to the limits that hold */
@@ -148,19 +145,14 @@ static inline long limit_held(int pid, int what, const struct rlimit *new, struc
 
 static inline long limit(int pid, int what, const struct rlimit *new, struct rlimit *old)
 {
-#ifdef HWR_PAGES
 	long result;
 
-	/* To the kernel armed memory is unreadable. */
-	hwr_pages_hold(new);
-	hwr_pages_hold(old);
+	hwr_access_pin((u64)new);
+	hwr_access_pin((u64)old);
 	result = limit_held(pid, what, new, old);
-	hwr_pages_let_go(new);
-	hwr_pages_let_go(old);
+	hwr_access_unpin((u64)new);
+	hwr_access_unpin((u64)old);
 	return result;
-#else
-	return limit_held(pid, what, new, old);
-#endif
 }
 
 static inline int answer(long result)

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * What a runtime's library tells becomes records; see runtime.h. Runs in the target, below the library's hooks.
+ * What a runtime's library tells becomes records; the landing points of format/runtime.h. Runs in the target, below the library's hooks.
  *
  * The machine's stack is walked as for any other event. The library then makes the language's stack of it, whose
  * nodes are looked up from where it differs from the one before. */
-#include "target/recorder/session/runtime.h"
-
 #include "format/runtime.h"
-#include "target/recorder/state/context.h"
+#include "target/recorder/hooks/call.h"
 #include "target/recorder/session/control.h"
-#include "target/recorder/state/memory.h"
-#include "target/recorder/hooks/note.h"
 #include "target/recorder/session/session.h"
+#include "target/recorder/state/caller.h"
+#include "target/recorder/state/context.h"
+#include "target/recorder/state/memory.h"
+#include "target/recorder/state/objects.h"
 #include "target/recorder/state/sys.h"
+#include "target/recorder/state/thread.h"
+#include "target/recorder/unwind/cfi.h"
+#include "target/recorder/unwind/modules.h"
+#include "target/recorder/unwind/rules.h"
+#include "target/recorder/unwind/walk.h"
 
 enum { ROOM = HWR_DEPTH_MAX + 256, PROBES = 64 };
 

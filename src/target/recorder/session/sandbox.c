@@ -12,12 +12,7 @@
 #include <sys/prctl.h>
 
 #include "target/recorder/state/access.h"
-#ifdef HWR_PAGES
-#include "target/access/pages/pages.h"
-#include "target/access/heap/heap.h"
-#endif
-#include "target/recorder/hooks/note.h"
-#include "target/recorder/session/session.h"
+#include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
 
 u64 hwr_refused[HWR_CALLS / 64];
@@ -161,37 +156,20 @@ static bool is_allowed(const struct sock_fprog *filter, u32 i)
 
 /* ---- what programs call ---- */
 
-#ifdef HWR_PAGES
-/* What a fault of armed memory takes: before the filter holds, all is open. */
-static bool is_for_faults(u32 number)
-{
-	return number == SYS_mprotect || number == SYS_rt_sigprocmask || number == SYS_rt_sigreturn;
-}
-
-static void pages_stop(const struct sock_fprog *filter)
+/* Before the filter holds, all is open. */
+static void faults_stop(const struct sock_fprog *filter)
 {
 	for (u32 i = 0; i < sizeof asked / sizeof *asked; i++)
-		if (is_for_faults(asked[i].number) && (!filter || !is_allowed(filter, i))) {
-			hwr_pages_stop();
+		if (hwr_access_faults_need(asked[i].number) && (!filter || !is_allowed(filter, i))) {
+			hwr_access_faults_stop();
 			return;
 		}
 }
 
-/* The kernel calls armed memory unreadable. */
-static void pages_open(u64 address)
-{
-	if (hwr_heap_has(address))
-		hwr_pages_open(address);
-}
-#else
-static void pages_open(u64 address) { (void)address; }
-static void pages_stop(const struct sock_fprog *filter) { (void)filter; }
-#endif
-
 /* A mistake of the program's is for the kernel to tell. Where a filter before this one forbids to ask, it made none. */
 static bool can_be_read(const void *pointer)
 {
-	pages_open((u64)pointer);
+	hwr_access_open(pointer); /* the kernel calls armed memory unreadable */
 	return pointer && (hwr_is_refused(SYS_rt_sigprocmask) || hwr_readable((u64)pointer));
 }
 
@@ -211,7 +189,7 @@ static void sandbox_filter(const void *pointer)
 
 	if (!can_be_read(filter) || !can_be_read(filter->filter))
 		return;
-	pages_stop(filter);
+	faults_stop(filter);
 	if (load_relaxed(&hwr_token.alive)) /* in a forked child there is no helper */
 		helper_stop(filter);
 	for (u32 i = 0; i < sizeof asked / sizeof *asked; i++)
@@ -223,7 +201,7 @@ static void sandbox_strict(void)
 {
 	if (load_relaxed(&hwr_token.alive))
 		hwr_fault(HW_FAULT_SANDBOX);
-	pages_stop(NULL);
+	faults_stop(NULL);
 	hwr_session_leave();
 	for (u32 i = 0; i < sizeof asked / sizeof *asked; i++)
 		refuse(asked[i].number);

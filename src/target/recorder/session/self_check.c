@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <unwind.h>
 
-#include "target/recorder/state/environment.h"
-#include "target/recorder/state/memory.h"
-#include "target/recorder/unwind/modules.h"
 #include "target/recorder/session/session.h"
+#include "target/recorder/state/caller.h"
+#include "target/recorder/state/environment.h"
+#include "target/recorder/state/objects.h"
 #include "target/recorder/state/sys.h"
+#include "target/recorder/state/thread.h"
+#include "target/recorder/unwind/cfi.h"
 
 enum {
 	STACK_MAX = 16384,

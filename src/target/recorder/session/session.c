@@ -5,27 +5,24 @@
 #include "target/recorder/session/session.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 
 #include "format/moment.h"
+#include "target/recorder/hooks/peek.h"
+#include "target/recorder/hooks/pools.h"
+#include "target/recorder/hooks/routines.h"
+#include "target/recorder/pool/entries.h"
 #include "target/recorder/state/access.h"
 #include "target/recorder/state/context.h"
 #include "target/recorder/state/desk.h"
 #include "target/recorder/state/environment.h"
-#include "target/recorder/state/linked.h"
 #include "target/recorder/state/memory.h"
-#include "target/recorder/unwind/modules.h"
-#include "target/recorder/hooks/peek.h"
-#include "target/recorder/pool/entries.h"
-#include "target/recorder/pool/pool.h"
+#include "target/recorder/state/objects.h"
 #include "target/recorder/state/real.h"
-#include "target/recorder/hooks/routines.h"
-#include "target/recorder/session/runtime.h"
-#include "target/recorder/hooks/sample.h"
 #include "target/recorder/state/self.h"
 #include "target/recorder/state/stamp.h"
 #include "target/recorder/state/sys.h"
-#include "target/recorder/state/thread.h"
+#include "target/recorder/state/threads.h"
+#include "target/recorder/unwind/modules.h"
 #include "target/recorder/unwind/rules.h"
 
 enum {
@@ -34,17 +31,6 @@ enum {
 	BERTH_WAIT_NS = 100 * 1000 * 1000,
 	WIPE_ON_FORK = 18,
 };
-
-struct hwr_token hwr_token;
-u32 hwr_phase;
-struct hw_lobby *hwr_lobby;
-struct hw_control *hwr_control;
-struct hw_slot *hwr_slots;
-struct hw_node *hwr_nodes;
-u8 *hwr_rings;
-u8 *hwr_module_log;
-u32 hwr_pid;
-u64 hwr_mapped_bytes, hwr_reserved_bytes;
 
 static char session_path[PATH_MAX_BYTES]; /* of the lobby */
 
@@ -311,39 +297,4 @@ static __attribute__((constructor)) void join_early(void)
 	if (!hwr_real.malloc)
 		hwr_real_find();
 	hwr_session_join();
-}
-
-/* ---- afterwards ---- */
-
-void hwr_session_leave(void)
-{
-	store_release(&hwr_phase, HWR_DORMANT);
-	hwr_token.paused = 0;
-	store_release(&hwr_token.on, HWR_OFF);
-}
-
-void hwr_session_obey(void)
-{
-	u32 stopped = load_relaxed(&hwr_control->stopped);
-	u32 paused = !stopped && load_relaxed(&hwr_control->paused);
-	u32 on = stopped || paused ? HWR_OFF : hwr_control->sample_bytes ? HWR_SAMPLES : HWR_RECORDS;
-
-	if (unlikely(stopped == HW_RELEASED)) {
-		hwr_session_leave();
-		return;
-	}
-	if (likely(paused == hwr_token.paused && on == load_relaxed(&hwr_token.on)))
-		return;
-	if (unlikely(!load_relaxed(&hwr_token.alive)))
-		return; /* forked by a handler in the middle of a hook */
-	hwr_token.paused = paused;
-	store_release(&hwr_token.on, on);
-}
-
-bool hwr_session_watched(void)
-{
-	if (!hwr_lobby || !(load_relaxed(&hwr_lobby->monitor_lock[0]) & FUTEX_OWNER_DIED))
-		return true;
-	hwr_session_leave();
-	return false;
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * For declarations of variables that several files of the recorder use. Runs in the target. */
+ * What is seen of the recorder's names, and by whom. Runs in the target. */
 #ifndef TARGET_RECORDER_STATE_OWN_H
 #define TARGET_RECORDER_STATE_OWN_H
 
 /* It is defined in this library. -fvisibility=hidden says so of definitions only: without this whoever uses the variable
  * expects it anywhere, and loads its address before its value. */
 #define HWR_OWN __attribute__((visibility("hidden")))
+
+/* Of functions that the program calls. */
+#define HWR_EXPORT __attribute__((visibility("default")))
 
 #endif

@@ -4,14 +4,13 @@
 #include "target/recorder/state/real.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 
 #include "format/atomics.h"
 #include "target/recorder/state/access.h"
-#include "target/recorder/state/linked.h"
 #include "target/recorder/state/memory.h"
-#include "target/recorder/pool/pool.h"
-#include "target/recorder/unwind/cfi.h"
+#include "target/recorder/state/objects.h"
 
 struct hwr_real hwr_real;
 
@@ -172,16 +171,6 @@ void *hwr_real_symbol(const char *name, u64 *start, u64 *end)
 	return found;
 }
 
-bool hwr_real_is_library(const char *path, const char *name)
-{
-	const char *file = path;
-
-	for (; *path; path++)
-		if (*path == '/')
-			file = path + 1;
-	return hwr_length(file) >= hwr_length(name) && hwr_same(file, name, hwr_length(name));
-}
-
 bool hwr_real_comes_from(const char *name, const char *library)
 {
 	const struct link_map *map = hwr_first_map();
@@ -191,9 +180,54 @@ bool hwr_real_comes_from(const char *name, const char *library)
 			return false; /* ours is not the one that is called */
 	for (; map; map = map->l_next)
 		if (!hwr_map_has_us(map) && find_in(map, name))
-			return hwr_real_is_library(map->l_name, library);
+			return hwr_is_library(map->l_name, library);
 	return false;
 }
+
+/* The C library's allocator where it cannot be looked up. */
+#ifdef HWR_LINKED
+
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+extern void __libc_free(void *);
+extern void *__libc_memalign(size_t, size_t), *__libc_valloc(size_t), *__libc_pvalloc(size_t);
+
+static int static_posix_memalign(void **result, size_t alignment, size_t size)
+{
+	int kept = errno;
+	void *p;
+
+	if (alignment % sizeof(void *) || !alignment || alignment & (alignment - 1))
+		return EINVAL;
+	p = __libc_memalign(alignment, size);
+	errno = kept;
+	if (!p)
+		return ENOMEM;
+	*result = p;
+	return 0;
+}
+
+static void find_static(struct hwr_real *real)
+{
+	if (!hwr_is_static())
+		return;
+	*real = (struct hwr_real){
+		.malloc = __libc_malloc,
+		.calloc = __libc_calloc,
+		.realloc = __libc_realloc,
+		.free = __libc_free,
+		.posix_memalign = static_posix_memalign,
+		.aligned_alloc = __libc_memalign,
+		.memalign = __libc_memalign,
+		.valloc = __libc_valloc,
+		.pvalloc = __libc_pvalloc,
+	};
+}
+
+#else
+
+static void find_static(struct hwr_real *real) { (void)real; }
+
+#endif
 
 void hwr_real_find(void)
 {
@@ -209,16 +243,7 @@ void hwr_real_find(void)
 		.pvalloc = hwr_real_symbol("pvalloc", NULL, NULL),
 	};
 
-	hwr_static_allocator(&found);
+	find_static(&found);
 	hwr_access_allocator(&found);
 	hwr_real = found; /* every thread finds the same */
-}
-
-void hwr_real_pass(void)
-{
-	void **functions = (void **)&hwr_real;
-
-	for (u32 i = 0; i < sizeof hwr_real / sizeof *functions; i++)
-		if (functions[i])
-			store_relaxed(&functions[i], (void *)hwr_pool_past((u64)functions[i]));
 }

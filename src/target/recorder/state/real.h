@@ -24,9 +24,6 @@ extern struct hwr_real hwr_real HWR_OWN;
 /* Fills hwr_real. Safe to call again. */
 void hwr_real_find(void);
 
-/* Functions that were found may have got a detour since then: from here on they are called past it. */
-void hwr_real_pass(void);
-
 /* The definition of a function that comes after ours in the search order, or anywhere if none does;
  * NULL if there is none. *start and *end, if not NULL, receive the range of its module. */
 void *hwr_real_symbol(const char *name, u64 *start, u64 *end);
@@ -34,9 +31,6 @@ void *hwr_real_symbol(const char *name, u64 *start, u64 *end);
 /* A function that this object defines for others: its first byte and its size. */
 struct link_map;
 bool hwr_real_function_in(const struct link_map *map, const char *name, u64 *start, u64 *bytes);
-
-/* Whether the file name of a path starts with this. */
-bool hwr_real_is_library(const char *path, const char *name);
 
 /* Whether ours is the first definition of the function, and the next one is in a file whose name starts
  * with this. */

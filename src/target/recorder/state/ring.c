@@ -4,7 +4,6 @@
 #include "target/recorder/state/ring.h"
 
 #include "target/recorder/state/self.h"
-#include "target/recorder/session/session.h"
 #include "target/recorder/state/sys.h"
 
 enum { WAIT_NS = 50 * 1000 * 1000 };
@@ -114,7 +113,7 @@ static void tell_loss(struct hwr_thread *t)
 {
 	if (ring_tail(t) + t->mask - t->head < 2)
 		return;
-	hwr_access_unmark(t);
+	hwr_ring_unmark(t);
 	t->ring[t->head & t->mask] = (struct hw_record){
 		.ticks = hw_ticks(),
 		.size = t->lost,

@@ -4,7 +4,6 @@
 #define TARGET_RECORDER_STATE_RING_H
 
 #include "format/ticks.h"
-#include "target/recorder/state/access.h"
 #include "target/recorder/state/thread.h"
 
 enum {
@@ -15,6 +14,13 @@ enum {
 /* Makes room, waits if the run may not lose anything. False: the record must be dropped (counted). */
 bool hwr_ring_look(struct hwr_thread *t);
 
+/* The place of the record that t writes next may still be marked: only watched programs mark any. */
+#ifdef HWR_ACCESS
+static inline void hwr_ring_unmark(struct hwr_thread *t) { store_relaxed(&t->marks[t->head & t->mask], 0); }
+#else
+static inline void hwr_ring_unmark(struct hwr_thread *t) { (void)t; }
+#endif
+
 /* Where the next record goes; NULL, counted, if it must be dropped. It is filled in place: built on
  * the stack and copied, its narrow stores stall the wide loads of the copy. */
 static inline struct hw_record *hwr_ring_next(struct hwr_thread *t)
@@ -23,7 +29,7 @@ static inline struct hw_record *hwr_ring_next(struct hwr_thread *t)
 		return NULL; /* a handler forked in the middle of this hook, and this is the child */
 	if (unlikely(t->head == t->limit) && !hwr_ring_look(t))
 		return NULL;
-	hwr_access_unmark(t);
+	hwr_ring_unmark(t);
 	return &t->ring[t->head & t->mask];
 }
 

@@ -4,7 +4,10 @@
 #ifndef TARGET_RECORDER_STATE_SELF_H
 #define TARGET_RECORDER_STATE_SELF_H
 
-#include "target/recorder/unwind/walk.h"
+#include "format/types.h"
+
+struct hw_slot;
+struct hwr_caller;
 
 #ifdef HWR_CHECK
 

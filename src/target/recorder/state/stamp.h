@@ -12,7 +12,8 @@
 #define TARGET_RECORDER_STATE_STAMP_H
 
 #include "format/ticks.h"
-#include "target/recorder/unwind/walk.h"
+#include "target/recorder/state/caller.h"
+#include "target/recorder/state/thread.h"
 
 enum {
 	HWR_PACE_MAX_TICKS = 2048, /* a longer gap is always measured */

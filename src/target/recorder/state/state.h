@@ -44,4 +44,17 @@ extern u64 hwr_reserved_bytes HWR_OWN; /* of the heap for accesses and its table
 
 static inline void hwr_fault(enum hw_fault fault) { add_relaxed(&hwr_control->faults[fault], 1); }
 
+/* Follows the control page: pause, resume, stop, go on. Called now and then. */
+void hwr_session_obey(void);
+
+/* False, and the recorder is dormant, if the monitor has died. */
+bool hwr_session_watched(void);
+
+/* Forwards only, for good. */
+void hwr_session_leave(void);
+
+/* session/session.c. Called when a hook finds that nothing is recorded: joins the session on the first call of an
+ * image, or of a forked child where children are recorded. True: hooks record (or are paused). */
+bool hwr_session_join(void);
+
 #endif

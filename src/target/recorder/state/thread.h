@@ -5,8 +5,8 @@
 #ifndef TARGET_RECORDER_STATE_THREAD_H
 #define TARGET_RECORDER_STATE_THREAD_H
 
+#include "target/recorder/state/frames.h"
 #include "target/recorder/state/state.h"
-#include "target/recorder/unwind/slow.h"
 
 enum {
 	HWR_DEPTH_MAX = 1024,
@@ -196,8 +196,13 @@ struct hwr_thread {
 
 extern __thread struct hwr_thread *hwr_self HWR_OWN __attribute__((tls_model("initial-exec")));
 
-/* Gives the calling thread a slot and its memory. NULL, counted, if there is none. */
-struct hwr_thread *hwr_thread_enter(void);
+/* 1 from the second thread on, before that thread calls the real allocator. */
+extern u32 hwr_threads_many HWR_OWN;
+
+/* Bytes that the calling thread may allocate before it must ask, see hooks/sample.h: never more than the interval, nor than the
+ * distance to its next sample, of which hwr_thread.sample_left is the rest. 0 unless it samples and nothing else is going on.
+ * Written without a lock against signal handlers: one that allocates between reading and writing is not counted. */
+extern __thread u64 hwr_sample_left HWR_OWN __attribute__((tls_model("initial-exec")));
 
 /* Whether who runs at this stack pointer is known to be t = hwr_self. A thread made by a bare clone shares thread-local storage
  * with its parent, and with it hwr_self. All that tells them apart without a system call is their stacks. */
@@ -207,18 +212,5 @@ static inline bool hwr_thread_is(const struct hwr_thread *t, u64 sp)
 
 	return likely(t->stacks[block % HWR_STACKS] == block);
 }
-
-/* Where that is not known: t, if the kernel says so, or the object of the thread that shares t's storage; it gets one. NULL, counted,
- * if there is none. */
-struct hwr_thread *hwr_thread_at(struct hwr_thread *t, u64 sp);
-
-/* The object for hooks inside hooks of thread t; NULL if it cannot be had. It may be in use too. */
-struct hwr_thread *hwr_thread_nested(struct hwr_thread *t);
-
-/* The hook that was at work will never come back: a signal handler jumped out of it. */
-void hwr_thread_abandon(struct hwr_thread *t);
-
-/* Forgets every slot, in a forked child that starts a recording of its own. */
-void hwr_threads_reset(void);
 
 #endif

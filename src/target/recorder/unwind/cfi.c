@@ -3,10 +3,6 @@
  * read-only; what they say is not trusted to lie within the module. Never allocates, never recurses. */
 #include "target/recorder/unwind/cfi.h"
 
-#include <dlfcn.h>
-#include <link.h>
-
-#include "target/recorder/state/linked.h"
 #include "target/recorder/state/memory.h"
 
 enum { /* DW_EH_PE_*: how a pointer is written */
@@ -111,113 +107,6 @@ static u64 read_encoded(const u8 **p, const u8 *end, u8 encoding, u64 data_base)
 	else if ((encoding & PE_BASE) == PE_DATAREL)
 		value += data_base;
 	return value;
-}
-
-/* ---- where is pc? ---- */
-
-#ifndef DLFO_STRUCT_HAS_EH_DBASE /* musl, and glibc before 2.35 */
-struct dl_find_object {
-	void *dlfo_map_start, *dlfo_map_end;
-	struct link_map *dlfo_link_map;
-	void *dlfo_eh_frame;
-};
-#endif
-
-extern int _dl_find_object(void *pc, struct dl_find_object *result) __attribute__((weak));
-
-struct phdr_search {
-	u64 pc;
-	struct hwr_module_at *module;
-};
-
-/* For C libraries without _dl_find_object. */
-static int phdr_visit(struct dl_phdr_info *info, size_t bytes, void *data)
-{
-	struct phdr_search *search = data;
-	struct hwr_module_at found = { ~0ull, 0, NULL, info->dlpi_addr, info->dlpi_name };
-	bool covers = false;
-
-	(void)bytes;
-	for (u32 i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		u64 start = info->dlpi_addr + segment->p_vaddr;
-
-		if (segment->p_type == PT_GNU_EH_FRAME)
-			found.eh_frame_hdr = (const u8 *)start;
-		if (segment->p_type != PT_LOAD)
-			continue;
-		covers |= search->pc - start < segment->p_memsz;
-		found.start = start < found.start ? start : found.start;
-		found.end = start + segment->p_memsz > found.end ? start + segment->p_memsz : found.end;
-	}
-	if (covers)
-		*search->module = found;
-	return covers;
-}
-
-/* The program, which the kernel has mapped: where its segments lie apart, as on aarch64 and with some linkers,
- * _dl_find_object knows one of them at a time. (So it does of the loader, whose gaps may hold others, the vDSO for one. The loader
- * maps all else in one piece.) */
-static struct {
-	u64 base, start, end;
-	u64 entry; /* _start; 0 = unknown */
-} program;
-
-static u64 entry_of(u64 base, const ElfW(Ehdr) *header)
-{
-	return hwr_same(header->e_ident, ELFMAG, SELFMAG) ? base + header->e_entry : 0;
-}
-
-static int program_visit(struct dl_phdr_info *info, size_t bytes, void *data)
-{
-	(void)bytes;
-	(void)data;
-	program.base = info->dlpi_addr;
-	program.start = ~0ull;
-	for (u32 i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		u64 start = info->dlpi_addr + segment->p_vaddr, end = start + segment->p_memsz;
-
-		if (segment->p_type != PT_LOAD)
-			continue;
-		program.start = start < program.start ? start : program.start;
-		program.end = end > program.end ? end : program.end;
-		if (segment->p_offset == 0 && segment->p_filesz >= sizeof(ElfW(Ehdr)))
-			program.entry = entry_of(info->dlpi_addr, (const ElfW(Ehdr) *)start);
-	}
-	return 1; /* the first one is the program */
-}
-
-void hwr_module_program_init(void) { dl_iterate_phdr(program_visit, NULL); }
-
-bool hwr_is_program_start(u64 pc)
-{
-	enum { START_BYTES = 96 }; /* it sets some registers and calls __libc_start_main */
-
-	return program.entry && pc - program.entry - 1 < START_BYTES;
-}
-
-bool hwr_module_at(u64 pc, struct hwr_module_at *module)
-{
-	struct phdr_search search = { pc, module };
-	struct dl_find_object object;
-
-	if (hwr_static_module_at(pc, module))
-		return true;
-	if (!_dl_find_object) /* in a static program there is nothing else, and no lock to wait for */
-		return !hwr_is_static() && dl_iterate_phdr(phdr_visit, &search) != 0;
-	if (_dl_find_object((void *)pc, &object) != 0)
-		return false;
-	module->start = (u64)object.dlfo_map_start;
-	module->end = (u64)object.dlfo_map_end;
-	module->eh_frame_hdr = object.dlfo_eh_frame;
-	module->base = object.dlfo_link_map->l_addr;
-	if (module->base == program.base && module->start >= program.start && module->end <= program.end) {
-		module->start = program.start;
-		module->end = program.end;
-	}
-	module->name = object.dlfo_link_map->l_name;
-	return true;
 }
 
 /* ---- the description of one function ---- */

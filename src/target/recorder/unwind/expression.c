@@ -2,6 +2,7 @@
  * DWARF expressions as they occur in CFI: PLT entries, signal trampolines, realigned stacks.
  * Runs in the target; bounded steps, bounded stack. */
 #include "target/recorder/state/memory.h"
+#include "target/recorder/unwind/cfi.h"
 #include "target/recorder/unwind/slow.h"
 
 enum { STACK_WORDS = 16, MAX_OPERATIONS = 256 };

@@ -10,13 +10,10 @@
 #include "format/runtime.h"
 #include "format/ticks.h"
 #include "target/recorder/state/context.h"
-#include "target/recorder/state/linked.h"
 #include "target/recorder/state/loader.h"
 #include "target/recorder/state/memory.h"
-#include "target/recorder/hooks/operators.h"
-#include "target/recorder/pool/pool.h"
+#include "target/recorder/state/objects.h"
 #include "target/recorder/state/sys.h"
-#include "target/recorder/unwind/cfi.h"
 #include "target/recorder/unwind/rules.h"
 
 enum { KNOWN_MAX = 4096, TURN_TRIES = 100000, BUILD_ID_MAX = 64, PATH_BYTES_MAX = 4096 };
@@ -29,7 +26,6 @@ struct known_module {
 };
 
 u64 hwr_loader_start, hwr_loader_bytes;
-u64 hwr_own_start, hwr_own_bytes;
 u32 hwr_root_node;
 u64 hwr_root_hash;
 

@@ -5,9 +5,8 @@
 #define TARGET_RECORDER_UNWIND_RULES_H
 
 #include "format/atomics.h"
-#include "target/recorder/state/arch/arch.h"
+#include "target/recorder/state/frames.h"
 #include "target/recorder/state/own.h"
-#include "target/recorder/unwind/cfi.h"
 
 enum { HWR_RULE_SET_BITS = 14 }; /* sets of two ways; direct-mapped thrashed under ASLR */
 
@@ -21,7 +20,7 @@ static inline u64 hwr_rule_mix(u64 pc)
 	return (hwr_pc_key(pc) * 0x1e3779b97f4a7c15ull) & ((1ull << HWR_PC_BITS) - 1);
 }
 
-/* Finds and caches the rule of a return address; the slow half of hwr_rule_of. */
+/* Finds and caches the rule of a return address, compile.c; the slow half of hwr_rule_of. */
 u32 hwr_rule_compile(u64 pc, struct hwr_cfi_scratch *scratch);
 
 /* The rule of return address pc. Always HWR_RULE_VALID. */

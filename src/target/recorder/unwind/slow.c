@@ -2,8 +2,9 @@
  * The general unwinder. Runs in the target; reads nothing that it did not ask the kernel about. */
 #include "target/recorder/unwind/slow.h"
 
-#include "target/recorder/unwind/modules.h"
 #include "target/recorder/state/sys.h"
+#include "target/recorder/unwind/cfi.h"
+#include "target/recorder/unwind/modules.h"
 #include "target/recorder/unwind/rules.h"
 
 bool hwr_safe_read(u64 address, u64 *value)

@@ -5,29 +5,7 @@
 #ifndef TARGET_RECORDER_UNWIND_SLOW_H
 #define TARGET_RECORDER_UNWIND_SLOW_H
 
-#include "target/recorder/unwind/cfi.h"
-
-enum { HWR_KNOWN_ROWS = 128 };
-
-/* A row that was read before. Programs that need this unwinder, for one of their frames or for code that they generate, need it
- * for most of their stacks. */
-struct hwr_known_row {
-	u64 at;    /* the instruction */
-	u32 epoch; /* 0 = none; see hwr_epoch */
-	u32 found; /* enum hwr_cfi_result */
-	struct hwr_row row;
-};
-
-struct hwr_cursor {
-	struct hwr_registers registers;
-	u64 pc;           /* where this frame executes or will return to */
-	bool interrupted; /* pc itself is the instruction, not the one after a call */
-	bool sp_unknown;  /* sp was lost in a frame without CFI; the frame pointer is good */
-	bool guessed;     /* a frame without CFI was crossed by its frame record */
-	u64 believed;     /* frame records below this address lead to code of a module in the end */
-	u64 known_low, known_high; /* pages that were seen to be readable in this walk */
-	struct hwr_known_row known_rows[HWR_KNOWN_ROWS]; /* of all walks */
-};
+#include "target/recorder/state/frames.h"
 
 enum hwr_slow_result { HWR_STEPPED, HWR_OUTERMOST, HWR_BROKEN };
 

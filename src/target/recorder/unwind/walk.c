@@ -9,10 +9,10 @@
  * longjmp, coroutines and signals only make the comparison fail. */
 #include "target/recorder/unwind/walk.h"
 
-#include "target/recorder/hooks/bindings.h"
 #include "target/recorder/state/context.h"
-#include "target/recorder/unwind/modules.h"
 #include "target/recorder/state/sys.h"
+#include "target/recorder/unwind/modules.h"
+#include "target/recorder/unwind/slow.h"
 
 struct walk {
 	struct hwr_thread *t;

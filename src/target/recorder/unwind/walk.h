@@ -3,23 +3,9 @@
 #ifndef TARGET_RECORDER_UNWIND_WALK_H
 #define TARGET_RECORDER_UNWIND_WALK_H
 
+#include "target/recorder/state/caller.h"
 #include "target/recorder/state/thread.h"
 #include "target/recorder/unwind/rules.h"
-
-/* Where a hook was called from. */
-struct hwr_caller {
-	u64 pc; /* return address */
-	u64 sp; /* stack pointer before the call */
-	u64 fp; /* frame pointer of the caller */
-};
-
-/* Of the function it is used in, which needs a frame pointer of its own. */
-#define HWR_CALLER()                                                                               \
-	((struct hwr_caller){                                                                      \
-		.pc = hwr_strip((u64)__builtin_return_address(0)),                                 \
-		.sp = (u64)__builtin_dwarf_cfa(),                                                  \
-		.fp = *(const u64 *)__builtin_frame_address(0),                                    \
-	})
 
 /* The context, walked as far as the kept stack does not help. */
 u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_memo *memo)
@@ -28,12 +14,6 @@ u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct
 /* Node of t->fresh[0 … count), of which the PCs count, innermost first; not kept for the next walk. cut: outer
  * frames are missing. */
 u32 hwr_stack_node(struct hwr_thread *t, u32 count, bool cut);
-
-/* A number for a call site at a stack depth. */
-static inline u64 hwr_caller_hash(const struct hwr_caller *caller)
-{
-	return (caller->pc ^ (caller->sp << 20)) * 0x9e3779b97f4a7c15ull;
-}
 
 /* The ways that the caller's stack may be kept in. */
 struct hwr_memo *hwr_memo_set(struct hwr_thread *t, const struct hwr_caller *caller);

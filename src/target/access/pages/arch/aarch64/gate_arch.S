@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The entries of gates on aarch64; see gates.h. x16 and x17 are on the stack, and x17 says where the stub goes on: there at
  * the call, 8 bytes further behind it. All else has to be as it was, flags included. */
-#include "gate_arch.h"
+#include "window_arch.h"
 
 #define BEHIND 8       /* gate_arch.c: from LEAVE to LEAVE_BEHIND */
 #define CALL 28        /* and to CALL */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Gates on aarch64: the instruction before `svc` becomes the jump. Runs in the target. */
 #include "target/access/pages/gates.h"
-#include "target/recorder/state/memory.h"
 #include "target/recorder/pool/arch/aarch64/instruction.h"
+#include "target/recorder/state/memory.h"
 
 enum {
 	INSTRUCTION = 4,

@@ -2,7 +2,7 @@
  * The entries of gates on x86_64; see gates.h. The call's address is in rcx, which the kernel changes, as r11; all else
  * has to be as it was, also what lies below the stack pointer. Upper halves of vector registers stay as they are:
  * nothing here touches them. */
-#include "gate_arch.h"
+#include "window_arch.h"
 
 #define RED_ZONE 128
 #define VECTORS 64

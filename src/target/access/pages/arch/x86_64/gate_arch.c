@@ -7,8 +7,8 @@
 
 #include <emmintrin.h>
 
-#include "target/recorder/state/memory.h"
 #include "target/recorder/pool/arch/x86_64/instruction.h"
+#include "target/recorder/state/memory.h"
 
 enum {
 	MOVE_BYTES = 5,

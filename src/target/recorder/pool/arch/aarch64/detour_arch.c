@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Detours on aarch64: one instruction for the jump, so one is moved; two for one that leaves a program of more than 128 MiB.
  * Runs in the target. */
-#include "target/recorder/state/memory.h"
 #include "target/recorder/pool/detour.h"
+#include "target/recorder/pool/thunk.h"
+#include "target/recorder/state/memory.h"
 
 #include "instruction.h"
 

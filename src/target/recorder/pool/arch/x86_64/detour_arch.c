@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Detours on x86_64: five bytes for the jump. Runs in the target. Instructions that know where they are,
  * jumps and whatever is relative to them, are written anew for their new place. */
-#include "target/recorder/state/memory.h"
 #include "target/recorder/pool/detour.h"
+#include "target/recorder/pool/thunk.h"
+#include "target/recorder/state/memory.h"
 
 #include "instruction.h"
 

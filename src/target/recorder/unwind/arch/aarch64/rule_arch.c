@@ -3,7 +3,6 @@
  * Runs in the target. */
 #include <ucontext.h>
 
-#include "target/recorder/unwind/cfi.h"
 #include "target/recorder/unwind/rules.h"
 #include "target/recorder/unwind/slow.h"
 

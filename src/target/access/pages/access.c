@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: MIT
  * What state/access.h asks for, where pages are monitored. Runs in the target. */
-#include "target/access/pages/pages.h"
-
 #include <link.h>
 #include <linux/membarrier.h>
 #include <malloc.h>
 #include <string.h>
 
+#include "target/access/heap/asks.h"
+#include "target/access/heap/guard.h"
+#include "target/access/heap/heap.h"
 #include "target/access/pages/gates.h"
+#include "target/access/pages/pages.h"
 #include "target/access/pages/units.h"
 #include "target/access/pages/userfault.h"
-#include "target/access/heap/guard.h"
+#include "target/recorder/hooks/call.h"
+#include "target/recorder/state/event.h"
+#include "target/recorder/state/access.h"
+#include "target/recorder/state/caller.h"
 #include "target/recorder/state/loader.h"
-#include "target/recorder/hooks/note.h"
+#include "target/recorder/state/real.h"
+#include "target/recorder/state/stamp.h"
+#include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
+#include "target/recorder/unwind/modules.h"
 
 __thread struct hwr_pages_site hwr_pages_site;
 struct hwr_real hwr_libc;
@@ -277,8 +285,13 @@ static void disarm(void)
 	hwr_units_open_all(false);
 }
 
+bool hwr_access_faults_need(u32 number)
+{
+	return number == SYS_mprotect || number == SYS_rt_sigprocmask || number == SYS_rt_sigreturn;
+}
+
 /* Under userfaultfd it is the fault thread that opens, which a filter of this thread does not hold. */
-void hwr_pages_stop(void)
+void hwr_access_faults_stop(void)
 {
 	if (!hwr_pages_on() || hwr_getpid() != hwr_pid || hwr_userfault_on())
 		return;
@@ -318,10 +331,10 @@ void hwr_pages_open(u64 address)
 		hwr_pages_spent(start);
 }
 
-static void open_for_allocator(u64 address)
+void hwr_access_open(const void *p)
 {
-	if (hwr_heap_has(address))
-		hwr_pages_open(address);
+	if (hwr_heap_has((u64)p))
+		hwr_pages_open((u64)p);
 }
 
 /* A realloc copies or keeps, and what comes out of it is another chunk. */
@@ -329,14 +342,14 @@ void hwr_access_range(u64 address, u64 bytes, bool write)
 {
 	(void)bytes;
 	(void)write;
-	open_for_allocator(address);
+	hwr_access_open((const void *)address);
 }
 
 void hwr_access_realloc(u64 from, u64 to, u64 bytes)
 {
 	(void)to;
 	(void)bytes;
-	open_for_allocator(from);
+	hwr_access_open((const void *)from);
 }
 
 void hwr_access_copy(void *to, const void *from, u64 bytes) { memcpy(to, from, bytes); }
@@ -373,6 +386,10 @@ void hwr_pages_pin(u64 address)
 }
 
 void hwr_pages_unpin(u64 address) { hwr_unit_unpin(address); }
+
+void hwr_access_pin(u64 address) { hwr_pages_hold((const void *)address); }
+
+void hwr_access_unpin(u64 address) { hwr_pages_let_go((const void *)address); }
 
 /* Real ones of the allocator behind would not know the heap's chunks. */
 HWR_EXPORT size_t malloc_usable_size(void *p)

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Thread slots. Runs in the target. Whether a slot's owner still lives is asked of the kernel, not
  * of thread-exit hooks: those run too early, too late or never. */
-#include "target/recorder/state/thread.h"
+#include "target/recorder/state/threads.h"
 
 #include "target/recorder/state/access.h"
 #include "target/recorder/state/desk.h"
-#include "target/recorder/hooks/peek.h"
-#include "target/recorder/pool/pool.h"
 #include "target/recorder/state/ring.h"
-#include "target/recorder/hooks/routines.h"
-#include "target/recorder/hooks/sample.h"
 #include "target/recorder/state/stamp.h"
 #include "target/recorder/state/sys.h"
 
@@ -21,6 +17,8 @@ enum {
 };
 
 __thread struct hwr_thread *hwr_self;
+__thread u64 hwr_sample_left;
+u32 hwr_threads_many;
 
 static __thread struct hwr_routines *inherited __attribute__((tls_model("initial-exec")));
 

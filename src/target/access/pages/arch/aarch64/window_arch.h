@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The heap lies in one window of so many bits, whose number tells its addresses. aarch64; for assembly, too. */
-#ifndef TARGET_ACCESS_PAGES_ARCH_AARCH64_GATE_ARCH_H
-#define TARGET_ACCESS_PAGES_ARCH_AARCH64_GATE_ARCH_H
+#ifndef TARGET_ACCESS_PAGES_ARCH_AARCH64_WINDOW_ARCH_H
+#define TARGET_ACCESS_PAGES_ARCH_AARCH64_WINDOW_ARCH_H
 
 #define HWR_WINDOW_BITS 43
 #define HWR_WINDOW 12

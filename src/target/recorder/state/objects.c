@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Where the recorder is; see linked.h. Runs in the target, first of all, possibly before libc is initialised.
+ * Where the recorder is; see objects.h. Runs in the target, first of all, possibly before libc is initialised.
  *
  * In libheapwise.a all of our code and variables are in sections of their own, of which the linker tells the ends:
  * the module around them is the program's. */
-#include "target/recorder/state/linked.h"
+#include "target/recorder/state/objects.h"
 
+#include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
 #include <sys/auxv.h>
 
 #include "format/atomics.h"
@@ -14,9 +14,18 @@
 #include "format/shadow.h"
 #include "target/recorder/state/loader.h"
 #include "target/recorder/state/memory.h"
-#include "target/recorder/unwind/modules.h"
-#include "target/recorder/state/real.h"
-#include "target/recorder/unwind/cfi.h"
+
+u64 hwr_own_start, hwr_own_bytes;
+
+bool hwr_is_library(const char *path, const char *name)
+{
+	const char *file = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			file = path + 1;
+	return hwr_length(file) >= hwr_length(name) && hwr_same(file, name, hwr_length(name));
+}
 
 #ifndef HWR_LINKED
 
@@ -80,6 +89,13 @@ void hwr_own_variables(void (*told)(void *start, size_t bytes))
 	told((void *)hwr_own_start, hwr_own_bytes);
 }
 
+static bool static_module_at(u64 pc, struct hwr_module_at *module)
+{
+	(void)pc;
+	(void)module;
+	return false;
+}
+
 #else
 
 #define LINKER_SAYS __attribute__((weak, visibility("hidden")))
@@ -135,7 +151,8 @@ static u64 bias(void)
 	return 0;
 }
 
-bool hwr_static_module_at(u64 pc, struct hwr_module_at *module)
+/* False if there is a loader, or the address is not the program's. */
+static bool static_module_at(u64 pc, struct hwr_module_at *module)
 {
 	u32 count;
 	const ElfW(Phdr) *segment = segments(&count);
@@ -160,42 +177,6 @@ bool hwr_static_module_at(u64 pc, struct hwr_module_at *module)
 	return true;
 }
 
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
-extern void __libc_free(void *);
-extern void *__libc_memalign(size_t, size_t), *__libc_valloc(size_t), *__libc_pvalloc(size_t);
-
-static int static_posix_memalign(void **result, size_t alignment, size_t size)
-{
-	int kept = errno;
-	void *p;
-
-	if (alignment % sizeof(void *) || !alignment || alignment & (alignment - 1))
-		return EINVAL;
-	p = __libc_memalign(alignment, size);
-	errno = kept;
-	if (!p)
-		return ENOMEM;
-	*result = p;
-	return 0;
-}
-
-void hwr_static_allocator(struct hwr_real *real)
-{
-	if (!hwr_is_static())
-		return;
-	*real = (struct hwr_real){
-		.malloc = __libc_malloc,
-		.calloc = __libc_calloc,
-		.realloc = __libc_realloc,
-		.free = __libc_free,
-		.posix_memalign = static_posix_memalign,
-		.aligned_alloc = __libc_memalign,
-		.memalign = __libc_memalign,
-		.valloc = __libc_valloc,
-		.pvalloc = __libc_pvalloc,
-	};
-}
-
 /* ---- objects ---- */
 
 const struct link_map *hwr_first_map(void)
@@ -213,7 +194,7 @@ const struct link_map *hwr_first_map(void)
 /* A library that was loaded as well, for the processes that this one may start: it stands back. */
 bool hwr_map_is_ours(const struct link_map *map)
 {
-	return hwr_real_is_library(map->l_name, "libheapwise");
+	return hwr_is_library(map->l_name, "libheapwise");
 }
 
 bool hwr_map_has_us(const struct link_map *map)
@@ -234,3 +215,110 @@ void hwr_own_variables(void (*told)(void *start, size_t bytes))
 }
 
 #endif
+
+/* ---- which one an address lies in ---- */
+
+#ifndef DLFO_STRUCT_HAS_EH_DBASE /* musl, and glibc before 2.35 */
+struct dl_find_object {
+	void *dlfo_map_start, *dlfo_map_end;
+	struct link_map *dlfo_link_map;
+	void *dlfo_eh_frame;
+};
+#endif
+
+extern int _dl_find_object(void *pc, struct dl_find_object *result) __attribute__((weak));
+
+struct phdr_search {
+	u64 pc;
+	struct hwr_module_at *module;
+};
+
+/* For C libraries without _dl_find_object. */
+static int phdr_visit(struct dl_phdr_info *info, size_t bytes, void *data)
+{
+	struct phdr_search *search = data;
+	struct hwr_module_at found = { ~0ull, 0, NULL, info->dlpi_addr, info->dlpi_name };
+	bool covers = false;
+
+	(void)bytes;
+	for (u32 i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		u64 start = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type == PT_GNU_EH_FRAME)
+			found.eh_frame_hdr = (const u8 *)start;
+		if (segment->p_type != PT_LOAD)
+			continue;
+		covers |= search->pc - start < segment->p_memsz;
+		found.start = start < found.start ? start : found.start;
+		found.end = start + segment->p_memsz > found.end ? start + segment->p_memsz : found.end;
+	}
+	if (covers)
+		*search->module = found;
+	return covers;
+}
+
+/* The program, which the kernel has mapped: where its segments lie apart, as on aarch64 and with some linkers,
+ * _dl_find_object knows one of them at a time. (So it does of the loader, whose gaps may hold others, the vDSO for one. The loader
+ * maps all else in one piece.) */
+static struct {
+	u64 base, start, end;
+	u64 entry; /* _start; 0 = unknown */
+} program;
+
+static u64 entry_of(u64 base, const ElfW(Ehdr) *header)
+{
+	return hwr_same(header->e_ident, ELFMAG, SELFMAG) ? base + header->e_entry : 0;
+}
+
+static int program_visit(struct dl_phdr_info *info, size_t bytes, void *data)
+{
+	(void)bytes;
+	(void)data;
+	program.base = info->dlpi_addr;
+	program.start = ~0ull;
+	for (u32 i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		u64 start = info->dlpi_addr + segment->p_vaddr, end = start + segment->p_memsz;
+
+		if (segment->p_type != PT_LOAD)
+			continue;
+		program.start = start < program.start ? start : program.start;
+		program.end = end > program.end ? end : program.end;
+		if (segment->p_offset == 0 && segment->p_filesz >= sizeof(ElfW(Ehdr)))
+			program.entry = entry_of(info->dlpi_addr, (const ElfW(Ehdr) *)start);
+	}
+	return 1; /* the first one is the program */
+}
+
+void hwr_module_program_init(void) { dl_iterate_phdr(program_visit, NULL); }
+
+bool hwr_is_program_start(u64 pc)
+{
+	enum { START_BYTES = 96 }; /* it sets some registers and calls __libc_start_main */
+
+	return program.entry && pc - program.entry - 1 < START_BYTES;
+}
+
+bool hwr_module_at(u64 pc, struct hwr_module_at *module)
+{
+	struct phdr_search search = { pc, module };
+	struct dl_find_object object;
+
+	if (static_module_at(pc, module))
+		return true;
+	if (!_dl_find_object) /* in a static program there is nothing else, and no lock to wait for */
+		return !hwr_is_static() && dl_iterate_phdr(phdr_visit, &search) != 0;
+	if (_dl_find_object((void *)pc, &object) != 0)
+		return false;
+	module->start = (u64)object.dlfo_map_start;
+	module->end = (u64)object.dlfo_map_end;
+	module->eh_frame_hdr = object.dlfo_eh_frame;
+	module->base = object.dlfo_link_map->l_addr;
+	if (module->base == program.base && module->start >= program.start && module->end <= program.end) {
+		module->start = program.start;
+		module->end = program.end;
+	}
+	module->name = object.dlfo_link_map->l_name;
+	return true;
+}

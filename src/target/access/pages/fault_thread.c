@@ -6,8 +6,6 @@
  * sent, a system call never fails, and a forked child has ordinary memory.
  * The fault thread and the helper have a table of descriptors of their own, with this one in it: programs close what
  * they do not know. Whoever else opens a unit writes to it and so has the fault thread do it. */
-#include "target/access/pages/userfault.h"
-
 #include <linux/ioctl.h>
 #include <linux/userfaultfd.h>
 #include <sched.h>
@@ -16,6 +14,7 @@
 #include "target/access/arch/arch.h"
 #include "target/access/pages/pages.h"
 #include "target/access/pages/units.h"
+#include "target/access/pages/userfault.h"
 #include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
 

@@ -1,12 +1,73 @@
 /* SPDX-License-Identifier: MIT
  * The careful path of the hooks. Runs in the target. */
-#include "target/recorder/hooks/note.h"
+#include "target/recorder/hooks/call.h"
 
-#include "target/recorder/pool/pool.h"
+#include "target/recorder/hooks/note.h"
 #include "target/recorder/hooks/sample.h"
-#include "target/recorder/session/session.h"
-#include "target/recorder/hooks/suppress.h"
+#include "target/recorder/pool/pool.h"
+#include "target/recorder/state/objects.h"
+#include "target/recorder/state/real.h"
 #include "target/recorder/state/sys.h"
+#include "target/recorder/state/threads.h"
+
+u64 hwr_operators_start, hwr_operators_end;
+
+/* ---- calls inside calls ---- */
+
+/* The flag is trusted only below the stack address of the outer call, so an exception that leaves
+ * operator new needs no clean-up; and only for calls from the outer function's own module, so that
+ * what a signal handler or a new handler does meanwhile is recorded.
+ *
+ * Whether the hook called from `caller` is inside a call of t that is recorded as a whole. */
+static bool is_suppressed(struct hwr_thread *t, const struct hwr_caller *caller)
+{
+	if (!(t->state & HWR_SUPPRESS))
+		return false;
+	if (caller->sp >= t->suppress_sp) {
+		t->state &= ~(u32)HWR_SUPPRESS;
+		return false;
+	}
+	/* A call inside has failed: the operator may try it again, but new handlers and exceptions
+	 * allocate for themselves. */
+	if (t->suppress_pc && t->suppress_pc != caller->pc)
+		return false;
+	/* From the recorder itself: operator new[] ends in a jump to operator new, so the inner hook
+	 * returns straight to the outer one. */
+	return caller->pc - hwr_operators_start < hwr_operators_end - hwr_operators_start ||
+	       caller->pc - hwr_own_start < hwr_own_bytes;
+}
+
+void hwr_suppress_begin(struct hwr_call *call, u64 ending_address)
+{
+	if (!call->t || call->suppressed)
+		return;
+	call->outer = call->t->state & HWR_SUPPRESS;
+	call->outer_sp = call->t->suppress_sp;
+	call->outer_ending = call->t->ending_address;
+	call->outer_pc = call->t->suppress_pc;
+	call->t->suppress_sp = call->caller.sp;
+	call->t->suppress_pc = 0;
+	call->t->ending_address = ending_address;
+	call->t->inner_address = 0;
+	call->t->state |= HWR_SUPPRESS;
+}
+
+bool hwr_suppress_end(struct hwr_call *call, void *p)
+{
+	bool fresh;
+
+	if (!call->t || call->suppressed)
+		return true;
+	fresh = !p || call->t->inner_address != (u64)p;
+	call->t->suppress_sp = call->outer_sp;
+	call->t->ending_address = call->outer_ending;
+	call->t->suppress_pc = call->outer_pc;
+	if (!call->outer)
+		call->t->state &= ~(u32)HWR_SUPPRESS;
+	return fresh;
+}
+
+/* ---- beginnings ---- */
 
 /* Whether t is really in use below us. A handler that leaves by siglongjmp leaves its mark behind; a
  * mark deeper in the stack than this call is such a one, unless this call runs on the alternate
@@ -69,7 +130,7 @@ void hwr_call_begin(struct hwr_call *call)
 		call->t->busy_sp = call->caller.sp;
 		hwr_peek(call->t, call->ending);
 	}
-	call->suppressed = hwr_suppressed(call->t, &call->caller);
+	call->suppressed = is_suppressed(call->t, &call->caller);
 	if (call->t->state & HWR_TIME_CALL && !call->suppressed) {
 		call->t->state &= ~(u32)HWR_TIME_CALL;
 		call->begin_ticks = hw_ticks();
@@ -155,7 +216,7 @@ void hwr_call_alloc(struct hwr_call *call, u32 kind, void *p, size_t size)
 			call->t->suppress_pc = call->caller.pc;
 		return;
 	}
-	if (call->t->state & HWR_POOLS && hwr_pool_keeps(call, kind, (u64)p))
+	if (call->t->state & HWR_POOLS && hwr_pool_keeps(call->t, &call->caller, kind, (u64)p))
 		return;
 	put_duration(call, kind, ticks);
 	if (!p) {
@@ -179,7 +240,7 @@ void hwr_call_free_as(struct hwr_call *call, u32 kind, u16 aux, void *p)
 		return;
 	if (t->inner_address == (u64)p)
 		t->inner_address = 0;
-	if (t->state & HWR_POOLS && !hwr_pool_ends(call, &kind, &address))
+	if (t->state & HWR_POOLS && !hwr_pool_ends(call->t, &call->caller, &kind, &address))
 		return;
 	if (!(t->state & HWR_SAMPLING) || hwr_sample_drop(address))
 		put(call, 0, kind, kind == HW_FREE ? aux : 0, address, 0);
@@ -202,7 +263,7 @@ static bool realloc_in_pools(struct hwr_call *call, u64 ticks, void *old, void *
 	if (!p && (size || !old))
 		return hwr_pool_inside(call->t, &call->caller);
 	ended = 0;
-	done = hwr_pool_realloc(call, (u64)old, (u64)p, &ended);
+	done = hwr_pool_realloc(call->t, &call->caller, (u64)old, (u64)p, &ended);
 	if (ended)
 		put(call, ticks, HW_POOL_FREE, 0, ended, 0);
 	if (ended && !done && p && !call->paused)
