@@ -6,7 +6,8 @@
 
 #include "format/arch/tag.h"
 #include "format/ticks.h"
-#include "target/valgrind/session.h"
+#include "target/valgrind/ring.h"
+#include "target/valgrind/state.h"
 
 u64 hwv_clock, hwv_clock_limit;
 u32 hwv_running;

@@ -8,7 +8,8 @@
 #include "target/valgrind/access.h"
 #include "target/valgrind/context.h"
 #include "target/valgrind/pool.h"
-#include "target/valgrind/session.h"
+#include "target/valgrind/ring.h"
+#include "target/valgrind/state.h"
 
 enum { RED_ZONE = 16 }; /* bytes around a block: an access next to it hits no other one */
 

@@ -17,8 +17,10 @@
 #include "target/valgrind/instrument.h"
 #include "target/valgrind/modules.h"
 #include "target/valgrind/pool.h"
+#include "target/valgrind/ring.h"
 #include "target/valgrind/routine.h"
 #include "target/valgrind/session.h"
+#include "target/valgrind/state.h"
 
 static Bool option_coverage;
 

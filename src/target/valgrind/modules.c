@@ -10,7 +10,8 @@
 #include <pub_tool_clientstate.h>
 
 #include "format/ticks.h"
-#include "target/valgrind/context.h"
+#include "target/valgrind/state.h"
+#include "target/valgrind/tree.h"
 
 enum { KNOWN_MAX = 4096, BUILD_ID_MAX = 64, PATH_BYTES_MAX = 4096, HEADERS_MAX = 64 };
 
@@ -291,7 +292,7 @@ static void next_generation(void)
 		return;
 	}
 	generation++;
-	hwv_root_node = hwv_context_child(0, generation);
+	hwv_root_node = hwv_tree_make(0, generation);
 }
 
 /* Forgets what lies in the range of a new module; True if there was anything. */

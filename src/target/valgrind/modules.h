@@ -4,7 +4,7 @@
 #ifndef TARGET_VALGRIND_MODULES_H
 #define TARGET_VALGRIND_MODULES_H
 
-#include "target/valgrind/session.h"
+#include "target/valgrind/tool.h"
 
 /* Root of the contexts that are made now: 0, or a generation node after an address range was taken
  * over by another module. */

@@ -13,6 +13,7 @@
 #include "target/valgrind/arch/arch.h"
 #include "target/valgrind/block.h"
 #include "target/valgrind/context.h"
+#include "target/valgrind/ring.h"
 #include "target/valgrind/routine.h"
 
 enum { DEPTH = 256 }; /* calls of custom allocators inside each other; more are not looked at */

@@ -6,7 +6,7 @@
 
 #include <pub_tool_tooliface.h>
 
-#include "target/valgrind/session.h"
+#include "target/valgrind/state.h"
 
 static inline Bool hwv_wants_pools(void) { return hwv_control && hwv_control->pools_count; }
 

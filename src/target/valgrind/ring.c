@@ -9,6 +9,7 @@
 #include <pub_tool_vkiscnums.h>
 
 #include "format/ticks.h"
+#include "target/valgrind/state.h"
 
 enum {
 	WAIT_NS = 50 * 1000 * 1000,

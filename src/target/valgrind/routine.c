@@ -21,6 +21,7 @@
 #include "target/valgrind/access.h"
 #include "target/valgrind/arch/arch.h"
 #include "target/valgrind/modules.h"
+#include "target/valgrind/ring.h"
 
 enum {
 	LANES = 8,

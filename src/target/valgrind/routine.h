@@ -5,7 +5,7 @@
 
 #include <pub_tool_tooliface.h>
 
-#include "target/valgrind/session.h"
+#include "target/valgrind/state.h"
 
 /* Whether the run wants routines. */
 static inline Bool hwv_wants_routines(void) { return hwv_has_flag(HW_RUN_ROUTINES); }

@@ -10,9 +10,10 @@
 #include <pub_tool_threadstate.h>
 
 #include "format/moment.h"
-#include "target/valgrind/context.h"
 #include "target/valgrind/modules.h"
 #include "target/valgrind/ring.h"
+#include "target/valgrind/state.h"
+#include "target/valgrind/tree.h"
 
 enum {
 	PATH_BYTES = 300,
@@ -156,7 +157,7 @@ static void attach(struct hw_control *control)
 	if (control->max_depth == 0 || control->max_depth > DEPTH_MAX)
 		control->max_depth = DEPTH_MAX;
 	control->nodes_used = 1;
-	hwv_contexts_reset();
+	hwv_tree_reset();
 	hwv_modules_reset();
 	hwv_modules_tell_image();
 	control->pid = (u32)VG_(getpid)();
