@@ -11,58 +11,31 @@ enum { SLAB = 512, FLOOD_SLACK_NS = 5000000 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static bool slab_areas(struct areas *self)
+/* The first word of what is free leads to the next. */
+static void slab_give(void **free_list, void *item)
 {
-	struct area *slab = calloc(SLAB, sizeof(*slab));
-
-	if (!slab || !vec_push(&self->slabs, (void *)slab)) {
-		free(slab);
-		return false;
-	}
-	for (u32 i = 0; i < SLAB; i++) {
-		slab[i].next = self->free_areas;
-		self->free_areas = &slab[i];
-	}
-	return true;
+	*(void **)item = *free_list;
+	*free_list = item;
 }
 
-static bool slab_units(struct areas *self)
+/* All zero; NULL without memory. */
+static void *slab_take(struct areas *self, void **free_list, size_t bytes)
 {
-	struct unit *slab = calloc(SLAB, sizeof(*slab));
+	void *item;
 
-	if (!slab || !vec_push(&self->slabs, (void *)slab)) {
-		free(slab);
-		return false;
+	if (!*free_list) {
+		u8 *slab = malloc(SLAB * bytes);
+
+		if (!slab || !vec_push(&self->slabs, (void *)slab)) {
+			free(slab);
+			return NULL;
+		}
+		for (u32 i = 0; i < SLAB; i++)
+			slab_give(free_list, slab + i * bytes);
 	}
-	for (u32 i = 0; i < SLAB; i++) {
-		slab[i].first = (struct area *)self->free_units;
-		self->free_units = &slab[i];
-	}
-	return true;
-}
-
-static struct area *area_take(struct areas *self)
-{
-	struct area *area;
-
-	if (!self->free_areas && !slab_areas(self))
-		return NULL;
-	area = self->free_areas;
-	self->free_areas = area->next;
-	memset(area, 0, sizeof(*area));
-	return area;
-}
-
-static struct unit *unit_take(struct areas *self)
-{
-	struct unit *unit;
-
-	if (!self->free_units && !slab_units(self))
-		return NULL;
-	unit = self->free_units;
-	self->free_units = (struct unit *)unit->first;
-	memset(unit, 0, sizeof(*unit));
-	return unit;
+	item = *free_list;
+	*free_list = *(void **)item;
+	return memset(item, 0, bytes);
 }
 
 void areas_release(struct areas *self)
@@ -177,14 +150,13 @@ static struct unit *unit_of(struct areas *self, const struct area *area)
 		return NULL;
 	unit = unit_find(self, area->address & ~(u64)(HW_UNIT_PAGE - 1));
 	if (!unit) {
-		unit = unit_take(self);
+		unit = slab_take(self, &self->free_units, sizeof(*unit));
 		if (!unit)
 			return NULL;
 		if (!unit_begin(self, unit, area)) {
 			map_remove(&self->by_unit, unit->start, NULL);
 			free(unit->places);
-			unit->first = (struct area *)self->free_units;
-			self->free_units = unit;
+			slab_give(&self->free_units, unit);
 			return NULL;
 		}
 	}
@@ -207,8 +179,7 @@ static void unit_free(struct areas *self, struct unit *unit)
 	map_remove(&self->by_unit, unit->start, NULL);
 	self->near[unit->start / HW_UNIT_PAGE % AREAS_NEAR].unit = NULL;
 	free(unit->places);
-	unit->first = (struct area *)self->free_units;
-	self->free_units = unit;
+	slab_give(&self->free_units, unit);
 }
 
 static void unit_join(struct areas *self, struct unit *unit, struct area *area)
@@ -318,7 +289,7 @@ struct area *areas_add(struct areas *self, const struct event *event)
 	struct area *area;
 
 	place_clear(self, event->address);
-	area = area_take(self);
+	area = slab_take(self, &self->free_areas, sizeof(struct area));
 	if (!area || !vec_push(&self->list, area))
 		return NULL;
 	area->address = event->address;
@@ -360,8 +331,7 @@ void areas_remove(struct areas *self, struct area *area, bool *unit_ended)
 			unit_free(self, unit);
 		}
 	}
-	area->next = self->free_areas;
-	self->free_areas = area;
+	slab_give(&self->free_areas, area);
 }
 
 struct unit *areas_unit_at(const struct areas *self, u64 address)

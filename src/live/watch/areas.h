@@ -60,8 +60,7 @@ struct areas {
 	struct map others;      /* to struct area *, by address: those without a unit */
 	VEC(struct area *) list;
 	VEC(struct unit *) units;
-	struct area *free_areas;
-	struct unit *free_units;
+	void *free_areas, *free_units;
 	VEC(void *) slabs;
 	u64 live_bytes;
 	u64 armed_units, armed_areas, armed_bytes;
