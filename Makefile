@@ -82,6 +82,12 @@ fuzz:
 web:
 	@cd web && npm ci --ignore-scripts --no-progress && npm run --silent check && npm run --silent build
 
+# After a change of commands or options: committed, because a cross build cannot run heapwise.
+completions: all
+	@$(BUILD)/heapwise __complete bash >completions/bash/heapwise
+	@$(BUILD)/heapwise __complete zsh >completions/zsh/_heapwise
+	@$(BUILD)/heapwise __complete fish >completions/fish/heapwise.fish
+
 # The pictures of README and docs, anew; SHOTS=DIR: of every view in both themes.
 SHOTS ?=
 screenshots: deps-test configure
@@ -131,6 +137,7 @@ help:
 	@echo 'make bench-query   how fast large traces open and answer (BENCH_FLAGS=--large for 100 million chunks)'
 	@echo 'make bench-web     how fast the web page shows a large trace'
 	@echo 'make screenshots   the pictures of README and docs, made anew'
+	@echo 'make completions   the completions of the shells, from the options of the commands'
 	@echo 'make goldens       the pictures with which the tests compare the page'
 	@echo 'make fuzz       fuzz the parsers (MINUTES=$(MINUTES))'
 	@echo 'make site       the documentation as a web site, $(BUILD)/site/index.html'
@@ -141,4 +148,4 @@ help:
 	@echo
 	@echo 'run, test, bench, deb and fuzz install missing Debian or Ubuntu packages first.'
 
-.PHONY: all web configure deps-build deps-test run test test-full test-machine bench bench-access bench-cases bench-query bench-web screenshots goldens fuzz site install deb dist clean help
+.PHONY: all web completions configure deps-build deps-test run test test-full test-machine bench bench-access bench-cases bench-query bench-web screenshots goldens fuzz site install deb dist clean help

@@ -206,7 +206,7 @@ for pair in bash:bash/heapwise zsh:zsh/_heapwise fish:fish/heapwise.fish; do
 	run_cli __complete "${pair%%:*}"
 	equal "status of completion for ${pair%%:*}" "$status" 0
 	cmp -s "$work/stdout" "$HEAPWISE_SOURCE_DIR/completions/${pair#*:}" ||
-		fail "out of date: heapwise __complete ${pair%%:*} >completions/${pair#*:}"
+		fail "completions/${pair#*:} is out of date; run 'make completions'"
 done
 completed=$(bash -c '. "$1"; COMP_WORDS=(heapwise report --by ""); COMP_CWORD=3; _heapwise
 	echo "${COMPREPLY[@]}"' - "$HEAPWISE_SOURCE_DIR/completions/bash/heapwise")

@@ -32,7 +32,7 @@ static const struct export_args defaults = {.trace = {TRACE_DEFAULTS}, .types = 
 					    .tick_ns = 1000000, .max_mb = 15};
 
 static const struct option_spec options[] = {
-	OPTION(struct export_args, to, 't', "to", OPTION_CHOICE, WRITTEN_FORMATS, "output format"),
+	OPTION(struct export_args, to, 't', "to", OPTION_CHOICE, formats_written, "output format"),
 	OPTION(struct export_args, output, 'o', "output", OPTION_STRING, "FILE",
 	       "write to FILE (default: standard output, also given as -)"),
 	OPTION(struct export_args, metric, 'm', "metric", OPTION_CHOICE, EXPORT_METRIC_WORDS,
@@ -250,7 +250,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	if (argc != 1)
 		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	if (!format)
-		return command_usage(command, "no format given; use --to %s", WRITTEN_FORMATS);
+		return command_usage(command, "no format given; use --to %s", formats_written);
 	if (args->every && (!args->output || strcmp(args->output, "-") == 0))
 		return command_usage(command, "--every requires a file name: -o FILE");
 	if (format->binary && isatty(STDOUT_FILENO) && (!args->output || strcmp(args->output, "-") == 0))
@@ -274,20 +274,7 @@ const struct command cmd_export = {
 	.name = "export",
 	.operands = "FILE",
 	.summary = "convert a trace to another format",
-	.details = "html: the web page of 'heapwise serve' with its data, in one file.\n"
-		   "pprof: compressed profile.proto, for 'go tool pprof' and others.\n"
-		   "folded: one stack per line, for flamegraph.pl and others.\n"
-		   "dhat: JSON for DHAT's viewer, dh_view.html.\n"
-		   "sqlite: a database of chunks, stacks, points, types, findings and more.\n"
-		   "csv, jsonl: one line per chunk.\n"
-		   "speedscope: JSON for speedscope.app.\n"
-		   "massif: for ms_print.\n"
-		   "callgrind: for callgrind_annotate and KCachegrind.\n"
-		   "perfetto: for ui.perfetto.dev.\n"
-		   "firefox: for profiler.firefox.com.\n"
-		   "dot: the calls that lead to allocations, for Graphviz.\n"
-		   "emad: routine trace in EMAD's text format, for traces with routines; 'heapwise import' reads it.\n"
-		   "heaplog: dumps of allocation entries with types, HeapLog version 4; 'heapwise import' reads them.",
+	.details = formats_help,
 	.options = options,
 	.fields_size = sizeof(struct export_args),
 	.fields_default = &defaults,

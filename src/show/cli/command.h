@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A command of heapwise is one const struct in one file, cmd_NAME.c; main.c has the list. */
+ * A command of heapwise is one const struct in one file, cmd_NAME.c; COMMANDS is the list. */
 #ifndef SHOW_CLI_COMMAND_H
 #define SHOW_CLI_COMMAND_H
 
@@ -22,11 +22,40 @@ struct command {
 	int (*run)(const struct command *self, void *fields, int argc, char **argv);
 };
 
-extern const struct command cmd_run, cmd_watch, cmd_report, cmd_findings, cmd_mprof, cmd_leaks,
-	cmd_scores, cmd_excessive, cmd_callgraph, cmd_types, cmd_diff, cmd_check, cmd_query,
-	cmd_serve, cmd_dump, cmd_info, cmd_symbolize, cmd_types_index, cmd_index, cmd_ctl,
-	cmd_doctor, cmd_cc, cmd_cxx, cmd_export, cmd_push, cmd_fleet, cmd_import, cmd_synth, cmd_trace,
-	cmd_dev;
+/* All but those below others, as rows of `heapwise help`: group, command, shown; see below. */
+/* clang-format off */
+#define COMMANDS(C)                                                                                \
+	C("Record", cmd_run, NULL)                                                                 \
+	C("Record", cmd_watch, NULL)                                                               \
+	C("Record", cmd_ctl, NULL)                                                                 \
+	C("Record", cmd_cc, "cc, c++")                                                             \
+	C("Record", cmd_cxx, "")                                                                   \
+	C("Look", cmd_findings, NULL)                                                              \
+	C("Look", cmd_report, NULL)                                                                \
+	C("Look", cmd_leaks, NULL)                                                                 \
+	C("Look", cmd_types, NULL)                                                                 \
+	C("Look", cmd_diff, NULL)                                                                  \
+	C("Look", cmd_serve, NULL)                                                                 \
+	C("Research", cmd_mprof, NULL)                                                             \
+	C("Research", cmd_scores, NULL)                                                            \
+	C("Research", cmd_excessive, NULL)                                                         \
+	C("Ask and automate", cmd_query, NULL)                                                     \
+	C("Ask and automate", cmd_check, NULL)                                                     \
+	C("Ask and automate", cmd_fleet, NULL)                                                     \
+	C("Exchange with other tools", cmd_import, NULL)                                           \
+	C("Exchange with other tools", cmd_export, NULL)                                           \
+	C("Trace files and this machine", cmd_trace, NULL)                                         \
+	C("Trace files and this machine", cmd_doctor, NULL)                                        \
+	C(NULL, cmd_dev, NULL)
+/* clang-format on */
+
+#define COMMAND_DECLARATION(group, name, shown) extern const struct command name;
+COMMANDS(COMMAND_DECLARATION)
+#undef COMMAND_DECLARATION
+
+/* Below others, see struct command.commands. */
+extern const struct command cmd_callgraph, cmd_dump, cmd_index, cmd_info, cmd_push, cmd_symbolize,
+	cmd_synth, cmd_types_index;
 
 /* A row of `heapwise help`. */
 struct command_row {

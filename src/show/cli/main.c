@@ -17,31 +17,9 @@
 #define HEAPWISE_VERSION "0.1.0"
 #endif
 
-const struct command_row command_rows[] = {
-	{"Record", &cmd_run, NULL},
-	{"Record", &cmd_watch, NULL},
-	{"Record", &cmd_ctl, NULL},
-	{"Record", &cmd_cc, "cc, c++"},
-	{"Record", &cmd_cxx, ""},
-	{"Look", &cmd_findings, NULL},
-	{"Look", &cmd_report, NULL},
-	{"Look", &cmd_leaks, NULL},
-	{"Look", &cmd_types, NULL},
-	{"Look", &cmd_diff, NULL},
-	{"Look", &cmd_serve, NULL},
-	{"Research", &cmd_mprof, NULL},
-	{"Research", &cmd_scores, NULL},
-	{"Research", &cmd_excessive, NULL},
-	{"Ask and automate", &cmd_query, NULL},
-	{"Ask and automate", &cmd_check, NULL},
-	{"Ask and automate", &cmd_fleet, NULL},
-	{"Exchange with other tools", &cmd_import, NULL},
-	{"Exchange with other tools", &cmd_export, NULL},
-	{"Trace files and this machine", &cmd_trace, NULL},
-	{"Trace files and this machine", &cmd_doctor, NULL},
-	{NULL, &cmd_dev, NULL},
-	{0},
-};
+#define COMMAND_ROW(group, name, shown) {group, &name, shown},
+const struct command_row command_rows[] = {COMMANDS(COMMAND_ROW){0}};
+#undef COMMAND_ROW
 
 enum { OLD_NAME_WORDS = 3 };
 

@@ -86,6 +86,28 @@ static bool begins_heaptrack(const char *line)
 
 /* ---- the table ---- */
 
+const char formats_written[] =
+	"html|pprof|folded|dhat|sqlite|csv|jsonl|speedscope|massif|callgrind|perfetto|firefox|dot|"
+	"emad|heaplog";
+
+const char formats_help[] =
+	"html: the web page of 'heapwise serve' with its data, in one file.\n"
+	"pprof: compressed profile.proto, for 'go tool pprof' and others.\n"
+	"folded: one stack per line, for flamegraph.pl and others.\n"
+	"dhat: JSON for DHAT's viewer, dh_view.html.\n"
+	"sqlite: a database of chunks, stacks, points, types, findings and more.\n"
+	"csv, jsonl: one line per chunk.\n"
+	"speedscope: JSON for speedscope.app.\n"
+	"massif: for ms_print.\n"
+	"callgrind: for callgrind_annotate and KCachegrind.\n"
+	"perfetto: for ui.perfetto.dev.\n"
+	"firefox: for profiler.firefox.com.\n"
+	"dot: the calls that lead to allocations, for Graphviz.\n"
+	"emad: routine trace in EMAD's text format, for traces with routines; 'heapwise import' "
+	"reads it.\n"
+	"heaplog: dumps of allocation entries with types, HeapLog version 4; 'heapwise import' "
+	"reads them.";
+
 /* clang-format off */
 static const struct file_format formats[] = {
 	{.name = "html", .page = true},

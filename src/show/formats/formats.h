@@ -7,9 +7,6 @@
 #include "show/formats/exchange.h"
 #include "show/formats/export.h"
 
-#define WRITTEN_FORMATS                                                                            \
-	"html|pprof|folded|dhat|sqlite|csv|jsonl|speedscope|massif|callgrind|perfetto|firefox|"    \
-	"dot|emad|heaplog"
 #define READ_FORMATS "emad|heaplog|heaptrack"
 
 struct import_job {
@@ -38,6 +35,9 @@ struct file_format {
 	u64 tick_ns;                      /* unless the user says otherwise */
 	bool several;                     /* files may be one run */
 };
+
+/* The names of those that are written, "html|pprof|…", and a line of --help for each. */
+extern const char formats_written[], formats_help[];
 
 /* NULL if there is none of that name. */
 const struct file_format *format_find(const char *name);
