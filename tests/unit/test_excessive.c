@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "study/analysis/emad/excessive.h"
+#include "study/model/durations.h"
 #include "unit/test_mprof.h"
 
 static struct excessive_query query_for(const struct wrappers *wrappers)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The model against hand-made streams whose answers are known. */
+#include "study/model/durations.h"
 #include "unit/test_model.h"
 
 TEST(peak_is_exact,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the index has of the order of events is what sorting all events gives. */
 #include "host/base/map.h"
+#include "study/model/order.h"
 #include "unit/test_index.h"
 #include "unit/test_trace.h"
 

@@ -2,6 +2,7 @@
  * What views show, of small heaps whose numbers are known by hand. */
 #include <math.h>
 
+#include "study/model/durations.h"
 #include "unit/test_analysis.h"
 #include "study/layout/chunks.h"
 #include "study/layout/flame.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "study/analysis/resident/series.h"
+#include "study/model/durations.h"
 #include "study/model/narrow.h"
 #include "show/render/render.h"
 #include "study/analysis/findings/unnamed.h"

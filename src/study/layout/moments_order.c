@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "study/layout/divide.h"
+#include "study/model/order.h"
 
 int order_peak(const struct view_scope *self, u64 *bytes, u64 *ticks, struct err *err)
 {

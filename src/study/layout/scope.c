@@ -8,6 +8,8 @@
 #include "study/layout/divide.h"
 #include "study/layout/keys.h"
 #include "study/layout/moments.h"
+#include "study/model/durations.h"
+#include "study/model/order.h"
 
 static u64 scope_key(const char *text, const struct query_window *window)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "study/layout/peaks.h"
+#include "study/model/durations.h"
 
 static struct thread_row *row_of(struct threads_view *self, u32 thread)
 {

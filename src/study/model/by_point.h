@@ -4,16 +4,7 @@
 #ifndef STUDY_MODEL_BY_POINT_H
 #define STUDY_MODEL_BY_POINT_H
 
-#include "format/types.h"
-
-struct model;
-struct index_writer;
-struct err;
-
-struct chunks_by_point {  /* all zero = there is none */
-	const u64 *first; /* by point, and one more: its chunks end where those of the next begin */
-	const u32 *chunks;
-};
+#include "study/model/model.h"
 
 /* See study/model/order.h. */
 int by_point_write(struct model *model, struct index_writer *out, struct err *err);

@@ -11,16 +11,7 @@
 #ifndef STUDY_MODEL_DURATIONS_H
 #define STUDY_MODEL_DURATIONS_H
 
-#include "format/record.h"
-
-/* Timed calls by how long they took, two bins for each power of 2; the last one has all that is longer. */
-enum { DURATION_BINS = 80, DURATION_CALLS_MIN = 20 /* fewer are too few to say */ };
-
-struct duration_bin {
-	u64 calls, ticks;
-};
-
-struct model;
+#include "study/model/model.h"
 
 struct time_estimate {
 	double ns;

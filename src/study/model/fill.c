@@ -2,6 +2,7 @@
  * Applies events to the model: the hot loop of a load.
  * Host. An event that names what cannot be (a chunk far beyond all others, a free of a dead chunk)
  * is counted and skipped: the trace may be damaged, the model stays consistent. */
+#include "study/model/durations.h"
 #include "study/model/fill.h"
 
 /* A damaged stretch may hide so many chunks; a larger jump is nonsense. */

@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "host/base/io.h"
+#include "study/model/by_point.h"
 #include "study/model/index_file.h"
 #include "host/trace/block.h"
+#include "study/model/order.h"
 
 /* ---- reading ---- */
 

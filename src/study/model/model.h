@@ -19,13 +19,10 @@
 #include "host/base/arena.h"
 #include "format/session.h"
 #include "study/model/accesses.h"
-#include "study/model/by_point.h"
 #include "study/model/chunks.h"
 #include "study/model/clock.h"
 #include "study/model/contexts.h"
-#include "study/model/durations.h"
 #include "study/model/misfits.h"
-#include "study/model/order.h"
 #include "study/model/patterns.h"
 #include "study/model/stored.h"
 #include "study/model/timeline.h"
@@ -115,6 +112,13 @@ struct model_scan {
 	const char *reason; /* the model's own; "" when done */
 	u64 roots_bytes, chunks, scan_ns;
 	u64 class_chunks[CLASS_COUNT], class_bytes[CLASS_COUNT];
+};
+
+/* Timed calls by how long they took, two bins for each power of 2; the last one has all that is longer. */
+enum { DURATION_BINS = 80, DURATION_CALLS_MIN = 20 /* fewer are too few to say */ };
+
+struct duration_bin {
+	u64 calls, ticks;
 };
 
 /* Where memory was at one moment: rows [first, first + count) of residents. */

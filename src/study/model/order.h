@@ -11,36 +11,7 @@
 #ifndef STUDY_MODEL_ORDER_H
 #define STUDY_MODEL_ORDER_H
 
-#include "format/types.h"
-
-struct model;
-struct index_writer;
-struct err;
-
-enum { ORDER_BLOCK = 256, ORDER_STEP = 64, ORDER_LEVELS = 3 }; /* of one level to the next */
-
-/* Events of a block, and what was live before the first of them. Lows and highs are those after each event. */
-struct order_block {
-	u64 ticks; /* of the first */
-	i64 bytes, units;
-	i64 low_bytes, high_bytes;
-	i64 low_units, high_units;
-};
-
-struct point_live {
-	i64 bytes, units;
-};
-
-struct event_order {      /* all zero = there is none */
-	const u32 *codes; /* chunk << 1 | 1 if it is freed */
-	u64 count;
-	/* Blocks of 256 events, of 64 of these, and of 64 of those. */
-	const struct order_block *blocks[ORDER_LEVELS];
-	const struct point_live
-		*snapshots; /* what points had live before events 1 × every, 2 × every … */
-	u64 snapshot_count, every;
-	const i64 *peaks; /* by point: most bytes that it had live at once */
-};
+#include "study/model/model.h"
 
 struct order_range {
 	i64 first_bytes, first_units; /* live before the first event */

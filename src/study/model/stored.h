@@ -28,6 +28,41 @@ struct stored {
 	u64 tag; /* what its writer knows it by; 0 for the model's own */
 };
 
+/* ---- what the model makes of its own ---- */
+
+enum { ORDER_BLOCK = 256, ORDER_STEP = 64, ORDER_LEVELS = 3 }; /* of one level to the next */
+
+/* Events of a block, and what was live before the first of them. Lows and highs are those after each event. */
+struct order_block {
+	u64 ticks; /* of the first */
+	i64 bytes, units;
+	i64 low_bytes, high_bytes;
+	i64 low_units, high_units;
+};
+
+struct point_live {
+	i64 bytes, units;
+};
+
+struct event_order {      /* all zero = there is none */
+	const u32 *codes; /* chunk << 1 | 1 if it is freed */
+	u64 count;
+	/* Blocks of 256 events, of 64 of these, and of 64 of those. */
+	const struct order_block *blocks[ORDER_LEVELS];
+	const struct point_live
+		*snapshots; /* what points had live before events 1 × every, 2 × every … */
+	u64 snapshot_count, every;
+	const i64 *peaks; /* by point: most bytes that it had live at once */
+};
+
+/* Which chunks an allocation point has, in the order of their numbers. */
+struct chunks_by_point {  /* all zero = there is none */
+	const u64 *first; /* by point, and one more: its chunks end where those of the next begin */
+	const u32 *chunks;
+};
+
+/* ---- writing ---- */
+
 /* Where they are put while an index is written, one after the other. */
 struct index_writer;
 

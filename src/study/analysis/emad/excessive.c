@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "study/analysis/emad/statistics.h"
+#include "study/model/durations.h"
 
 static const double LIFE_FLOOR_MS = EXCESSIVE_LIFE_MIN_NS / 1e6;
 static const double EQUAL_LIVES = 1;      /* pooled deviations that means must differ by */

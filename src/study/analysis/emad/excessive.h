@@ -8,6 +8,7 @@
 #include "study/analysis/emad/kmeans.h"
 #include "study/analysis/emad/objects.h"
 #include "host/base/strbuf.h"
+#include "study/model/durations.h"
 #include "study/result/chart.h"
 
 enum { BY_KMEANS = 1, BY_IQR = 2, BY_BOTH = 3 };

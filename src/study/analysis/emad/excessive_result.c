@@ -7,6 +7,7 @@
 #include "study/analysis/summary/summary.h"
 #include "host/base/units.h"
 #include "host/base/text_width.h"
+#include "study/model/durations.h"
 
 /* What a free list in the cache costs for one get and one put: some instructions. */
 static const double POOL_PAIR_NS = 5;

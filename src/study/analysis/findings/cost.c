@@ -2,6 +2,7 @@
  * Savings, levels and the order of findings.
  * Host. */
 #include "study/analysis/findings/cost.h"
+#include "study/model/durations.h"
 
 /* Where too few calls were timed. */
 static const double TYPICAL_CALL_NS = 25, COPY_NS_PER_BYTE = 0.1;

@@ -13,6 +13,7 @@
 #include "study/analysis/summary/temporary.h"
 #include "host/base/strbuf.h"
 #include "host/base/units.h"
+#include "study/model/durations.h"
 #include "study/model/narrow.h"
 
 struct builder {
