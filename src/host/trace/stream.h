@@ -175,7 +175,7 @@ struct stream_scan {
 	u64 class_chunks[CLASS_COUNT], class_bytes[CLASS_COUNT]; /* sums of what was found */
 };
 
-struct stream_class {
+struct stream_class { /* of a scan; sorted by chunk */
 	u64 chunk;
 	u8 chunk_class; /* enum chunk_class */
 };

@@ -33,6 +33,8 @@ struct tap {
 	void (*done)(void *self, const struct hw_command *command);
 	/* The end of a cycle: the image that lives, by which commands are given. */
 	void (*cycle)(void *self, struct image *image, u64 now_ns);
+	/* The program is about to end: whether its memory is to be scanned for this, should nobody else ask. NULL = it is. */
+	bool (*wants_last_scan)(void *self, u64 now_ns);
 };
 
 /* Two sinks as one: first the trace's, whose failure counts, then the tap's. */

@@ -83,6 +83,12 @@ static void scan_begin(struct process *self, struct berths *berths)
 		scan_decline(self->image->berth.control);
 		return;
 	}
+	if (!self->writer && self->tap && self->tap->wants_last_scan &&
+	    !self->tap->wants_last_scan(self->tap->self, clock_now().ns)) {
+		self->scan_told = true;
+		scan_decline(self->image->berth.control);
+		return;
+	}
 	prepare_hurry(self->image->prepare); /* the program is about to end */
 	process_tick(self);		     /* most of the trace is compressed and written while we look at it */
 	process_look(self, berths, MEMORY_END);

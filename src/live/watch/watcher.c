@@ -84,7 +84,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	vec_clear(&self->modules);
 	vec_clear(&self->threads);
 	vec_clear(&self->requests.waiting);
-	map_clear(&self->classes);
+	vec_clear(&self->classes);
 	map_clear(&self->types);
 	map_clear(&self->point_types);
 	self->pid = image->pid;
@@ -156,16 +156,29 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 
 	if (scan->state != SCAN_DONE)
 		return 0; /* what is known stays, and the next one waits as if this one had taken its time */
-	map_clear(&self->classes);
 	self->scanned = true;
 	self->scan_ns = scan->scan_ns;
 	self->scan_at_ns = areas_ns(&self->areas, scan->ticks);
 	self->scan_due_ns = self->cycle_ns + (u64)((double)scan->scan_ns / self->options.policy.overhead);
 	self->scans++;
-	for (u64 i = 0; i < count; i++)
-		if (!map_put(&self->classes, classes[i].chunk, classes[i].chunk_class))
-			return err_memory_for(err, "classes");
+	vec_clear(&self->classes);
+	if (!vec_extend(&self->classes, count))
+		return err_memory_for(err, "classes");
+	if (count)
+		memcpy(self->classes.data, classes, count * sizeof(*classes));
 	return 0;
+}
+
+/* What is lost is told of stale areas only. Where there are none, that is known without a scan. */
+static bool wants_last_scan(void *data, u64 now_ns)
+{
+	struct watcher *self = data;
+
+	for (u64 i = 0; i < self->areas.list.count; i++)
+		if (area_idle(self->areas.list.data[i], now_ns) >= self->options.policy.leak_after_ns)
+			return true;
+	self->scanned = true;
+	return false;
 }
 
 static void on_hit(void *data, const struct tap_hit *hit)
@@ -359,6 +372,7 @@ struct watcher *watcher_new(const struct watcher_options *options)
 		.hit = on_hit,
 		.done = on_done,
 		.cycle = on_cycle,
+		.wants_last_scan = wants_last_scan,
 	};
 	return self;
 }
@@ -374,7 +388,7 @@ void watcher_free(struct watcher *self)
 	vec_release(&self->modules);
 	vec_release(&self->threads);
 	vec_release(&self->rows);
-	map_release(&self->classes);
+	vec_release(&self->classes);
 	pthread_cond_destroy(&self->answered);
 	map_release(&self->types);
 	map_release(&self->point_types);

@@ -61,7 +61,7 @@ static bool suspect_add(const struct watcher *self, struct watch_suspects *found
 		.idle_ns = area_idle(area, now),
 		.hits = area->hits,
 		.number = point - !!point,
-		.known = map_find(&self->classes, area->chunk) != NULL,
+		.known = watcher_is_scanned(self, area),
 		.lost = watcher_is_lost(self, area),
 	};
 

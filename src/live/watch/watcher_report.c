@@ -12,11 +12,29 @@
 
 static const u64 SECOND = 1000000000;
 
+/* NULL: it was not there yet. */
+static const struct stream_class *class_of(const struct watcher *self, const struct area *area)
+{
+	u64 low = 0, high = self->classes.count;
+
+	while (low < high) {
+		u64 middle = (low + high) / 2;
+
+		if (self->classes.data[middle].chunk < area->chunk)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < self->classes.count && self->classes.data[low].chunk == area->chunk ? &self->classes.data[low] : NULL;
+}
+
+bool watcher_is_scanned(const struct watcher *self, const struct area *area) { return class_of(self, area); }
+
 bool watcher_is_lost(const struct watcher *self, const struct area *area)
 {
-	const u64 *class = map_find(&self->classes, area->chunk);
+	const struct stream_class *found = class_of(self, area);
 
-	return class && (*class == CLASS_LOST || *class == CLASS_INDIRECT);
+	return found && (found->chunk_class == CLASS_LOST || found->chunk_class == CLASS_INDIRECT);
 }
 
 /* What was reachable because it was in use may have been lost since. */
@@ -153,7 +171,7 @@ static void count_area(struct watcher *self, struct watch_report *report, const 
 	report->stale_areas++;
 	report->stale_bytes += area->size;
 	self->suspects_unknown += wants_scan(self, area);
-	point->unknown_areas += !map_find(&self->classes, area->chunk);
+	point->unknown_areas += !watcher_is_scanned(self, area);
 	point->lost_areas += watcher_is_lost(self, area);
 	report->lost_areas += watcher_is_lost(self, area);
 	report->lost_bytes += watcher_is_lost(self, area) ? area->size : 0;

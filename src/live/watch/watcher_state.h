@@ -52,7 +52,7 @@ struct watcher {
 	VEC(struct stream_thread) threads; /* by index */
 	VEC(struct point_sum) rows; /* while a report is made, and: */
 	struct ranking oldest, rare;
-	struct map classes;        /* chunk -> enum chunk_class, once there was a scan */
+	VEC(struct stream_class) classes; /* of the last scan, by chunk */
 	struct map types;          /* chunk -> identity of its type; those that live */
 	struct map point_types;    /* context -> the same, of the last one that was looked into */
 	u32 pid;
@@ -89,6 +89,8 @@ struct watcher {
 };
 
 /* Nothing pointed to it when the program was last scanned. */
+/* Whether it was there then. */
+bool watcher_is_scanned(const struct watcher *self, const struct area *area);
 bool watcher_is_lost(const struct watcher *self, const struct area *area);
 /* The frames of a context, innermost first. */
 void watcher_stack(const struct watcher *self, u32 context, struct watch_stack *stack);
