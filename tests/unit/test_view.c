@@ -15,6 +15,7 @@
 #include "study/layout/suggest.h"
 #include "study/layout/threads.h"
 #include "study/layout/timeline.h"
+#include "study/layout/weigh.h"
 
 /* main (1) calls parse (2) and draw (3); parse calls grow (4), which may call itself. Contexts:
  *	1 main  2 main>parse  3 main>draw  4 main>parse>grow  5 main>parse>grow>grow  6 main>draw>grow */

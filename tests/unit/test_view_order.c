@@ -9,6 +9,7 @@
 #include "study/layout/part.h"
 #include "study/layout/threads.h"
 #include "study/layout/timeline.h"
+#include "study/layout/weigh.h"
 
 struct pair {
 	struct study *with, *without;

@@ -124,7 +124,7 @@ static struct study *open_begun(const struct command *command, const char *path,
 	struct model *model;
 
 	if (!study) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 		return NULL;
 	}
 	model = loading_take(loading, &behaviour);

@@ -39,7 +39,7 @@ static int make_one(const struct command *command, const struct index_args *args
 	how.find_names = args->trace.symbols;
 	how.store = point_sums_store;
 	study = study_new(path, &how);
-	status = study ? study_look(study, err) : err_set(err, ERR_MEMORY, "out of memory");
+	status = study ? study_look(study, err) : err_memory(err);
 	if (status == 0) {
 		progress_phase("indexing", path);
 		status = study_index(study, &made, err);

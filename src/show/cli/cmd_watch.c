@@ -175,7 +175,7 @@ static int announce(const struct watching *self, struct err *err)
 	char *url = server_url(&self->server);
 
 	if (!url)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	web_warn(&self->server);
 	if (self->args->print_url) {
 		printf("%s\n", url);

@@ -41,7 +41,7 @@ struct study *open_study(const char *path, const struct study_options *how, stru
 	struct study *study = study_new(path, how);
 
 	if (!study)
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_memory(err);
 	else if (study_load(study, err) == 0)
 		return study;
 	close_trace(study);

@@ -13,6 +13,7 @@
 #include "show/serve/reply.h"
 #include "study/layout/keys.h"
 #include "study/layout/points.h"
+#include "study/layout/timeline.h"
 
 enum { HEAP_BINS = 400 };
 

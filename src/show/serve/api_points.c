@@ -10,6 +10,7 @@
 #include "study/layout/pairs.h"
 #include "study/layout/points.h"
 #include "study/layout/timeline.h"
+#include "study/layout/weigh.h"
 
 /* "-sev,-peak": worst first of all. */
 static bool sorts_read(struct call *call, struct points_query_view *query)

@@ -10,7 +10,7 @@
 #ifndef STUDY_LAYOUT_FLAME_H
 #define STUDY_LAYOUT_FLAME_H
 
-#include "study/layout/scope.h"
+#include "study/layout/weigh.h"
 
 enum { FLAME_NODES_MAX = 6000, FLAME_NO_POINT = -1, FLAME_NO_SEVERITY = 255 };
 

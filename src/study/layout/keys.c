@@ -10,38 +10,6 @@
 #include "host/base/units.h"
 #include "study/layout/slots.h"
 
-static const char *const by_names[VIEW_BYS] = {"none",  "type", "module", "thread",
-					       "point", "size", "sev",    "color"};
-static const char *const flow_names[FLOWS] = {"live", "chunks", "allocs", "frees", "alloc_bytes"};
-
-static bool word_find(const char *const *words, u32 count, const char *word, u32 *index)
-{
-	for (*index = 0; *index < count; ++*index)
-		if (strcmp(words[*index], word) == 0)
-			return true;
-	return false;
-}
-
-bool view_by_parse(const char *word, enum view_by *by)
-{
-	u32 index;
-
-	if (!word_find(by_names, VIEW_BYS, word, &index))
-		return false;
-	*by = (enum view_by)index;
-	return true;
-}
-
-bool view_flow_parse(const char *word, enum view_flow *flow)
-{
-	u32 index;
-
-	if (!word_find(flow_names, FLOWS, word, &index))
-		return false;
-	*flow = (enum view_flow)index;
-	return true;
-}
-
 const char *view_point_module(const struct study *trace, u32 point)
 {
 	struct finding_place place =
@@ -280,16 +248,6 @@ int view_scope_add_colors(struct view_scope *self, const char *text, struct quer
 	else
 		view_colors_free(colors);
 	return status;
-}
-
-void view_colors_free(struct view_colors *self)
-{
-	if (!self)
-		return;
-	query_colors_release(&self->query);
-	vec_release(&self->keys.keys);
-	arena_release(&self->keys.arena);
-	free(self);
 }
 
 const struct view_keys *view_scope_keys(const struct view_scope *scope, enum view_by by,

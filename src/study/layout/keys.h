@@ -4,33 +4,13 @@
 #ifndef STUDY_LAYOUT_KEYS_H
 #define STUDY_LAYOUT_KEYS_H
 
-#include "study/layout/timeline.h"
-
-struct view_key {
-	const char *label;
-	u64 number; /* of the point or thread, lower end of the sizes, step of severity, 0xrrggbb; else 0 */
-};
-
-struct view_keys { /* all zero = empty */
-	enum view_by by;
-	VEC(struct view_key) keys;
-	u32 *of_point; /* by point; NULL if the key is not the point's */
-	const u8 *of_chunk; /* by chunk; NULL if there is none for each */
-	struct arena arena;
-};
+#include "study/layout/scope.h"
 
 /* Made once for each trace; NULL and err on failure. */
 const struct view_keys *view_keys(struct study *trace, enum view_by by, struct err *err);
 
-/* Colours that color stages of the query gave, for BY_COLOR; key 0 is no colour. */
-struct view_colors {
-	struct query_colors query;
-	struct view_keys keys;
-};
-
-/* Finds them for a scope that was made by the same text, unless they are there. */
+/* Finds the colours for a scope that was made by the same text, unless they are there. */
 int view_scope_add_colors(struct view_scope *self, const char *text, struct query_error *error);
-void view_colors_free(struct view_colors *self);
 
 /* view_keys, or the scope's own colours; NULL and err on failure. */
 const struct view_keys *view_scope_keys(const struct view_scope *scope, enum view_by by,

@@ -76,6 +76,10 @@ int time_curve_make(struct time_curve *self, const struct view_scope *scope,
 		    const struct time_axis *axis, bool count, struct err *err);
 void time_curve_release(struct time_curve *self);
 
+/* The most bytes that the selected chunks had live at once, inside the window, and when (the first
+ * time): exact, whatever order events come in. */
+int view_peak(const struct view_scope *self, u64 *bytes, u64 *ticks, struct err *err);
+
 /* For moments.c: the same, and view_peak of all chunks, from the order of events that the index has. The curve has room for
  * its bins. */
 int order_curve(struct time_curve *self, const struct view_scope *scope,

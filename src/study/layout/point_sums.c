@@ -316,7 +316,7 @@ static void *cache_make(struct study *trace, u32 slot, struct err *err)
 	if (self)
 		pthread_mutex_init(&self->lock, NULL);
 	else
-		err_set(err, ERR_MEMORY, "out of memory for the points");
+		err_memory_for(err, "the points");
 	return self;
 }
 
@@ -444,7 +444,7 @@ static void *whole_make(struct study *trace, u32 slot, struct err *err)
 
 	(void)slot;
 	if (!self) {
-		err_set(err, ERR_MEMORY, "out of memory for the points");
+		err_memory_for(err, "the points");
 		return NULL;
 	}
 	self->sums = point_sums_stored(trace->model);

@@ -4,6 +4,7 @@
 #ifndef STUDY_LAYOUT_SCOPE_H
 #define STUDY_LAYOUT_SCOPE_H
 
+#include "study/layout/by.h"
 #include "study/open/study.h"
 
 struct view_scope {
@@ -14,7 +15,7 @@ struct view_scope {
 	const u64 *own_words;
 	bool plain; /* no query: all chunks, or those that lived in the window */
 	u64 key;    /* of query and window; 0 = what was made of the scope is not to be kept */
-	struct view_colors *colors; /* that the query gave, see study/layout/keys.h; NULL = not asked for */
+	struct view_colors *colors; /* that the query gave, NULL = not asked for */
 	/* Asked between steps that take time: true = nobody wants the answer any more. May be NULL. */
 	bool (*cancelled)(void *data);
 	void *cancel_data;
@@ -141,33 +142,5 @@ static inline void view_weigh_chunk(const struct view_scope *self, const struct 
 	if (unlikely(self->trace->model->count_shift))
 		model_weigh(self->trace->model, *bytes, units, bytes);
 }
-
-/* What can be asked of an allocation point. */
-enum view_metric {
-	METRIC_ALLOCS,
-	METRIC_BYTES,
-	METRIC_PEAK,        /* bytes live at the peak of what is selected */
-	METRIC_LIVE,        /* bytes live at a moment */
-	METRIC_LEAKED,      /* bytes that were never freed; in a window: are live at its end */
-	METRIC_TEMPORARY,   /* chunks */
-	METRIC_ALLOC_TIME,  /* ns inside the allocator, estimated */
-	METRIC_CHUNKS_LIVE, /* chunks live at a moment */
-	METRIC_IDLE, /* bytes times seconds before the first and after the last access of each chunk */
-	METRICS
-};
-
-bool view_metric_parse(const char *word, enum view_metric *metric);
-const char *view_metric_name(enum view_metric metric);
-const char *view_metric_unit(enum view_metric metric); /* "bytes", "count", "ns" */
-
-/* The metric of each point into values[], which has room for all of them. at_ns matters to LIVE and
- * CHUNKS_LIVE only, and is set to the moment of the peak by PEAK. IDLE is an ERR_USAGE if no accesses were
- * recorded; chunks whose own were not measured count nothing. */
-int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_ns, double *values,
-	       struct err *err);
-
-/* The most bytes that the selected chunks had live at once, inside the window, and when (the first
- * time): exact, whatever order events come in. */
-int view_peak(const struct view_scope *self, u64 *bytes, u64 *ticks, struct err *err);
 
 #endif

@@ -15,6 +15,18 @@ enum { CURVES_MAX = 256 };
 /* More than this are not put in order where the model's own buckets will do. */
 enum { MANY_CHUNKS = 1 << 18 };
 
+bool view_flow_parse(const char *word, enum view_flow *flow)
+{
+	static const char *const names[FLOWS] = {"live", "chunks", "allocs", "frees", "alloc_bytes"};
+
+	for (u32 i = 0; i < FLOWS; i++)
+		if (strcmp(names[i], word) == 0) {
+			*flow = (enum view_flow)i;
+			return true;
+		}
+	return false;
+}
+
 /* ---- curves by key ---- */
 
 struct curves {

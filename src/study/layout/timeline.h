@@ -4,10 +4,8 @@
 #ifndef STUDY_LAYOUT_TIMELINE_H
 #define STUDY_LAYOUT_TIMELINE_H
 
-#include "host/base/arena.h"
+#include "study/layout/by.h"
 #include "study/layout/moments.h"
-
-enum view_by { BY_NONE, BY_TYPE, BY_MODULE, BY_THREAD, BY_POINT, BY_SIZE, BY_SEV, BY_COLOR, VIEW_BYS };
 
 enum view_flow {
 	FLOW_LIVE,        /* live bytes */
@@ -18,7 +16,6 @@ enum view_flow {
 	FLOWS
 };
 
-bool view_by_parse(const char *word, enum view_by *by);
 bool view_flow_parse(const char *word, enum view_flow *flow);
 
 enum { TIMELINE_SERIES_MAX = 24 };

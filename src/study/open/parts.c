@@ -83,7 +83,7 @@ static int make_routines(struct study *self, struct err *err)
 
 	self->routines = calloc(1, sizeof *self->routines);
 	if (!self->routines)
-		return err_set(err, ERR_MEMORY, "out of memory for routines");
+		return err_memory_for(err, "routines");
 	if (!self->info.routines)
 		return 0;
 	sink = routine_graph_sink(self->routines);
@@ -115,7 +115,7 @@ static int make_types(struct study *self, struct err *err)
 		return status;
 	self->point_types = calloc(self->model->points.count + 1, sizeof *self->point_types);
 	if (!self->point_types)
-		return err_set(err, ERR_MEMORY, "out of memory for the types");
+		return err_memory_for(err, "the types");
 	type_of_points(&self->types, self->point_types);
 	return 0;
 }
@@ -132,7 +132,7 @@ static int make_scores(struct study *self, struct err *err)
 	self->severity = calloc(points + 1, 1);
 	self->scores = calloc(points + 1, sizeof *self->scores);
 	if (!self->severity || !self->scores)
-		return err_set(err, ERR_MEMORY, "out of memory for the scores");
+		return err_memory_for(err, "the scores");
 	for (u64 i = 0; i < points; i++) {
 		self->scores[i] = scores_of(&self->behaviour.points[i]);
 		self->severity[i] = (u8)severity_step(&self->scores[i]);

@@ -239,7 +239,7 @@ static int read_model(struct study *self, struct err *err)
 	phase_begin(self, PHASE_READING);
 	self->model = model_new();
 	if (!self->model)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	return model_open(self->model, self->path, &how, err);
 }
 
@@ -271,7 +271,7 @@ static int make_engine(struct study *self, struct err *err)
 
 	self->engine = query_engine_new(&trace, 1);
 	if (!self->engine || !chunk_table_make_zones(&self->model->chunks))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_memory(err);
 	if (query_select(self->engine, "all", NULL, &self->all, &error) < 0)
 		return err_set(err, error.code, "%s", error.message);
 	return 0;

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ * Metrics of allocation points.
+ * Host. Reads the model only. */
+#include "study/layout/weigh.h"
+
+#include <string.h>
+
+#include "study/layout/divide.h"
+#include "study/layout/moments.h"
+#include "study/model/durations.h"
+#include "study/model/order.h"
+
+static const struct {
+	const char *name, *unit;
+} metrics[METRICS] = {
+	[METRIC_ALLOCS] = {"allocs", "count"},      [METRIC_BYTES] = {"bytes", "bytes"},
+	[METRIC_PEAK] = {"peak", "bytes"},          [METRIC_LIVE] = {"live", "bytes"},
+	[METRIC_LEAKED] = {"kept", "bytes"},        [METRIC_TEMPORARY] = {"temporary", "count"},
+	[METRIC_ALLOC_TIME] = {"alloc_time", "ns"}, [METRIC_CHUNKS_LIVE] = {"chunks_live", "count"},
+	[METRIC_IDLE] = {"idle", "byte_seconds"},
+};
+
+bool view_metric_parse(const char *word, enum view_metric *metric)
+{
+	if (strcmp(word, "leaked") == 0) /* its former name */
+		word = "kept";
+	for (u32 i = 0; i < METRICS; i++)
+		if (strcmp(metrics[i].name, word) == 0) {
+			*metric = (enum view_metric)i;
+			return true;
+		}
+	return false;
+}
+
+const char *view_metric_name(enum view_metric metric) { return metrics[metric].name; }
+const char *view_metric_unit(enum view_metric metric) { return metrics[metric].unit; }
+
+/* From the sums that the model has: no chunk is looked at. */
+static bool weigh_whole(const struct view_scope *self, enum view_metric metric, double *values)
+{
+	const struct model *model = self->trace->model;
+	double units = (double)(1ull << model->count_shift);
+	bool exec = model_keeps_nothing(model);
+	struct call_costs costs;
+
+	if (!view_is_all(self) || metric == METRIC_LIVE || metric == METRIC_CHUNKS_LIVE ||
+	    metric == METRIC_IDLE)
+		return false;
+	call_costs_find(&costs, model);
+	for (u64 i = 0; i < model->points.count; i++) {
+		const struct model_point *point = &model->points.data[i];
+
+		switch (metric) {
+		case METRIC_ALLOCS:
+			values[i] = (double)point->allocations / units;
+			break;
+		case METRIC_BYTES:
+			values[i] = (double)point->bytes;
+			break;
+		case METRIC_PEAK:
+			values[i] = (double)point->at_peak_bytes;
+			break;
+		case METRIC_LEAKED:
+			values[i] = exec ? 0 : (double)point->live_bytes;
+			break;
+		case METRIC_TEMPORARY:
+			values[i] = (double)point->temporary / units;
+			break;
+		case METRIC_ALLOC_TIME:
+			values[i] = (double)point->allocations / units * costs.ns[point->kind] +
+				    (double)point->frees / units * costs.freed_ns;
+			break;
+		case METRIC_LIVE:
+		case METRIC_CHUNKS_LIVE:
+		case METRIC_IDLE:
+		case METRICS:
+			return false;
+		}
+	}
+	return true;
+}
+
+struct weighing {
+	const struct view_scope *scope;
+	enum view_metric metric;
+	u64 limit_ticks; /* live: events before this have happened */
+	double units;
+	struct call_costs costs;
+	double *parts[DIVIDE_MAX]; /* sums by point */
+};
+
+static bool is_live(const struct view_chunk *chunk, u64 limit_ticks)
+{
+	return chunk->page->alloc_ticks[chunk->at] < limit_ticks &&
+	       !(view_is_freed(chunk) && chunk->page->free_ticks[chunk->at] < limit_ticks);
+}
+
+/* Time of a chunk's life in which nobody used it, s; what was not measured, or ended at a time that is not known, is not known to be unused. */
+static double idle_seconds(const struct model *model, const struct view_chunk *chunk)
+{
+	u64 born = chunk->page->alloc_ticks[chunk->at], used = 0;
+	u64 died = view_is_freed(chunk) ? chunk->page->free_ticks[chunk->at] : model->last_ticks;
+	u64 life = died > born ? died - born : 0;
+	struct chunk_access access;
+
+	if (!model_chunk_access(model, chunk->number, &access) || access.flags & ACCESS_LATER)
+		return 0;
+	if (access.first_ticks && access.last_ticks > access.first_ticks)
+		used = access.last_ticks - access.first_ticks;
+	return tick_clock_span_ns(&model->clock, (double)(life - (used < life ? used : life))) /
+	       1e9;
+}
+
+static double chunk_weight(const struct weighing *self, const struct view_chunk *chunk)
+{
+	const struct model *model = self->scope->trace->model;
+	u64 units, bytes;
+
+	view_weigh_chunk(self->scope, chunk, &units, &bytes);
+	switch (self->metric) {
+	case METRIC_ALLOCS:
+		return (double)units / self->units;
+	case METRIC_BYTES:
+		return (double)bytes;
+	case METRIC_LEAKED:
+		if (!self->scope->window.to_ns)
+			return view_is_kept(chunk) ? (double)bytes : 0;
+		return is_live(chunk, self->limit_ticks) ? (double)bytes : 0;
+	case METRIC_PEAK:
+	case METRIC_LIVE:
+		return is_live(chunk, self->limit_ticks) ? (double)bytes : 0;
+	case METRIC_CHUNKS_LIVE:
+		return is_live(chunk, self->limit_ticks) ? (double)units / self->units : 0;
+	case METRIC_TEMPORARY:
+		return view_is_freed(chunk) && !chunk->page->others[chunk->at]
+			       ? (double)units / self->units
+			       : 0;
+	case METRIC_ALLOC_TIME:
+		return (double)units / self->units *
+		       (self->costs.ns[chunk->page->kind[chunk->at]] + (view_is_freed(chunk) ? self->costs.freed_ns : 0));
+	case METRIC_IDLE:
+		return (double)bytes * idle_seconds(model, chunk);
+	case METRICS:
+		break;
+	}
+	return 0;
+}
+
+/* Whether no chunk of the page can be live then. */
+static bool page_is_dead(const struct view_scope *scope, u64 page, u64 limit_ticks)
+{
+	const struct chunk_zone *zone = chunk_zone(&scope->trace->model->chunks, page);
+
+	return zone && (zone->alloc_first >= limit_ticks ||
+			(!zone->unfreed && zone->free_last < limit_ticks));
+}
+
+static int weigh_part(void *data, u32 part, u64 first, u64 end, struct err *err)
+{
+	const struct weighing *self = data;
+	double *values = self->parts[part];
+	bool at_moment = self->metric == METRIC_LIVE || self->metric == METRIC_CHUNKS_LIVE ||
+			 self->metric == METRIC_PEAK;
+
+	for (u64 page = first / CHUNK_PAGE; page < end / CHUNK_PAGE; page++) {
+		u64 at = page * CHUNK_PAGE;
+		struct view_chunk chunk;
+
+		if (at_moment && page_is_dead(self->scope, page, self->limit_ticks))
+			continue;
+		model_pass(self->scope->trace->model, page * CHUNK_PAGE);
+		if (view_check(self->scope, err) < 0)
+			return err->code;
+		while (at < (page + 1) * CHUNK_PAGE && view_next(self->scope, &at, &chunk)) {
+			if (chunk.number >= (page + 1) * CHUNK_PAGE)
+				break;
+			values[view_point_of(self->scope, &chunk)] += chunk_weight(self, &chunk);
+		}
+	}
+	return 0;
+}
+
+/* Each part has sums of its own, which are added up at the end. */
+static int weigh_chunks(struct weighing *self, double *values, struct err *err)
+{
+	u64 points = self->scope->trace->model->points.count;
+	u32 parts = view_parts(self->scope);
+	int status = 0;
+
+	self->parts[0] = values;
+	for (u32 i = 1; i < parts && status == 0; i++) {
+		self->parts[i] = calloc(points + 1, sizeof *values);
+		if (!self->parts[i])
+			status = err_memory(err);
+	}
+	if (status == 0)
+		status = view_divide(self->scope, parts, weigh_part, self, err);
+	for (u32 i = 1; i < parts; i++) {
+		for (u64 k = 0; self->parts[i] && k < points; k++)
+			values[k] += self->parts[i][k];
+		free(self->parts[i]);
+	}
+	return status;
+}
+
+/* What is live at a moment of the scope's time, from the order of events. */
+static bool weigh_order(const struct weighing *self, u64 at_ns, double *values)
+{
+	const struct view_scope *scope = self->scope;
+	const struct model *model = scope->trace->model;
+	bool live = self->metric == METRIC_LIVE || self->metric == METRIC_CHUNKS_LIVE;
+	struct point_live *points;
+
+	if (!view_has_order(scope) ||
+	    (live && scope->window.to_ns &&
+	     (at_ns < scope->window.from_ns || at_ns > scope->window.to_ns)) ||
+	    (!live && self->metric != METRIC_PEAK &&
+	     !(self->metric == METRIC_LEAKED && scope->window.to_ns)))
+		return false;
+	points = malloc((model->points.count + 1) * sizeof *points);
+	if (!points)
+		return false;
+	order_points(model, order_find(model, self->limit_ticks), points);
+	for (u64 i = 0; i < model->points.count; i++)
+		values[i] = self->metric == METRIC_CHUNKS_LIVE
+				    ? (double)points[i].units / self->units
+				    : (double)points[i].bytes;
+	free(points);
+	return true;
+}
+
+int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_ns, double *values,
+	       struct err *err)
+{
+	const struct model *model = self->trace->model;
+	struct weighing weighing = {.scope = self,
+				    .metric = metric,
+				    .units = (double)(1ull << model->count_shift)};
+	u64 peak_ticks = model->totals.peak_ticks, peak_bytes;
+
+	memset(values, 0, model->points.count * sizeof *values);
+	if (metric == METRIC_IDLE && !model->has_access)
+		return err_set(err, ERR_USAGE,
+			       "no accesses were recorded, so unused memory is unknown; record with --access valgrind, "
+			       "or build with 'heapwise cc'");
+	if (metric == METRIC_PEAK && !view_is_all(self) &&
+	    view_peak(self, &peak_bytes, &peak_ticks, err) < 0)
+		return err->code;
+	if (metric == METRIC_PEAK)
+		*at_ns = tick_clock_ns(&model->clock, peak_ticks);
+	if (weigh_whole(self, metric, values))
+		return 0;
+	call_costs_find(&weighing.costs, model);
+	weighing.limit_ticks = metric == METRIC_PEAK ? peak_ticks + 1
+			       : metric == METRIC_LEAKED
+				       ? tick_clock_ticks(&model->clock, self->window.to_ns + 1)
+				       : tick_clock_ticks(&model->clock, *at_ns + 1);
+	return weigh_order(&weighing, *at_ns, values) ? 0 : weigh_chunks(&weighing, values, err);
+}
