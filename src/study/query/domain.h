@@ -5,10 +5,9 @@
 #ifndef STUDY_QUERY_DOMAIN_H
 #define STUDY_QUERY_DOMAIN_H
 
-#include "study/analysis/memoro/behaviour.h"
 #include "study/analysis/typing/types.h"
+#include "study/query/asked.h"
 #include "study/query/catalogue.h"
-#include "study/query/engine.h"
 #include "study/query/query.h"
 #include "host/symbols/names.h"
 

@@ -6,9 +6,10 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "study/query/entries.h"
 #include "study/query/graph.h"
-#include "study/query/state.h"
+#include "study/query/run.h"
+
+enum { QUERY_CACHE_BYTES = 256 << 20 };
 
 struct query_engine *query_engine_new(const struct query_trace *traces, u32 count)
 {

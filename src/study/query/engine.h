@@ -14,27 +14,8 @@
 #ifndef STUDY_QUERY_ENGINE_H
 #define STUDY_QUERY_ENGINE_H
 
-#include "study/analysis/memoro/behaviour.h"
-#include "study/analysis/places/stacks.h"
-#include "study/result/result.h"
+#include "study/query/asked.h"
 #include "study/query/error.h"
-#include "study/query/selection.h"
-
-enum { QUERY_TRACES = 2, QUERY_CACHE_BYTES = 256 << 20 };
-
-struct query_trace { /* outlives the engine, as does all it points to */
-	const struct model *model;
-	const struct symbol_table *symbols; /* may be NULL: no names */
-	u32 image;                          /* the image's own number, by which symbols are kept */
-	const char *name;                   /* path of the file: trace "NAME" */
-	/* Types: path of an index of the sources (NULL = look beside the program), more folders with
-	 * debug files (may be NULL), and whether to guess by size. */
-	const char *type_index, *debug_path;
-	bool guess;
-	struct thresholds thresholds; /* of scores */
-	const struct behaviour_table *
-		behaviour; /* by these thresholds, if somebody has it; NULL = found when asked for */
-};
 
 struct query_engine;
 
@@ -49,18 +30,6 @@ int query_engine_warm(struct query_engine *self, struct err *err);
 
 /* What behaviour_find gave for the thresholds of the first trace, which outlives the engine: it need not find it again. */
 void query_engine_give_scores(struct query_engine *self, const struct behaviour_table *behaviour);
-
-enum query_window_mode {
-	WINDOW_OVERLAP, /* lived at any moment of it */
-	WINDOW_ALLOC,   /* allocated in it */
-	WINDOW_FREE,    /* freed in it */
-};
-
-/* ns since the image began, both ends included. */
-struct query_window {
-	u64 from_ns, to_ns; /* to_ns 0 = no window */
-	enum query_window_mode mode;
-};
 
 /* The chunks of the first trace that are left at the end of the pipe. window may be NULL; it narrows
  * `all` and `at` (of the first trace), before anything else. out is released by the caller; out->words is
@@ -86,14 +55,6 @@ struct query_count {
 };
 int query_counts(struct query_engine *self, const char *text, const struct query_window *window,
 		 struct query_count *counts, u32 room, u32 *count, struct query_error *error);
-
-struct query_options {
-	struct query_window window;
-	u64 skip, rows; /* entries to leave out first, and to show; rows 0 = all */
-	bool stacks;    /* with the stack of each entry, where its chunks have one */
-	u32 depth;      /* frames of it, 0 = all */
-	bool fold;      /* as struct stack_source has it */
-};
 
 /* Runs the whole pipe. A record named "query" with the totals and the part "entries", a table of what is left at its
  * end; *out is freed by the caller. */

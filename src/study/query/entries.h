@@ -4,7 +4,7 @@
 #ifndef STUDY_QUERY_ENTRIES_H
 #define STUDY_QUERY_ENTRIES_H
 
-#include "study/query/state.h"
+#include "study/query/plan.h"
 
 #define NO_ENTRY UINT32_MAX
 
@@ -37,29 +37,5 @@ void entries_free(struct entries *self);
 /* A copy for showing: which chunks belong to the entries is left out. NULL if there is no memory. */
 struct entries *entries_copy(const struct entries *self);
 u64 entries_bytes(const struct entries *self);
-
-/* Joins entries again, by the keys of the stage. */
-int entries_join(struct run *run, struct entries *self, const struct stage *stage);
-
-/* Leaves in sel the chunks that entries stand for; the entries stay. */
-void entries_narrow(struct run *run, struct state *state);
-
-/* An expression over the fields of an entry. */
-struct entry_eval {
-	struct run *run;
-	const struct entries *entries;
-	struct {
-		const struct expr *expr;
-		struct text_test test;
-	} tests[64]; /* of the texts in it; further ones are made each time */
-	u32 test_count;
-};
-double entry_number(struct entry_eval *self, const struct expr *expr, u64 entry);
-bool entry_holds(struct entry_eval *self, const struct expr *expr, u64 entry);
-double entry_key(struct entry_eval *self, const struct query_key *key, u64 entry);
-void entry_eval_release(struct entry_eval *self);
-
-/* Fields that any part of the query asks of entries. */
-void query_used_fields(const struct query *query, bool used[FIELDS]);
 
 #endif

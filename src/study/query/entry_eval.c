@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "study/query/entries.h"
+#include "study/query/run.h"
 
 /* ---- numbers ---- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study/query/state.h"
+#include "study/query/run.h"
 
 struct item {
 	double keys[SORTS_MAX]; /* the later sort first; smaller comes first, unknown last */

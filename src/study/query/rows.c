@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "study/analysis/summary/summary.h"
-#include "study/query/entries.h"
+#include "study/query/run.h"
 
 enum { COLUMNS_MAX = FIELDS + QUERY_KEYS_MAX + 64, TYPES_SHOWN_BELOW = 1000000 };
 

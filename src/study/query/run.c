@@ -5,8 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "study/query/entries.h"
-#include "study/query/state.h"
+#include "study/query/run.h"
 
 int run_fail(struct run *run, const struct err *err) { return query_error_take(run->error, err); }
 
