@@ -575,22 +575,6 @@ struct query *query_parse(const char *text, struct query_error *error)
 	return NULL;
 }
 
-struct expr *query_parse_expr(struct query *self, const char *text, struct query_error *error)
-{
-	struct query_error own = {0};
-	struct parser parser = {.query = self, .error = error ? error : &own};
-	struct expr *expr;
-
-	if (!lexer_start(&parser.lex, text, self, parser.error))
-		return NULL;
-	expr = parse_expr(&parser);
-	if (expr && parser_token(&parser)->kind != TOKEN_END) {
-		fail_expected(&parser, "an operator or the end");
-		return NULL;
-	}
-	return parser.lex.failed ? NULL : expr;
-}
-
 void query_free(struct query *self)
 {
 	if (!self)

@@ -159,10 +159,6 @@ struct query {
 struct query *query_parse(const char *text, struct query_error *error);
 void query_free(struct query *self);
 
-/* An expression alone, or a pattern of hide, as boxes have them; the lets of the query are known in it.
- * NULL and error. */
-struct expr *query_parse_expr(struct query *self, const char *text, struct query_error *error);
-
 /* The canonical text: equal for queries that mean the same word by word. No positions. */
 void query_print(const struct query *self, struct strbuf *out);
 /* The first `stages` stages of a pipe, with the pipes it reads from in place of their names: what results

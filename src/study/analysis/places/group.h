@@ -44,7 +44,7 @@ const struct group_row *group_find(const struct group_table *self, u64 key);
 /* Orders rows; group_find does not work any more. Ties are ordered by key. */
 void group_sort(struct group_table *self, int (*compare)(const void *, const void *));
 int group_order_key(const void *a, const void *b);
-int group_order_bytes(const void *a, const void *b);  /* largest first */
+int group_order_bytes(const void *a, const void *b); /* largest first */
 
 void group_table_release(struct group_table *self);
 

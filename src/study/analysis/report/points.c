@@ -89,8 +89,6 @@ bool points_by_parse(const char *word, enum points_by *by)
 	return false;
 }
 
-const char *points_by_name(enum points_by by) { return measures[by].name; }
-
 /* What a point is ranked by. */
 struct ranked {
 	u64 value;

@@ -17,7 +17,6 @@ enum { POINTS_MEASURES = POINTS_BY_ALLOCATIONS + 1 };
 
 /* "bytes", "peak", "kept", "temporary", "count" */
 bool points_by_parse(const char *word, enum points_by *by);
-const char *points_by_name(enum points_by by);
 
 struct points_query {
 	enum points_by by;
