@@ -44,12 +44,14 @@ struct value measure_value(enum fleet_measure measure, double value)
 
 /* ---- statements ---- */
 
-void ask_table(struct strbuf *sql, const struct store *store, enum fleet_table table)
+void ask_table(struct question *self, enum fleet_table table)
 {
-	strbuf_addf(sql, "%s%s", schema_table(table), store->distributed ? "_all" : "");
+	strbuf_addf(&self->sql, " FROM %s%s", schema_table(table),
+		    self->store->distributed ? "_all" : "");
 }
 
-void ask_text(struct strbuf *sql, const char *text)
+/* A text as a literal. */
+static void ask_text(struct strbuf *sql, const char *text)
 {
 	strbuf_add_char(sql, '\'');
 	for (; *text; text++) {
@@ -100,9 +102,12 @@ static void ask_range(struct strbuf *sql, const struct fleet_filter *filter)
 
 /* Two who pushed the same trace at the same time have made two runs of it: the first one counts. The subquery is each
  * shard's own, where all rows of its runs are. */
-void ask_runs(struct strbuf *sql, const struct store *store, const struct fleet_filter *filter)
+static void ask_runs(struct question *self, const struct fleet_filter *filter)
 {
-	strbuf_addf(sql, "push IN (SELECT min(push) FROM %s.runs GROUP BY run)", store->database);
+	struct strbuf *sql = &self->sql;
+
+	strbuf_addf(sql, "push IN (SELECT min(push) FROM %s.runs GROUP BY run)",
+		    self->store->database);
 	ask_range(sql, filter);
 	if (filter->build)
 		ask_build(sql, filter->build);
@@ -113,27 +118,29 @@ void ask_runs(struct strbuf *sql, const struct store *store, const struct fleet_
 	ask_labels(sql, filter->labels);
 }
 
-void ask_pushes(struct strbuf *sql, const struct store *store, const struct fleet_filter *filter)
+void ask_pushes(struct question *self, const struct fleet_filter *filter)
 {
-	strbuf_addf(sql, "push IN (SELECT push FROM %s.runs WHERE ", store->database);
-	ask_runs(sql, store, filter);
-	strbuf_add(sql, ")");
-	ask_range(sql, filter);
+	strbuf_addf(&self->sql, "push IN (SELECT push FROM %s.runs WHERE ", self->store->database);
+	ask_runs(self, filter);
+	strbuf_add(&self->sql, ")");
+	ask_range(&self->sql, filter);
 }
 
-int ask_all(struct store *store, struct strbuf *sql, struct reply *answer, struct err *err)
+void ask_from(struct question *self, enum fleet_table table, const char *condition,
+	      const struct fleet_filter *filter)
 {
-	int status = sql->failed ? err_memory(err)
-				 : store_ask_all(store, strbuf_text(sql), answer, err);
-
-	strbuf_clear(sql);
-	return status;
+	ask_table(self, table);
+	strbuf_addf(&self->sql, " WHERE %s", condition);
+	if (table == TABLE_RUNS)
+		ask_runs(self, filter);
+	else
+		ask_pushes(self, filter);
 }
 
-void ask_list(struct strbuf *sql, const u64 *numbers, u64 count)
+void ask_limit(struct question *self, u64 rows)
 {
-	for (u64 i = 0; i < count; i++)
-		strbuf_addf(sql, "%s%llu", i ? "," : "", (unsigned long long)numbers[i]);
+	if (rows)
+		strbuf_addf(&self->sql, " LIMIT %llu", (unsigned long long)rows);
 }
 
 /* ---- stacks ---- */
@@ -159,7 +166,7 @@ struct stack_book {
 
 static int read_stack(struct stack_book *self, char **fields)
 {
-	struct stack_row row = {.key = strtoull(fields[0], NULL, 10)};
+	struct stack_row row = {.key = reply_number(fields[0])};
 
 	for (u32 i = 0; i < 6; i++) {
 		u64 numbers[FRAMES_MAX], count;
@@ -186,24 +193,18 @@ static int read_stack(struct stack_book *self, char **fields)
 static int read_stacks(struct stack_book *self, struct store *store, const u64 *keys, u64 count,
 		       struct err *err)
 {
-	struct reply answer = {0};
-	struct strbuf sql = {0};
+	struct question ask = {.store = store};
 	char *fields[7];
-	int status;
 
-	strbuf_add(&sql, "SELECT stack, functions, files, lines, modules, offsets, inlined FROM ");
-	ask_table(&sql, store, TABLE_STACKS);
-	strbuf_add(&sql, " WHERE stack IN (");
-	ask_list(&sql, keys, count);
-	strbuf_add(&sql, ") LIMIT 1 BY stack");
-	status = ask_all(store, &sql, &answer, err);
-	while (status == 0 && reply_row(&answer, fields, 7))
+	strbuf_add(&ask.sql, "SELECT stack, functions, files, lines, modules, offsets, inlined");
+	ask_table(&ask, TABLE_STACKS);
+	strbuf_add(&ask.sql, " WHERE stack IN (");
+	question_list(&ask, keys, count);
+	strbuf_add(&ask.sql, ") LIMIT 1 BY stack");
+	while (question_row(&ask, fields, 7, err))
 		if (read_stack(self, fields) < 0)
-			status = err_set(err, ERR_INPUT,
-					 "a stack in the store cannot be read");
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return status;
+			ask.status = err_set(err, ERR_INPUT, "a stack in the store cannot be read");
+	return question_end(&ask);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -216,27 +217,21 @@ static int compare_keys(const void *a, const void *b)
 static int read_some_names(struct stack_book *self, struct store *store, const u64 *keys, u64 count,
 			   struct err *err)
 {
-	struct reply answer = {0};
-	struct strbuf sql = {0};
+	struct question ask = {.store = store};
 	char *fields[2];
-	int status;
 
-	strbuf_add(&sql, "SELECT name, text FROM ");
-	ask_table(&sql, store, TABLE_NAMES);
-	strbuf_add(&sql, " WHERE name IN (");
-	ask_list(&sql, keys, count);
-	strbuf_add(&sql, ") LIMIT 1 BY name");
-	status = ask_all(store, &sql, &answer, err);
-	while (status == 0 && reply_row(&answer, fields, 2)) {
+	strbuf_add(&ask.sql, "SELECT name, text");
+	ask_table(&ask, TABLE_NAMES);
+	strbuf_add(&ask.sql, " WHERE name IN (");
+	question_list(&ask, keys, count);
+	strbuf_add(&ask.sql, ") LIMIT 1 BY name");
+	while (question_row(&ask, fields, 2, err)) {
 		const char *text = arena_copy(&self->arena, fields[1]);
 
-		if (!text ||
-		    !map_put(&self->names, strtoull(fields[0], NULL, 10), (u64)(uintptr_t)text))
-			status = err_memory(err);
+		if (!text || !map_put(&self->names, reply_number(fields[0]), (u64)(uintptr_t)text))
+			ask.status = err_memory(err);
 	}
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return status;
+	return question_end(&ask);
 }
 
 static int read_names(struct stack_book *self, struct store *store, struct err *err)
@@ -325,36 +320,6 @@ void found_points_release(struct found_points *self)
 	vec_release(&self->stacks);
 }
 
-struct places {
-	const u64 *rows;
-	u64 count;
-};
-
-static int count_some_runs(struct store *store, const struct fleet_query *query,
-			   const struct places *places, const char *condition, struct map *runs,
-			   struct err *err)
-{
-	struct reply answer = {0};
-	struct strbuf sql = {0};
-	char *fields[2];
-	int status;
-
-	strbuf_add(&sql, "SELECT place, uniqExact(push) FROM ");
-	ask_table(&sql, store, TABLE_POINTS);
-	strbuf_addf(&sql, " WHERE %s AND place IN (", condition);
-	ask_list(&sql, places->rows, places->count);
-	strbuf_add(&sql, ") AND ");
-	ask_pushes(&sql, store, &query->filter);
-	strbuf_add(&sql, " GROUP BY place");
-	status = ask_all(store, &sql, &answer, err);
-	while (status == 0 && reply_row(&answer, fields, 2))
-		if (!map_put(runs, strtoull(fields[0], NULL, 10), strtoull(fields[1], NULL, 10)))
-			status = err_memory(err);
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return status;
-}
-
 /* Only for points that are shown: to count the runs of all would take a set for each. */
 static int count_runs(struct store *store, const struct fleet_query *query,
 		      const struct found_points *found, const char *condition, struct map *runs,
@@ -364,10 +329,21 @@ static int count_runs(struct store *store, const struct fleet_query *query,
 	int status = 0;
 
 	for (u64 i = 0; i < count && status == 0; i += AT_ONCE) {
-		struct places some = {found->places.data + i,
-				      count - i < AT_ONCE ? count - i : AT_ONCE};
+		struct question ask = {.store = store};
+		char *fields[2];
 
-		status = count_some_runs(store, query, &some, condition, runs, err);
+		strbuf_add(&ask.sql, "SELECT place, uniqExact(push)");
+		ask_table(&ask, TABLE_POINTS);
+		strbuf_addf(&ask.sql, " WHERE %s AND place IN (", condition);
+		question_list(&ask, found->places.data + i,
+			      count - i < AT_ONCE ? count - i : AT_ONCE);
+		strbuf_add(&ask.sql, ") AND ");
+		ask_pushes(&ask, &query->filter);
+		strbuf_add(&ask.sql, " GROUP BY place");
+		while (question_row(&ask, fields, 2, err))
+			if (!map_put(runs, reply_number(fields[0]), reply_number(fields[1])))
+				ask.status = err_memory(err);
+		status = question_end(&ask);
 	}
 	return status;
 }

@@ -5,6 +5,7 @@
 #define SHOW_FLEET_ASK_H
 
 #include "host/base/options.h"
+#include "show/fleet/question.h"
 #include "show/fleet/schema.h"
 #include "study/result/result.h"
 
@@ -59,23 +60,19 @@ int fleet_fetch(struct store *store, const char *run, int fd, struct err *err);
 
 /* ---- for the questions ---- */
 
-/* "points" or "points_all". */
-void ask_table(struct strbuf *sql, const struct store *store, enum fleet_table table);
+/* " FROM points_all" or " FROM points" */
+void ask_table(struct question *self, enum fleet_table table);
 
-/* A text as a literal. */
-void ask_text(struct strbuf *sql, const char *text);
+/* The same and " WHERE …": its rows that belong to runs of the filter, each run once. Before that a further
+ * condition, "" or "… AND ". */
+void ask_from(struct question *self, enum fleet_table table, const char *condition,
+	      const struct fleet_filter *filter);
 
-/* A condition on a table of runs: each run once, and those of the filter. */
-void ask_runs(struct strbuf *sql, const struct store *store, const struct fleet_filter *filter);
+/* What ask_from says of runs alone, of a table whose rows belong to runs. */
+void ask_pushes(struct question *self, const struct fleet_filter *filter);
 
-/* The same on a table whose rows belong to runs. */
-void ask_pushes(struct strbuf *sql, const struct store *store, const struct fleet_filter *filter);
-
-/* Asks, and empties sql. */
-int ask_all(struct store *store, struct strbuf *sql, struct reply *answer, struct err *err);
-
-/* "1,2,3" */
-void ask_list(struct strbuf *sql, const u64 *numbers, u64 count);
+/* " LIMIT N"; 0 = none */
+void ask_limit(struct question *self, u64 rows);
 
 /* Stacks of a result by their keys; out[i] is NULL where the store does not have one. */
 int ask_stacks(struct store *store, const u64 *keys, u64 count, u32 depth, struct result *result,

@@ -9,36 +9,29 @@
 int builds_read(struct build_list *self, struct store *store, const struct fleet_filter *filter,
 		struct err *err)
 {
-	struct reply answer = {0};
-	struct strbuf sql = {0};
+	struct question ask = {.store = store};
 	char *fields[7];
-	int status;
 
-	strbuf_add(&sql, "SELECT build, any(build_id), max(version), program_name, "
-			 "toString(min(time), 'UTC') AS first,"
-			 " program, count() FROM ");
-	ask_table(&sql, store, TABLE_RUNS);
-	strbuf_add(&sql, " WHERE ");
-	ask_runs(&sql, store, filter);
-	strbuf_add(&sql,
+	strbuf_add(&ask.sql, "SELECT build, any(build_id), max(version), program_name, "
+			     "toString(min(time), 'UTC') AS first,"
+			     " program, count()");
+	ask_from(&ask, TABLE_RUNS, "", filter);
+	strbuf_add(&ask.sql,
 		   " GROUP BY program, program_name, build ORDER BY program_name, first, build");
-	status = ask_all(store, &sql, &answer, err);
-	while (status == 0 && reply_row(&answer, fields, 7)) {
-		struct build row = {.key = strtoull(fields[0], NULL, 10),
+	while (question_row(&ask, fields, 7, err)) {
+		struct build row = {.key = reply_number(fields[0]),
 				    .id = arena_copy(&self->arena, fields[1]),
 				    .version = arena_copy(&self->arena, fields[2]),
 				    .program = arena_copy(&self->arena, fields[3]),
 				    .first = arena_copy(&self->arena, fields[4]),
-				    .program_key = strtoull(fields[5], NULL, 10),
-				    .runs = strtoull(fields[6], NULL, 10)};
+				    .program_key = reply_number(fields[5]),
+				    .runs = reply_number(fields[6])};
 
 		if (!row.id || !row.version || !row.program || !row.first ||
 		    !vec_push(&self->rows, row))
-			status = err_memory(err);
+			ask.status = err_memory(err);
 	}
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return status;
+	return question_end(&ask);
 }
 
 void builds_release(struct build_list *self)

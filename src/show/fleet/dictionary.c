@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "show/fleet/question.h"
 #include "show/fleet/rows.h"
 #include "host/trace/block.h"
 
@@ -34,24 +35,18 @@ void dictionary_added(struct dictionary *self, u64 key, u64 first)
 static int ask_keys(const struct dictionary *self, struct store *store, u32 shard,
 		    const char *sql_head, u64 first, struct map *there, struct err *err)
 {
-	struct reply answer = {0};
-	struct strbuf sql = {0};
+	struct question ask = {.store = store, .one_shard = true, .shard = shard};
 	char *field;
-	int status;
 
-	strbuf_add(&sql, sql_head);
+	strbuf_add(&ask.sql, sql_head);
 	for (u64 i = first; i < self->waiting.count && i < first + ASK_KEYS; i++)
-		strbuf_addf(&sql, "%s%llu", i == first ? "(" : ",",
+		strbuf_addf(&ask.sql, "%s%llu", i == first ? "(" : ",",
 			    (unsigned long long)self->waiting.data[i].key);
-	strbuf_add(&sql, ")");
-	status = sql.failed ? err_memory_for(err, "names")
-			    : store_ask(store, shard, strbuf_text(&sql), &answer, err);
-	while (status == 0 && reply_row(&answer, &field, 1))
-		if (!map_put(there, strtoull(field, NULL, 10), 1))
-			status = err_memory_for(err, "names");
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return status;
+	strbuf_add(&ask.sql, ")");
+	while (question_row(&ask, &field, 1, err))
+		if (!map_put(there, reply_number(field), 1))
+			ask.status = err_memory_for(err, "names");
+	return question_end(&ask);
 }
 
 static int send_new(struct dictionary *self, struct store *store, u32 shard, enum fleet_table table,

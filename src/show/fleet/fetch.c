@@ -2,6 +2,7 @@
  * A run's trace, back from the store.
  * Host. */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +14,9 @@ static int find_run(struct store *store, const char *digits, u64 *push, u64 *byt
 {
 	const struct fleet_filter all = {0};
 	u32 length = (u32)strlen(digits);
-	struct reply answer = {0};
-	struct strbuf sql = {0};
-	char *fields[2], *more[2];
+	struct question ask = {.store = store};
+	char *fields[2], *more[2], range[80];
 	u64 first;
-	int status;
 
 	for (const char *c = digits; *c; c++)
 		if (!isxdigit((u8)*c))
@@ -27,24 +26,22 @@ static int find_run(struct store *store, const char *digits, u64 *push, u64 *byt
 			       "'%s' is not the id of a run; 'heapwise fleet runs' lists them",
 			       digits);
 	first = strtoull(digits, NULL, 16) << (64 - 4 * length);
-	strbuf_add(&sql, "SELECT push, trace_bytes FROM ");
-	ask_table(&sql, store, TABLE_RUNS);
-	strbuf_addf(&sql, " WHERE run >= %llu AND run <= %llu AND ", (unsigned long long)first,
-		    (unsigned long long)(first | (length == 16 ? 0 : UINT64_MAX >> (4 * length))));
-	ask_runs(&sql, store, &all);
-	strbuf_add(&sql, " LIMIT 2");
-	status = ask_all(store, &sql, &answer, err);
-	if (status == 0 && !reply_row(&answer, fields, 2))
-		status = err_set(err, ERR_INPUT, "the store has no run %s", digits);
-	else if (status == 0 && reply_row(&answer, more, 2))
-		status = err_set(err, ERR_USAGE, "more than one run begins with %s; give more digits", digits);
-	if (status == 0) {
-		*push = strtoull(fields[0], NULL, 10);
-		*bytes = strtoull(fields[1], NULL, 10);
+	strbuf_add(&ask.sql, "SELECT push, trace_bytes");
+	snprintf(range, sizeof range, "run >= %llu AND run <= %llu AND ", (unsigned long long)first,
+		 (unsigned long long)(first | (length == 16 ? 0 : UINT64_MAX >> (4 * length))));
+	ask_from(&ask, TABLE_RUNS, range, &all);
+	strbuf_add(&ask.sql, " LIMIT 2");
+	if (question_row(&ask, fields, 2, err)) {
+		*push = reply_number(fields[0]);
+		*bytes = reply_number(fields[1]);
+		if (question_row(&ask, more, 2, err))
+			ask.status = err_set(err, ERR_USAGE,
+					     "more than one run begins with %s; give more digits",
+					     digits);
+	} else if (ask.status == 0) {
+		ask.status = err_set(err, ERR_INPUT, "the store has no run %s", digits);
 	}
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return status;
+	return question_end(&ask);
 }
 
 static u8 digit(char c) { return (u8)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10); }
@@ -81,9 +78,6 @@ static int write_part(const char *hex, int fd, u64 *bytes, struct err *err)
 int fleet_fetch(struct store *store, const char *run, int fd, struct err *err)
 {
 	u64 push = 0, bytes = 0, written = 0;
-	struct reply answer = {0};
-	struct strbuf sql = {0};
-	char *field;
 	int status = find_run(store, run, &push, &bytes, err);
 
 	if (status == 0 && !bytes)
@@ -93,22 +87,25 @@ int fleet_fetch(struct store *store, const char *run, int fd, struct err *err)
 			"'scores' and 'leaks'); the trace cannot be added later",
 			run);
 	for (u32 part = 0; status == 0 && written < bytes; part++) {
-		strbuf_add(&sql, "SELECT hex(data) FROM ");
-		ask_table(&sql, store, TABLE_TRACES);
-		strbuf_addf(&sql, " WHERE push = %llu AND part = %u", (unsigned long long)push,
+		struct question ask = {.store = store};
+		char *field;
+
+		strbuf_add(&ask.sql, "SELECT hex(data)");
+		ask_table(&ask, TABLE_TRACES);
+		strbuf_addf(&ask.sql, " WHERE push = %llu AND part = %u", (unsigned long long)push,
 			    part);
-		status = ask_all(store, &sql, &answer, err);
-		if (status == 0 && !reply_row(&answer, &field, 1))
-			status = err_set(err, ERR_INPUT,
-					 "part %u of the trace is missing from the store", part);
-		if (status == 0)
-			status = write_part(field, fd, &written, err);
+		if (question_row(&ask, &field, 1, err))
+			ask.status = write_part(field, fd, &written, err);
+		else if (ask.status == 0)
+			ask.status =
+				err_set(err, ERR_INPUT,
+					"part %u of the trace is missing from the store", part);
+		status = question_end(&ask);
 	}
 	if (status == 0 && written != bytes)
-		status = err_set(err, ERR_INPUT,
-				 "the trace in the store is damaged: it has %llu bytes instead of %llu",
-				 (unsigned long long)written, (unsigned long long)bytes);
-	reply_release(&answer);
-	strbuf_release(&sql);
+		status = err_set(
+			err, ERR_INPUT,
+			"the trace in the store is damaged: it has %llu bytes instead of %llu",
+			(unsigned long long)written, (unsigned long long)bytes);
 	return status;
 }

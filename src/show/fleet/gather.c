@@ -164,6 +164,14 @@ static struct stack_line line_at(struct gathering *self, u64 at)
 	};
 }
 
+/* A member of all lines as an array. */
+#define ROW_EACH(put, member)                                                                      \
+	do {                                                                                       \
+		row_count(rows, count);                                                            \
+		for (u64 i = 0; i < count; i++)                                                    \
+			put(rows, lines[i].member);                                                \
+	} while (0)
+
 static void put_stack(struct dictionary *stacks, u64 key, u64 place, const struct stack_line *lines,
 		      u64 count)
 {
@@ -172,24 +180,12 @@ static void put_stack(struct dictionary *stacks, u64 key, u64 place, const struc
 
 	row_u64(rows, key);
 	row_u64(rows, place);
-	row_count(rows, count);
-	for (u64 i = 0; i < count; i++)
-		row_u64(rows, lines[i].function);
-	row_count(rows, count);
-	for (u64 i = 0; i < count; i++)
-		row_u64(rows, lines[i].file);
-	row_count(rows, count);
-	for (u64 i = 0; i < count; i++)
-		row_u32(rows, lines[i].line);
-	row_count(rows, count);
-	for (u64 i = 0; i < count; i++)
-		row_u64(rows, lines[i].module);
-	row_count(rows, count);
-	for (u64 i = 0; i < count; i++)
-		row_u64(rows, lines[i].offset);
-	row_count(rows, count);
-	for (u64 i = 0; i < count; i++)
-		row_u8(rows, lines[i].inlined);
+	ROW_EACH(row_u64, function);
+	ROW_EACH(row_u64, file);
+	ROW_EACH(row_u32, line);
+	ROW_EACH(row_u64, module);
+	ROW_EACH(row_u64, offset);
+	ROW_EACH(row_u8, inlined);
 	dictionary_added(stacks, key, first);
 }
 

@@ -107,11 +107,11 @@ static int choose_builds(struct growth *self, struct err *err)
 	return 0;
 }
 
-static void ask_program(const struct growth *self, struct strbuf *sql)
+static void ask_program(const struct growth *self, struct question *ask)
 {
-	strbuf_addf(sql, " AND program = %llu AND ",
+	strbuf_addf(&ask->sql, " AND program = %llu AND ",
 		    (unsigned long long)old_build(self)->program_key);
-	ask_pushes(sql, self->store, &self->query->filter);
+	ask_pushes(ask, &self->query->filter);
 }
 
 /* ---- candidates ---- */
@@ -129,24 +129,21 @@ static int read_candidates(struct growth *self, struct err *err)
 {
 	const char *column = measure_column(self->query->measure);
 	unsigned long long old = old_build(self)->key, new = new_build(self)->key;
-	struct reply answer = {0};
-	struct strbuf sql = {0};
+	struct question ask = {.store = self->store};
 	char *fields[4];
-	int status;
 
-	strbuf_addf(&sql,
+	strbuf_addf(&ask.sql,
 		    "SELECT place, max(if(build = %llu, stack, 0)), sum(if(build = %llu, "
 		    "toFloat64(%s), 0)),"
-		    " sum(if(build = %llu, toFloat64(%s), 0)) FROM ",
+		    " sum(if(build = %llu, toFloat64(%s), 0))",
 		    new, old, column, new, column);
-	ask_table(&sql, self->store, TABLE_POINTS);
-	strbuf_addf(&sql, " WHERE build IN (%llu, %llu)", old, new);
-	ask_program(self, &sql);
-	strbuf_add(&sql, " GROUP BY place");
-	status = ask_all(self->store, &sql, &answer, err);
-	while (status == 0 && reply_row(&answer, fields, 4)) {
-		struct candidate row = {.place = strtoull(fields[0], NULL, 10),
-					.stack = strtoull(fields[1], NULL, 10),
+	ask_table(&ask, TABLE_POINTS);
+	strbuf_addf(&ask.sql, " WHERE build IN (%llu, %llu)", old, new);
+	ask_program(self, &ask);
+	strbuf_add(&ask.sql, " GROUP BY place");
+	while (question_row(&ask, fields, 4, err)) {
+		struct candidate row = {.place = reply_number(fields[0]),
+					.stack = reply_number(fields[1]),
 					.old_sum = strtod(fields[2], NULL),
 					.new_sum = strtod(fields[3], NULL)};
 
@@ -155,15 +152,13 @@ static int read_candidates(struct growth *self, struct err *err)
 			     row.old_sum / (double)old_build(self)->runs;
 		if (row.growth >= (double)self->query->min_bytes && row.growth > 0 &&
 		    !vec_push(&self->rows, row))
-			status = err_memory(err);
+			ask.status = err_memory(err);
 	}
 	if (self->rows.count)
 		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, compare_growth);
 	if (self->rows.count > CANDIDATES)
 		self->rows.count = CANDIDATES;
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return status;
+	return question_end(&ask);
 }
 
 /* ---- values of single runs ---- */
@@ -172,8 +167,7 @@ static u64 values_key(u64 place, u64 build) { return hash_u64(place ^ hash_u64(b
 
 static int keep_values(struct growth *self, char **fields, struct err *err)
 {
-	struct values row = {.place = strtoull(fields[0], NULL, 10),
-			     .build = strtoull(fields[1], NULL, 10)};
+	struct values row = {.place = reply_number(fields[0]), .build = reply_number(fields[1])};
 	struct numbers numbers = {0};
 	int status = 0;
 
@@ -198,31 +192,26 @@ static int keep_values(struct growth *self, char **fields, struct err *err)
 static int read_values(struct growth *self, u64 count, const u64 *builds, u64 build_count,
 		       struct err *err)
 {
-	struct reply answer = {0};
-	struct strbuf sql = {0};
+	struct question ask = {.store = self->store};
 	char *fields[3];
-	int status;
 
-	strbuf_addf(&sql,
+	strbuf_addf(&ask.sql,
 		    "SELECT place, build, groupArray(v) FROM (SELECT place, build, push, "
-		    "sum(toFloat64(%s)) AS v FROM ",
+		    "sum(toFloat64(%s)) AS v",
 		    measure_column(self->query->measure));
-	ask_table(&sql, self->store, TABLE_POINTS);
-	strbuf_add(&sql, " WHERE build IN (");
-	ask_list(&sql, builds, build_count);
-	strbuf_add(&sql, ") AND place IN (");
+	ask_table(&ask, TABLE_POINTS);
+	strbuf_add(&ask.sql, " WHERE build IN (");
+	question_list(&ask, builds, build_count);
+	strbuf_add(&ask.sql, ") AND place IN (");
 	for (u64 i = 0; i < count; i++)
-		strbuf_addf(&sql, "%s%llu", i ? "," : "",
+		strbuf_addf(&ask.sql, "%s%llu", i ? "," : "",
 			    (unsigned long long)self->rows.data[i].place);
-	strbuf_add(&sql, ")");
-	ask_program(self, &sql);
-	strbuf_add(&sql, " GROUP BY place, build, push) GROUP BY place, build");
-	status = ask_all(self->store, &sql, &answer, err);
-	while (status == 0 && reply_row(&answer, fields, 3))
-		status = keep_values(self, fields, err);
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return status;
+	strbuf_add(&ask.sql, ")");
+	ask_program(self, &ask);
+	strbuf_add(&ask.sql, " GROUP BY place, build, push) GROUP BY place, build");
+	while (question_row(&ask, fields, 3, err))
+		ask.status = keep_values(self, fields, err);
+	return question_end(&ask);
 }
 
 /* The values of all runs of a build: those in which the place does not allocate are 0. NULL if there is no memory. */

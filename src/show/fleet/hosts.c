@@ -36,39 +36,32 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 static int read_hosts(struct store *store, const struct fleet_query *query, struct host_list *list,
 		      struct err *err)
 {
-	struct reply answer = {0};
+	struct question ask = {.store = store};
 	struct numbers values = {0};
-	struct strbuf sql = {0};
 	char *fields[4];
-	int status;
 
-	strbuf_addf(&sql, "SELECT program_name, build_id, host, groupArray(toFloat64(%s)) FROM ",
+	strbuf_addf(&ask.sql, "SELECT program_name, build_id, host, groupArray(toFloat64(%s))",
 		    measure_run_column(query->measure));
-	ask_table(&sql, store, TABLE_RUNS);
-	strbuf_add(&sql, " WHERE ");
-	ask_runs(&sql, store, &query->filter);
-	strbuf_add(&sql,
+	ask_from(&ask, TABLE_RUNS, "", &query->filter);
+	strbuf_add(&ask.sql,
 		   " GROUP BY program_name, build_id, host ORDER BY program_name, build_id, host");
-	status = ask_all(store, &sql, &answer, err);
-	while (status == 0 && reply_row(&answer, fields, 4)) {
+	while (question_row(&ask, fields, 4, err)) {
 		struct host host = {.program = arena_copy(&list->arena, fields[0]),
 				    .build = arena_copy(&list->arena, fields[1]),
 				    .name = arena_copy(&list->arena, fields[2])};
 
 		if (!host.program || !host.build || !host.name ||
 		    !reply_numbers(fields[3], &values)) {
-			status = err_set(err, ERR_INPUT, "the store's answer cannot be read");
+			ask.status = err_set(err, ERR_INPUT, "the store's answer cannot be read");
 			break;
 		}
 		host.runs = values.rows.count;
 		host.value = median(values.rows.data, values.rows.count);
 		if (!vec_push(&list->rows, host))
-			status = err_memory(err);
+			ask.status = err_memory(err);
 	}
 	vec_release(&values.rows);
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return status;
+	return question_end(&ask);
 }
 
 struct judged {

@@ -44,36 +44,28 @@ struct build_sums {
 	u64 lost, indirect, possible, kept;
 };
 
-static u64 number(const char *field) { return strtoull(field, NULL, 10); }
-
 static int read_sums(struct store *store, const struct fleet_query *query,
 		     const struct build_list *builds, struct build_sums *sums, struct err *err)
 {
-	struct reply answer = {0};
-	struct strbuf sql = {0};
+	struct question ask = {.store = store};
 	char *fields[7];
-	int status;
 
-	strbuf_add(&sql, "SELECT program, build, uniqExactIf(push, lost_bytes > 0),"
-			 " sum(lost_bytes), sum(indirect_bytes), sum(possible_bytes), "
-			 "sum(kept_bytes) FROM ");
-	ask_table(&sql, store, TABLE_POINTS);
-	strbuf_add(&sql, " WHERE kept_bytes > 0 AND ");
-	ask_pushes(&sql, store, &query->filter);
-	strbuf_add(&sql, " GROUP BY program, build");
-	status = ask_all(store, &sql, &answer, err);
-	while (status == 0 && reply_row(&answer, fields, 7))
+	strbuf_add(&ask.sql, "SELECT program, build, uniqExactIf(push, lost_bytes > 0),"
+			     " sum(lost_bytes), sum(indirect_bytes), sum(possible_bytes), "
+			     "sum(kept_bytes)");
+	ask_from(&ask, TABLE_POINTS, "kept_bytes > 0 AND ", &query->filter);
+	strbuf_add(&ask.sql, " GROUP BY program, build");
+	while (question_row(&ask, fields, 7, err))
 		for (u64 i = 0; i < builds->rows.count; i++)
-			if (builds->rows.data[i].key == number(fields[1]) &&
-			    builds->rows.data[i].program_key == number(fields[0]))
-				sums[i] = (struct build_sums){.runs_with_lost = number(fields[2]),
-							      .lost = number(fields[3]),
-							      .indirect = number(fields[4]),
-							      .possible = number(fields[5]),
-							      .kept = number(fields[6])};
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return status;
+			if (builds->rows.data[i].key == reply_number(fields[1]) &&
+			    builds->rows.data[i].program_key == reply_number(fields[0]))
+				sums[i] = (struct build_sums){.runs_with_lost =
+								      reply_number(fields[2]),
+							      .lost = reply_number(fields[3]),
+							      .indirect = reply_number(fields[4]),
+							      .possible = reply_number(fields[5]),
+							      .kept = reply_number(fields[6])};
+	return question_end(&ask);
 }
 
 static void add_build(struct result *table, const struct build *build,
@@ -123,45 +115,37 @@ static void add_point(struct result *table, const struct build_list *builds, cha
 	if (!row)
 		return;
 	first = first_build(builds, fields[2], &count);
-	row[0] = value_number(number(fields[0]));
-	row[1] = value_number(number(fields[1]));
+	row[0] = value_number(reply_number(fields[0]));
+	row[1] = value_number(reply_number(fields[1]));
 	row[3] = value_number(count);
 	row[4] = value_text(first ? result_copy(table, first) : NULL);
-	row[5] = value_text(ask_hex(table, number(fields[3])));
+	row[5] = value_text(ask_hex(table, reply_number(fields[3])));
 }
 
 static int read_points(struct store *store, const struct fleet_query *query,
 		       const struct build_list *builds, struct result *table, struct err *err)
 {
 	struct found_points found = {0};
-	struct reply answer = {0};
-	struct strbuf sql = {0};
+	struct question ask = {.store = store};
 	char *fields[5];
-	int status;
 
-	strbuf_add(&sql, "SELECT sum(lost_bytes) AS lost, sum(kept_bytes) AS kept, "
-			 "groupUniqArray(build), place,"
-			 " min(stack) FROM ");
-	ask_table(&sql, store, TABLE_POINTS);
-	strbuf_add(&sql, " WHERE kept_bytes > 0 AND ");
-	ask_pushes(&sql, store, &query->filter);
-	strbuf_add(&sql, " GROUP BY place ORDER BY lost DESC, kept DESC, place");
-	if (query->top)
-		strbuf_addf(&sql, " LIMIT %llu", (unsigned long long)query->top);
-	status = ask_all(store, &sql, &answer, err);
-	while (status == 0 && reply_row(&answer, fields, 5)) {
+	strbuf_add(&ask.sql, "SELECT sum(lost_bytes) AS lost, sum(kept_bytes) AS kept, "
+			     "groupUniqArray(build), place,"
+			     " min(stack)");
+	ask_from(&ask, TABLE_POINTS, "kept_bytes > 0 AND ", &query->filter);
+	strbuf_add(&ask.sql, " GROUP BY place ORDER BY lost DESC, kept DESC, place");
+	ask_limit(&ask, query->top);
+	while (question_row(&ask, fields, 5, err)) {
 		add_point(table, builds, fields);
-		if (!vec_push(&found.places, number(fields[3])) ||
-		    !vec_push(&found.stacks, number(fields[4])))
-			status = err_memory(err);
+		if (!vec_push(&found.places, reply_number(fields[3])) ||
+		    !vec_push(&found.stacks, reply_number(fields[4])))
+			ask.status = err_memory(err);
 	}
-	if (status == 0)
-		status = ask_found(store, query, &found, "kept_bytes > 0", table, 2, POINT_STACK,
-				   err);
+	if (ask.status == 0)
+		ask.status = ask_found(store, query, &found, "kept_bytes > 0", table, 2,
+				       POINT_STACK, err);
 	found_points_release(&found);
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return status;
+	return question_end(&ask);
 }
 
 static int fill(struct store *store, const struct fleet_query *query, struct result *table,

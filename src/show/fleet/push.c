@@ -8,6 +8,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "show/fleet/question.h"
+
 enum {
 	BATCH_RUNS = 500,
 	BATCH_POINTS = 200000,
@@ -144,23 +146,16 @@ void pusher_close(struct pusher *self)
 static int ask_shard(struct pusher *self, u32 shard, const u64 *runs, u64 count, struct map *there,
 		     struct err *err)
 {
-	struct reply answer = {0};
-	struct strbuf sql = {0};
+	struct question ask = {.store = &self->store, .one_shard = true, .shard = shard};
 	char *field;
-	int status;
 
-	strbuf_add(&sql, "SELECT DISTINCT run FROM runs WHERE run IN (");
-	for (u64 i = 0; i < count; i++)
-		strbuf_addf(&sql, "%s%llu", i ? "," : "", (unsigned long long)runs[i]);
-	strbuf_add(&sql, ")");
-	status = sql.failed ? err_memory(err)
-			    : store_ask(&self->store, shard, strbuf_text(&sql), &answer, err);
-	while (status == 0 && reply_row(&answer, &field, 1))
-		if (!map_put(there, strtoull(field, NULL, 10), 1))
-			status = err_memory(err);
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return status;
+	strbuf_add(&ask.sql, "SELECT DISTINCT run FROM runs WHERE run IN (");
+	question_list(&ask, runs, count);
+	strbuf_add(&ask.sql, ")");
+	while (question_row(&ask, &field, 1, err))
+		if (!map_put(there, reply_number(field), 1))
+			ask.status = err_memory(err);
+	return question_end(&ask);
 }
 
 /* Each shard is asked for all: a run may have gone to another one when there were fewer. */

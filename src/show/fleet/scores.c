@@ -55,8 +55,7 @@ enum { FIELDS = KINDS + 3 + 3 * KINDS };
 
 static void add_cell(struct scores *self, char **fields)
 {
-	u64 step = strtoull(fields[KINDS], NULL, 10),
-	    points = strtoull(fields[KINDS + 1], NULL, 10);
+	u64 step = reply_number(fields[KINDS]), points = reply_number(fields[KINDS + 1]);
 	double bytes = strtod(fields[KINDS + 2], NULL);
 
 	if (step < STEPS) {
@@ -65,7 +64,7 @@ static void add_cell(struct scores *self, char **fields)
 	}
 	for (u32 i = 0; i < KINDS; i++) {
 		struct distribution *kind = &self->kinds[i];
-		u64 bin = strtoull(fields[i], NULL, 10);
+		u64 bin = reply_number(fields[i]);
 
 		if (bin >= NO_BIN)
 			continue;
@@ -82,32 +81,25 @@ static void add_cell(struct scores *self, char **fields)
 static int read_scores(struct store *store, const struct fleet_query *query, struct scores *self,
 		       struct err *err)
 {
-	struct reply answer = {0};
-	struct strbuf sql = {0};
+	struct question ask = {.store = store};
 	char *fields[FIELDS];
-	int status;
 
-	strbuf_add(&sql, "SELECT ");
+	strbuf_add(&ask.sql, "SELECT ");
 	for (u32 i = 0; i < KINDS; i++)
-		strbuf_addf(&sql, "if(%s >= 0, toUInt8(least(floor(%s * %d), %d)), %d) AS bin%u, ",
+		strbuf_addf(&ask.sql,
+			    "if(%s >= 0, toUInt8(least(floor(%s * %d), %d)), %d) AS bin%u, ",
 			    kind_names[i], kind_names[i], BINS, BINS - 1, NO_BIN, i);
-	strbuf_add(&sql, "severity, count(), sum(toFloat64(bytes))");
+	strbuf_add(&ask.sql, "severity, count(), sum(toFloat64(bytes))");
 	for (u32 i = 0; i < KINDS; i++)
 		strbuf_addf(
-			&sql,
+			&ask.sql,
 			", sum(toFloat64(%s)), sum(toFloat64(%s) * %s), sum(toFloat64(%s) * bytes)",
 			kind_names[i], kind_names[i], kind_names[i], kind_names[i]);
-	strbuf_add(&sql, " FROM ");
-	ask_table(&sql, store, TABLE_POINTS);
-	strbuf_add(&sql, " WHERE ");
-	ask_pushes(&sql, store, &query->filter);
-	strbuf_add(&sql, " GROUP BY bin0, bin1, bin2, severity");
-	status = ask_all(store, &sql, &answer, err);
-	while (status == 0 && reply_row(&answer, fields, FIELDS))
+	ask_from(&ask, TABLE_POINTS, "", &query->filter);
+	strbuf_add(&ask.sql, " GROUP BY bin0, bin1, bin2, severity");
+	while (question_row(&ask, fields, FIELDS, err))
 		add_cell(self, fields);
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return status;
+	return question_end(&ask);
 }
 
 static struct result *bin_table(const struct scores *self)

@@ -13,6 +13,8 @@
 #ifndef SHOW_FLEET_STORE_H
 #define SHOW_FLEET_STORE_H
 
+#include <stdlib.h>
+
 #include "host/base/arena.h"
 #include "host/base/err.h"
 #include "host/base/strbuf.h"
@@ -74,6 +76,7 @@ void reply_release(struct reply *self);
 struct numbers {
 	VEC(double) rows;
 };
+static inline u64 reply_number(const char *field) { return strtoull(field, NULL, 10); }
 bool reply_numbers(const char *field, struct numbers *numbers);
 bool reply_ids(const char *field, u64 *ids, u64 room, u64 *count);
 

@@ -8,7 +8,6 @@
 #include "show/fleet/ask.h"
 
 static double real(const char *field) { return strtod(field, NULL); }
-static u64 number(const char *field) { return strtoull(field, NULL, 10); }
 
 /* ---- runs ---- */
 
@@ -38,46 +37,38 @@ static void add_run(struct result *table, char **fields)
 
 	if (!row)
 		return;
-	row[0] = value_text(ask_hex(table, number(fields[0])));
+	row[0] = value_text(ask_hex(table, reply_number(fields[0])));
 	for (u32 i = 1; i <= 6; i++)
 		row[i] = value_text(result_copy(table, fields[i]));
 	for (u32 i = 7; i <= 11; i++)
-		row[i] = value_number(number(fields[i]));
+		row[i] = value_number(reply_number(fields[i]));
 	row[12] = value_real(real(fields[12]));
 	for (u32 i = 13; i < RUN_COLUMNS; i++)
-		row[i] = value_number(number(fields[i]));
+		row[i] = value_number(reply_number(fields[i]));
 }
 
 struct result *fleet_runs(struct store *store, const struct fleet_query *query, struct err *err)
 {
 	struct result *table = result_new(RESULT_TABLE, "runs", "Runs");
-	struct reply answer = {0};
-	struct strbuf sql = {0};
+	struct question ask = {.store = store};
 	char *fields[RUN_COLUMNS];
-	int status;
 
 	if (!table)
 		return ask_done(NULL, 0, err);
 	result_set_columns(table, run_columns, RUN_COLUMNS);
 	table->empty = "no runs";
-	strbuf_add(&sql,
+	strbuf_add(&ask.sql,
 		   "SELECT run, toString(time, 'UTC'), host, program_name, build_id, version,"
 		   " arrayStringConcat(arrayMap((k, v) -> concat(k, '=', v), `labels.key`, "
 		   "`labels.value`), ' '),"
 		   " duration_ns, allocations, bytes, peak_bytes, kept_bytes, byte_seconds, points,"
-		   " trace_bytes > 0, complete FROM ");
-	ask_table(&sql, store, TABLE_RUNS);
-	strbuf_add(&sql, " WHERE ");
-	ask_runs(&sql, store, &query->filter);
-	strbuf_add(&sql, " ORDER BY time DESC, run");
-	if (query->top)
-		strbuf_addf(&sql, " LIMIT %llu", (unsigned long long)query->top);
-	status = ask_all(store, &sql, &answer, err);
-	while (status == 0 && reply_row(&answer, fields, RUN_COLUMNS))
+		   " trace_bytes > 0, complete");
+	ask_from(&ask, TABLE_RUNS, "", &query->filter);
+	strbuf_add(&ask.sql, " ORDER BY time DESC, run");
+	ask_limit(&ask, query->top);
+	while (question_row(&ask, fields, RUN_COLUMNS, err))
 		add_run(table, fields);
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return ask_done(table, status, err);
+	return ask_done(table, question_end(&ask), err);
 }
 
 /* ---- points ---- */
@@ -96,56 +87,46 @@ static const struct result_column point_columns[] = {
 };
 enum { POINT_COLUMNS = sizeof point_columns / sizeof *point_columns };
 
-static int fill_points(struct store *store, const struct fleet_query *query, struct reply *answer,
-		       struct result *table, struct err *err)
+static void fill_points(struct question *ask, const struct fleet_query *query, struct result *table,
+			struct err *err)
 {
 	struct found_points found = {0};
 	char *fields[7];
-	int status = 0;
 
-	while (reply_row(answer, fields, 7)) {
+	while (question_row(ask, fields, 7, err)) {
 		struct value *row = result_add_row(table);
 
-		if (!row || !vec_push(&found.places, number(fields[5])) ||
-		    !vec_push(&found.stacks, number(fields[6]))) {
+		if (!row || !vec_push(&found.places, reply_number(fields[5])) ||
+		    !vec_push(&found.stacks, reply_number(fields[6]))) {
 			table->failed = true;
 			break;
 		}
 		row[0] = value_real(real(fields[0]));
 		for (u32 i = 1; i <= 4; i++)
-			row[i] = value_number(number(fields[i]));
-		row[6] = value_text(ask_hex(table, number(fields[5])));
+			row[i] = value_number(reply_number(fields[i]));
+		row[6] = value_text(ask_hex(table, reply_number(fields[5])));
 	}
-	status = ask_found(store, query, &found, "1", table, 5, 7, err);
+	if (ask->status == 0)
+		ask->status = ask_found(ask->store, query, &found, "1", table, 5, 7, err);
 	found_points_release(&found);
-	return status;
 }
 
 struct result *fleet_top(struct store *store, const struct fleet_query *query, struct err *err)
 {
 	struct result *table = result_new(RESULT_TABLE, "top", "Points of all runs");
-	struct reply answer = {0};
-	struct strbuf sql = {0};
-	int status;
+	struct question ask = {.store = store};
 
 	if (!table)
 		return ask_done(NULL, 0, err);
 	result_set_columns(table, point_columns, POINT_COLUMNS);
 	table->empty = "no runs";
-	strbuf_addf(&sql,
+	strbuf_addf(&ask.sql,
 		    "SELECT sum(byte_seconds), sum(bytes), sum(allocations), max(own_peak_bytes),"
-		    " sum(kept_bytes), place, min(stack), sum(%s) AS measure FROM ",
+		    " sum(kept_bytes), place, min(stack), sum(%s) AS measure",
 		    measure_column(query->measure));
-	ask_table(&sql, store, TABLE_POINTS);
-	strbuf_add(&sql, " WHERE ");
-	ask_pushes(&sql, store, &query->filter);
-	strbuf_add(&sql, " GROUP BY place ORDER BY measure DESC, place");
-	if (query->top)
-		strbuf_addf(&sql, " LIMIT %llu", (unsigned long long)query->top);
-	status = ask_all(store, &sql, &answer, err);
-	if (status == 0)
-		status = fill_points(store, query, &answer, table, err);
-	reply_release(&answer);
-	strbuf_release(&sql);
-	return ask_done(table, status, err);
+	ask_from(&ask, TABLE_POINTS, "", &query->filter);
+	strbuf_add(&ask.sql, " GROUP BY place ORDER BY measure DESC, place");
+	ask_limit(&ask, query->top);
+	fill_points(&ask, query, table, err);
+	return ask_done(table, question_end(&ask), err);
 }
