@@ -39,9 +39,10 @@ set(HEAPWISE_EXTERNAL_live/program elf Threads::Threads)
 set(HEAPWISE_EXTERNAL_live/watch m ${CMAKE_DL_LIBS})
 set(HEAPWISE_EXTERNAL_host/symbols/indexer ${CMAKE_DL_LIBS} Threads::Threads)
 set(HEAPWISE_EXTERNAL_dev/synth m)
+set(HEAPWISE_EXTERNAL_show/render z)
 set(HEAPWISE_EXTERNAL_show/formats z zstd sqlite3)
-set(HEAPWISE_EXTERNAL_show/fleet z m)
-set(HEAPWISE_EXTERNAL_show/serve z Threads::Threads)
+set(HEAPWISE_EXTERNAL_show/fleet m)
+set(HEAPWISE_EXTERNAL_show/serve Threads::Threads)
 
 # heapwise_library_name(VARIABLE NAME): what libNAME is called when it is loaded, as show/fleet does with libcurl and show/serve
 # with libmicrohttpd (host/base/library.h): libNAME.so.MAJOR.

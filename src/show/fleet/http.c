@@ -6,7 +6,6 @@
 #include <curl/curl.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <zlib.h>
 
 #include "host/base/library.h"
 
@@ -140,32 +139,6 @@ int http_post(void *curl, const struct http_request *request, struct strbuf *ans
 		return err_set(err, ERR_SYSTEM, "cannot reach %s: %s", request->where,
 			       lib.easy_strerror(code));
 	return (int)status;
-}
-
-bool http_gzip(const void *bytes, u64 count, struct strbuf *out)
-{
-	z_stream stream = {0};
-	u64 bound;
-	bool done = false;
-
-	strbuf_clear(out);
-	if (count > UINT32_MAX ||
-	    deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-		return false;
-	bound = deflateBound(&stream, count);
-	stream.next_out = malloc(bound);
-	if (stream.next_out) {
-		u8 *packed = stream.next_out;
-
-		stream.next_in = (Bytef *)(uintptr_t)bytes;
-		stream.avail_in = (uInt)count;
-		stream.avail_out = (uInt)bound;
-		done = deflate(&stream, Z_FINISH) == Z_STREAM_END;
-		strbuf_add_bytes(out, packed, done ? bound - stream.avail_out : 0);
-		free(packed);
-	}
-	deflateEnd(&stream);
-	return done && !out->failed;
 }
 
 void http_escape(struct strbuf *out, const char *text)

@@ -24,9 +24,6 @@ void http_free(void *curl);
 int http_post(void *curl, const struct http_request *request, struct strbuf *answer,
 	      struct err *err);
 
-/* The bytes as gzip does them; replaces what is in *out. False if there is no memory. */
-bool http_gzip(const void *bytes, u64 count, struct strbuf *out);
-
 /* Appends a text as it may stand in a query of an address. */
 void http_escape(struct strbuf *out, const char *text);
 

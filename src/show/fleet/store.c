@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "host/base/options.h"
+#include "show/render/gzip.h"
 #include "show/fleet/http.h"
 
 enum {
@@ -328,7 +329,7 @@ int store_insert(struct store *self, u32 shard, const char *into, const struct s
 
 	strbuf_addf(&query, "INSERT INTO %s FORMAT RowBinary", into);
 	what.query = strbuf_text(&query);
-	if (rows->failed || query.failed || !http_gzip(rows->text, rows->count, &packed))
+	if (rows->failed || query.failed || !gzip_pack(rows->text, rows->count, &packed))
 		status = err_memory_for(err, "rows");
 	else
 		status = send(self, shard, &what, &answer, err);

@@ -6,7 +6,7 @@
 
 #include "host/base/map.h"
 #include "show/formats/export.h"
-#include "show/formats/gzip.h"
+#include "show/render/gzip.h"
 #include "show/formats/places.h"
 #include "show/formats/proto.h"
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <zlib.h>
 
 #include "format/atomics.h"
-#include "host/base/json.h"
+#include "show/render/fields.h"
+#include "show/render/gzip.h"
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
@@ -119,8 +119,8 @@ static void put_coded(struct json *json, u32 status, const struct answer_fault *
 
 	snprintf(id, sizeof id, "r%u", add_relaxed(&errors, 1) + 1);
 	json_open_flat(json, "error", '{');
-	json_text(json, "code", fault->code ? fault->code : status_code(status));
-	json_text(json, "message", fault->message);
+	put_fields(json, FIELD("code", fault->code ? fault->code : status_code(status)),
+		   FIELD("message", fault->message));
 	if (fault->has_at)
 		json_number(json, "at", fault->at);
 	if (fault->box)
@@ -170,31 +170,16 @@ bool answer_refuse(struct answer *self, u32 status, const char *format, ...)
 
 void answer_compress(struct answer *self)
 {
-	z_stream stream = {0};
-	size_t room;
-	char *packed;
+	struct strbuf packed = {0};
 
-	if (!self->body || self->body_bytes > UINT32_MAX ||
-	    deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-		return;
-	room = deflateBound(&stream, self->body_bytes);
-	packed = malloc(room);
-	if (packed) {
-		stream.next_in = (Bytef *)self->body;
-		stream.avail_in = (uInt)self->body_bytes;
-		stream.next_out = (Bytef *)packed;
-		stream.avail_out = (uInt)room;
-	}
-	if (packed && deflate(&stream, Z_FINISH) == Z_STREAM_END &&
-	    stream.total_out < self->body_bytes) {
+	if (self->body && gzip_pack(self->body, self->body_bytes, &packed) &&
+	    packed.count < self->body_bytes) {
 		free(self->body);
-		self->body = packed;
-		self->body_bytes = stream.total_out;
+		self->body_bytes = packed.count;
+		self->body = strbuf_take(&packed);
 		self->gzip = true;
-	} else {
-		free(packed);
 	}
-	deflateEnd(&stream);
+	strbuf_release(&packed);
 }
 
 void answer_release(struct answer *self)

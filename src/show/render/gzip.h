@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * A stream of bytes, compressed as gzip does, to a file that is open. */
-#ifndef SHOW_FORMATS_GZIP_H
-#define SHOW_FORMATS_GZIP_H
+ * Bytes compressed as gzip does: a stream to a file that is open, or all at once. */
+#ifndef SHOW_RENDER_GZIP_H
+#define SHOW_RENDER_GZIP_H
 
 #include <stdio.h>
 
 #include <zlib.h>
 
 #include "host/base/err.h"
+#include "host/base/strbuf.h"
 #include "format/types.h"
 
 struct gzip {
@@ -20,5 +21,8 @@ int gzip_write(struct gzip *self, const void *bytes, u64 count, struct err *err)
 
 /* Ends the stream and frees what it needed. After a failure with finish false. */
 int gzip_close(struct gzip *self, bool finish, struct err *err);
+
+/* Quickly rather than small, for what is sent at once. False, and nothing, without memory. */
+bool gzip_pack(const void *bytes, u64 count, struct strbuf *out);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * gzip by zlib. The time in the header is 0, so that the same trace gives the same bytes.
  * Host. Write errors stay on the file for its owner. */
-#include "show/formats/gzip.h"
+#include "show/render/gzip.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { WINDOW_GZIP = 15 + 16, MEMORY_LEVEL = 8, PIECE_BYTES = 1 << 16 };
@@ -56,4 +57,30 @@ int gzip_close(struct gzip *self, bool finish, struct err *err)
 
 	deflateEnd(&self->stream);
 	return status;
+}
+
+bool gzip_pack(const void *bytes, u64 count, struct strbuf *out)
+{
+	z_stream stream = {0};
+	u64 bound;
+	u8 *packed;
+	bool done = false;
+
+	strbuf_clear(out);
+	if (count > UINT32_MAX || deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, WINDOW_GZIP,
+					       MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+		return false;
+	bound = deflateBound(&stream, count);
+	packed = malloc(bound);
+	if (packed) {
+		stream.next_in = (Bytef *)(uintptr_t)bytes;
+		stream.avail_in = (uInt)count;
+		stream.next_out = packed;
+		stream.avail_out = (uInt)bound;
+		done = deflate(&stream, Z_FINISH) == Z_STREAM_END;
+		strbuf_add_bytes(out, packed, done ? bound - stream.avail_out : 0);
+	}
+	free(packed);
+	deflateEnd(&stream);
+	return done && !out->failed;
 }
