@@ -19,7 +19,7 @@
 #include "show/formats/chunks.h"
 #include "show/formats/places.h"
 #include "show/fleet/rows.h"
-#include "host/trace/blocklist.h"
+#include "host/trace/block.h"
 #include "host/trace/kinds.h"
 
 enum {
@@ -52,66 +52,7 @@ struct gathering {
 	double byte_seconds;
 };
 
-/* ---- which run ---- */
-
-static bool tells_names(u16 type)
-{
-	return type == HW_BLOCK_SYMBOLS || type == HW_BLOCK_INDEX || type == HW_BLOCK_TRAILER ||
-	       type == HW_BLOCK_TYPE_NAMES || type == HW_BLOCK_DEBUG_TYPES;
-}
-
-static int hash_blocks(struct block_loader *loader, const struct block_list *list, u64 *run,
-		       struct err *err)
-{
-	struct hw_block_header header;
-
-	for (u64 i = 0; i < list->entries.count; i++) {
-		const struct block_entry *entry = &list->entries.data[i];
-		u64 words[3];
-
-		if (tells_names(entry->type) || entry->type == 0)
-			continue;
-		if (block_load_header(loader, entry->offset, &header) != BLOCK_OK)
-			return err_set(err, ERR_INPUT, "a section at %llu cannot be read",
-				       (unsigned long long)entry->offset);
-		words[0] = *run;
-		words[1] = header.type;
-		words[2] = header.payload_check;
-		*run = checksum(words, sizeof words);
-	}
-	return 0;
-}
-
-int run_id(const char *path, u32 image, u64 *run, struct err *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC), status;
-	struct block_loader *loader = fd < 0 ? NULL : block_loader_new(fd);
-	struct block_list list = {0};
-	off_t bytes = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
-	struct block_range range = {.start = sizeof(struct hw_trace_header), .end = (u64)bytes};
-
-	*run = image + 1;
-	if (fd < 0)
-		return err_set(err, ERR_INPUT, "cannot open %s: %s", path, strerror(errno));
-	status = loader ? block_list_load(&list, loader, range, err) : err_memory_for(err, "rows");
-	if (status == 0)
-		status = hash_blocks(loader, &list, run, err);
-	if (status < 0)
-		err_prefix(err, "%s", path);
-	block_list_release(&list);
-	block_loader_free(loader);
-	close(fd);
-	return status;
-}
-
 /* ---- stacks ---- */
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* What a stack is compared by across builds: functions without what compilers append, up to main; code without a name
  * by its module alone, because its place in there changes with each build. */
@@ -129,7 +70,7 @@ static u64 place_key(struct gathering *self)
 					 function_plain_length(function->name));
 		else
 			strbuf_add(&self->text,
-				   base_name(places_module_path(places, function->module)));
+				   file_name(places_module_path(places, function->module)));
 		strbuf_add_char(&self->text, '\n');
 		if (function->named && strcmp(function->name, "main") == 0)
 			break;
@@ -219,9 +160,7 @@ static struct strbuf *begin_row(struct gathering *self, enum fleet_table table)
 
 	self->batch->counts[table]++;
 	row_u16(rows, day_of(self->source->about->time));
-	row_u64(rows, self->program);
-	row_u64(rows, self->build);
-	row_u64(rows, self->source->push);
+	row_u64s(rows, self->program, self->build, self->source->push);
 	return rows;
 }
 
@@ -271,25 +210,17 @@ static void put_point(struct gathering *self, u32 index, struct export_sum sums[
 	double byte_seconds = tick_clock_span_ns(&model->clock, behaviour->all.byte_ticks) / 1e9;
 
 	self->byte_seconds += byte_seconds;
-	row_u64(rows, self->place_of_frame.data[point->frame.index]);
-	row_u64(rows, stack);
+	row_u64s(rows, self->place_of_frame.data[point->frame.index], stack);
 	row_text(rows, kind_name(point->kind));
-	row_u64(rows, dictionary_name(&self->batch->names, type ? type : ""));
-	row_u64(rows, export_count(&sums[0], model, point->allocations));
-	row_u64(rows, point->bytes);
-	row_u64(rows, export_count(&sums[1], model, point->frees));
-	row_u64(rows, point->freed_bytes);
-	row_u64(rows, keeps ? export_count(&sums[2], model, point->live_chunks) : 0);
-	row_u64(rows, keeps ? point->live_bytes : 0);
-	row_u64(rows, leaks->by_class[CLASS_LOST]);
-	row_u64(rows, leaks->by_class[CLASS_INDIRECT]);
-	row_u64(rows, leaks->by_class[CLASS_POSSIBLE]);
-	row_u64(rows, export_count(&sums[3], model, point->peak_chunks));
-	row_u64(rows, point->peak_bytes);
-	row_u64(rows, export_count(&sums[4], model, point->at_peak_chunks));
-	row_u64(rows, point->at_peak_bytes);
-	row_u64(rows, export_count(&sums[5], model, point->temporary));
-	row_u64(rows, point->temporary_bytes);
+	row_u64s(rows, dictionary_name(&self->batch->names, type ? type : ""),
+		 export_count(&sums[0], model, point->allocations), point->bytes,
+		 export_count(&sums[1], model, point->frees), point->freed_bytes,
+		 keeps ? export_count(&sums[2], model, point->live_chunks) : 0,
+		 keeps ? point->live_bytes : 0, leaks->by_class[CLASS_LOST],
+		 leaks->by_class[CLASS_INDIRECT], leaks->by_class[CLASS_POSSIBLE],
+		 export_count(&sums[3], model, point->peak_chunks), point->peak_bytes,
+		 export_count(&sums[4], model, point->at_peak_chunks), point->at_peak_bytes,
+		 export_count(&sums[5], model, point->temporary), point->temporary_bytes);
 	row_double(rows, byte_seconds);
 	row_float(rows, score_value(&scores, SCORE_LIFETIME));
 	row_float(rows, score_value(&scores, SCORE_USAGE));
@@ -325,12 +256,9 @@ static int put_types(struct gathering *self, struct err *err)
 		const struct type_sums *row = &list.rows.data[i];
 		struct strbuf *rows = begin_row(self, TABLE_TYPES);
 
-		row_u64(rows, dictionary_name(&self->batch->names, row->name ? row->name : ""));
-		row_u64(rows, model_count(self->model, row->chunks));
-		row_u64(rows, row->bytes);
-		row_u64(rows, row->peak_bytes);
-		row_u64(rows, row->kept_bytes);
-		row_u64(rows, model_count(self->model, row->kept_chunks));
+		row_u64s(rows, dictionary_name(&self->batch->names, row->name ? row->name : ""),
+			 model_count(self->model, row->chunks), row->bytes, row->peak_bytes,
+			 row->kept_bytes, model_count(self->model, row->kept_chunks));
 		row_double(rows, row->freed > 0 ? tick_clock_span_ns(&self->model->clock,
 								     row->life_ticks) /
 							  row->freed
@@ -397,15 +325,12 @@ static int put_timeline(struct gathering *self, struct err *err)
 			sum.last_bytes = next->last_bytes;
 			sum.allocations += next->allocations;
 		}
-		row_u64(rows, tick_clock_ns(clock,
-					    timeline->start_ticks + first * timeline->width_ticks));
-		row_u64(rows,
-			tick_clock_ns(clock, timeline->start_ticks + end * timeline->width_ticks));
-		row_u64(rows, sum.min_bytes);
-		row_u64(rows, sum.max_bytes);
-		row_u64(rows, sum.last_bytes);
-		row_u64(rows, model_count(self->model, sum.max_chunks));
-		row_u64(rows, sum.allocations);
+		row_u64s(rows,
+			 tick_clock_ns(clock,
+				       timeline->start_ticks + first * timeline->width_ticks),
+			 tick_clock_ns(clock, timeline->start_ticks + end * timeline->width_ticks),
+			 sum.min_bytes, sum.max_bytes, sum.last_bytes,
+			 model_count(self->model, sum.max_chunks), sum.allocations);
 		status = end_row(self, TABLE_TIMELINES, err);
 	}
 	return status;
@@ -423,11 +348,8 @@ static int put_chunks(struct gathering *self, struct err *err)
 		if (!export_chunk(self->source->job, i, &chunk))
 			continue;
 		rows = begin_row(self, TABLE_CHUNKS);
-		row_u64(rows, i);
-		row_u64(rows, stack_key(self, self->model->points.data[chunk.point].frame));
-		row_u64(rows, chunk.size);
-		row_u64(rows, chunk.alloc_ns);
-		row_u64(rows, chunk.freed ? chunk.free_ns : 0);
+		row_u64s(rows, i, stack_key(self, self->model->points.data[chunk.point].frame),
+			 chunk.size, chunk.alloc_ns, chunk.freed ? chunk.free_ns : 0);
 		row_u32(rows, chunk.alloc_thread);
 		row_text(rows, chunk.end);
 		row_text(rows, chunk.scan ? chunk.scan : "");
@@ -535,7 +457,7 @@ static int put_run(struct gathering *self, u64 trace_bytes, struct err *err)
 	row_u32(row, (u32)time(NULL));
 	row_text(row, about->host);
 	row_u64(row, self->program);
-	row_text(row, base_name(image->program));
+	row_text(row, file_name(image->program));
 	row_text(row, image->program);
 	row_u64(row, self->build);
 	row_text(row, self->build_id);
@@ -561,24 +483,9 @@ static int put_run(struct gathering *self, u64 trace_bytes, struct err *err)
 
 static void find_build(struct gathering *self)
 {
-	const struct modmap *modules = &self->model->contexts.modules;
-	const char *program = self->model->image.program;
-
-	self->build_id = self->source->about->build;
-	for (u32 id = 0; id < modules->module_count && !self->build_id; id++) {
-		const struct modmap_module *module = modmap_module(modules, id);
-
-		if (!module || (*module->path && strcmp(module->path, program) != 0) ||
-		    !module->build_id_bytes)
-			continue;
-		for (u32 i = 0; i < module->build_id_bytes; i++)
-			strbuf_addf(&self->build_text, "%02x", module->build_id[i]);
-		self->build_id = strbuf_text(&self->build_text);
-	}
-	if (!self->build_id)
-		self->build_id = "";
+	self->build_id = run_build(self->source, &self->build_text);
 	self->build = name_key(self->build_id);
-	self->program = name_key(base_name(program));
+	self->program = name_key(file_name(self->model->image.program));
 }
 
 static int prepare(struct gathering *self, struct err *err)

@@ -124,32 +124,12 @@ static void add_label(struct labels *self, const char *key, u64 length, const ch
 	self->count++;
 }
 
-static const char *build_of(struct labels *self, const struct run_source *source)
-{
-	const struct model *model = source->job->stacks.model;
-	const struct modmap *modules = &model->contexts.modules;
-
-	if (source->about->build)
-		return source->about->build;
-	for (u32 id = 0; id < modules->module_count; id++) {
-		const struct modmap_module *module = modmap_module(modules, id);
-
-		if (!module || !module->build_id_bytes ||
-		    (*module->path && strcmp(module->path, model->image.program) != 0))
-			continue;
-		for (u32 i = 0; i < module->build_id_bytes; i++)
-			strbuf_addf(&self->build_id, "%02x", module->build_id[i]);
-		break;
-	}
-	return strbuf_text(&self->build_id);
-}
-
 static void make_labels(struct labels *self, const struct run_source *source)
 {
 	const struct run_about *about = source->about;
 
 	add_label(self, "host", 4, about->host);
-	add_label(self, "build_id", 8, build_of(self, source));
+	add_label(self, "build_id", 8, run_build(source, &self->build_id));
 	add_label(self, "version", 7, about->version);
 	for (u32 i = 0; i < about->label_count; i++) {
 		const char *equal = strchr(about->labels[i], '=');
@@ -162,9 +142,7 @@ static void make_labels(struct labels *self, const struct run_source *source)
 
 static const char *program_name(const struct run_source *source)
 {
-	const char *path = source->job->stacks.model->image.program, *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
+	return file_name(source->job->stacks.model->image.program);
 }
 
 /* ---- bodies ---- */

@@ -24,6 +24,15 @@ static inline void row_u64(struct strbuf *out, u64 value)
 {
 	strbuf_add_bytes(out, &value, sizeof value);
 }
+static inline void row_numbers(struct strbuf *out, const u64 *values, u64 count)
+{
+	strbuf_add_bytes(out, values, count * sizeof *values);
+}
+/* Several of 64 bits. */
+#define row_u64s(out, ...)                                                                         \
+	row_numbers(out, (const u64[]){__VA_ARGS__},                                               \
+		    sizeof((const u64[]){__VA_ARGS__}) / sizeof(u64))
+
 static inline void row_float(struct strbuf *out, float value)
 {
 	strbuf_add_bytes(out, &value, sizeof value);

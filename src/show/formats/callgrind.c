@@ -89,6 +89,16 @@ static void put_call(struct annotating *self, const struct measured_call *call)
 	put_values(self, call->line, &call->sum);
 }
 
+static void begin_function(struct annotating *self, u32 function, bool *begun)
+{
+	if (*begun)
+		return;
+	*begun = true;
+	fputc('\n', self->out);
+	put_file(self, "fl", function);
+	put_name(self, "fn", function);
+}
+
 static void put_functions(struct annotating *self)
 {
 	const struct measured_calls *sums = &self->sums;
@@ -99,22 +109,12 @@ static void put_functions(struct annotating *self)
 
 		for (; line < sums->lines.count && sums->lines.data[line].function == function;
 		     line++) {
-			if (!begun) {
-				fputc('\n', self->out);
-				put_file(self, "fl", function);
-				put_name(self, "fn", function);
-			}
-			begun = true;
+			begin_function(self, function, &begun);
 			put_values(self, sums->lines.data[line].line, &sums->lines.data[line].sum);
 		}
 		for (; call < sums->calls.count && sums->calls.data[call].caller == function;
 		     call++) {
-			if (!begun) {
-				fputc('\n', self->out);
-				put_file(self, "fl", function);
-				put_name(self, "fn", function);
-			}
-			begun = true;
+			begin_function(self, function, &begun);
 			put_call(self, &sums->calls.data[call]);
 		}
 	}

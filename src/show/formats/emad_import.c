@@ -438,7 +438,6 @@ static int write_names(struct importing *self, struct err *err)
 
 static int write_trace(struct importing *self, struct err *err)
 {
-	struct err closing = {0};
 	int status;
 
 	self->writer = trace_writer_open(self->how->to, NULL, err);
@@ -451,10 +450,7 @@ static int write_trace(struct importing *self, struct err *err)
 		status = each_message(self, take_second, err);
 	if (status == 0)
 		status = tell_ending(self, err);
-	if (trace_writer_close(self->writer, &closing) < 0 && status == 0) {
-		*err = closing;
-		status = closing.code;
-	}
+	status = import_close(self->writer, status, err);
 	if (status == 0)
 		status = write_names(self, err);
 	if (status < 0)
@@ -464,7 +460,7 @@ static int write_trace(struct importing *self, struct err *err)
 
 static int check_files(const struct emad_import *how, struct err *err)
 {
-	struct stat from, to;
+	struct stat from;
 
 	if (stat(how->from, &from) != 0)
 		return err_set(err, ERR_INPUT, "cannot open %s: %s", how->from, strerror(errno));
@@ -472,9 +468,7 @@ static int check_files(const struct emad_import *how, struct err *err)
 		return err_set(err, ERR_INPUT, "%s is not a regular file, but must be read twice; save it to a file "
 					       "first",
 			       how->from);
-	if (stat(how->to, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
-		return err_set(err, ERR_USAGE, "%s is both input and output; choose another output file", how->to);
-	return 0;
+	return import_check_output(how->from, how->to, err);
 }
 
 int emad_import(const struct emad_import *how, struct emad_summary *summary, struct err *err)

@@ -33,4 +33,12 @@ struct exchange_job {
 	const struct heaplog_options *heaplog;
 };
 
+struct trace_writer;
+
+/* An import may not write over what it reads. */
+int import_check_output(const char *from, const char *to, struct err *err);
+
+/* Closes the trace that an import writes: `status`, or why it cannot be closed. */
+int import_close(struct trace_writer *writer, int status, struct err *err);
+
 #endif

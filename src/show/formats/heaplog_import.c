@@ -444,17 +444,13 @@ static int name_types(struct importing *self, struct err *err)
 static int write_trace(struct importing *self, struct err *err)
 {
 	struct trace_writer *writer = trace_writer_open(self->how->to, NULL, err);
-	struct err closing = {0};
 	int status;
 
 	if (!writer)
 		return err->code;
 	self->sink = trace_writer_sink(writer);
 	status = tell_all(self, err);
-	if (trace_writer_close(writer, &closing) < 0 && status == 0) {
-		*err = closing;
-		status = closing.code;
-	}
+	status = import_close(writer, status, err);
 	if (status == 0)
 		status = write_functions(self, err);
 	if (status == 0)
@@ -464,25 +460,15 @@ static int write_trace(struct importing *self, struct err *err)
 	return status;
 }
 
-static int check_files(const struct heaplog_import *how, struct err *err)
-{
-	struct stat from, to;
-	bool exists = stat(how->to, &to) == 0;
-
-	for (u32 i = 0; i < how->from_count; i++)
-		if (exists && stat(how->from[i], &from) == 0 && from.st_dev == to.st_dev &&
-		    from.st_ino == to.st_ino)
-			return err_set(err, ERR_USAGE, "%s is both input and output; choose another output file", how->to);
-	return 0;
-}
-
 int heaplog_import(const struct heaplog_import *how, struct heaplog_summary *summary,
 		   struct err *err)
 {
 	struct importing self = {.how = how, .summary = summary};
-	int status = check_files(how, err);
+	int status = 0;
 
 	*summary = (struct heaplog_summary){0};
+	for (u32 i = 0; i < how->from_count && status == 0; i++)
+		status = import_check_output(how->from[i], how->to, err);
 	for (u32 i = 0; i < how->from_count && status == 0; i++)
 		status = read_dump(&self, how->from[i], err);
 	if (status == 0)

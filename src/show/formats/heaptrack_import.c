@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "host/base/strbuf.h"
+#include "show/formats/exchange.h"
 #include "show/formats/heaptrack_inside.h"
 #include "format/session.h"
 
@@ -437,7 +438,6 @@ static int tell_end(struct importing *self, struct err *err)
 
 static int write_trace(struct importing *self, const char *path, struct err *err)
 {
-	struct err closing = {0};
 	int status;
 
 	self->writer = trace_writer_open(path, NULL, err);
@@ -447,10 +447,7 @@ static int write_trace(struct importing *self, const char *path, struct err *err
 	status = read_all(self, err);
 	if (status == 0)
 		status = tell_end(self, err);
-	if (trace_writer_close(self->writer, &closing) < 0 && status == 0) {
-		*err = closing;
-		status = closing.code;
-	}
+	status = import_close(self->writer, status, err);
 	if (status == 0 && self->symbols.count)
 		status = trace_write_symbols(path, self->symbols.data, self->symbols.count, err);
 	return status;

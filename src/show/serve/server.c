@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,21 +18,18 @@
 
 #include "host/base/clock.h"
 #include "host/base/options.h"
-#include "show/serve/mhd.h"
+#include "show/serve/send.h"
 
 /* A verb may wait for 10 seconds, hence a thread per connection. */
 enum {
 	CONNECTIONS_MAX = 128,       /* more are turned away */
 	CONNECTION_BYTES = 16 << 10, /* of memory, which limits a request's headers */
 	STACK_BYTES = 512 << 10,
-	PACK_BYTES = 1400,    /* shorter bodies are sent as they are */
+	PACK_BYTES = 1400,           /* shorter bodies are sent as they are */
 	DROPPED_BYTES_MAX = 4 << 20, /* of the body of a request that is refused */
-	SILENCE_SECONDS = 5,  /* in which a client must move */
-	ARRIVAL_SECONDS = 10, /* in which a request must be complete, however it moves */
+	SILENCE_SECONDS = 5,         /* in which a client must move */
+	ARRIVAL_SECONDS = 10,        /* in which a request must be complete, however it moves */
 	FAREWELL_SECONDS = 1,
-	STREAM_SILENCE_SECONDS = 30, /* in which a client must take something of what is sent to it */
-	STREAM_SEND_BYTES = 32 << 10, /* that wait in the kernel for a client that is slow */
-	STREAM_PIECE_BYTES = 8 << 10,
 };
 
 /* ---- arrivals -------------------------------------------------------------------------------- */
@@ -128,31 +126,26 @@ static void *watcher_main(void *argument)
 static enum MHD_Result header_take(void *request_, enum MHD_ValueKind kind, const char *key,
 				   const char *value)
 {
+	static const struct {
+		const char *name;
+		size_t at; /* of a text in struct request */
+	} headers[] = {{"Host", offsetof(struct request, host)},
+		       {"Authorization", offsetof(struct request, authorization)},
+		       {"X-Heapwise", offsetof(struct request, mark)},
+		       {"Content-Length", offsetof(struct request, body_length)},
+		       {"Cookie", offsetof(struct request, cookie)},
+		       {"Accept", offsetof(struct request, accept)},
+		       {"Accept-Encoding", offsetof(struct request, accept_encoding)},
+		       {"If-None-Match", offsetof(struct request, known_tag)},
+		       {"Last-Event-ID", offsetof(struct request, last_event)}};
 	struct request *request = request_;
 
 	(void)kind;
-	if (strcasecmp(key, "Host") == 0) {
-		request->host = value;
-		request->hosts++;
-	} else if (strcasecmp(key, "Authorization") == 0) {
-		request->authorization = value;
-	} else if (strcasecmp(key, "X-Heapwise") == 0) {
-		request->mark = value;
-	} else if (strcasecmp(key, "Content-Length") == 0) {
-		request->body_length = value;
-	} else if (strcasecmp(key, "Transfer-Encoding") == 0) {
-		request->chunked = true;
-	} else if (strcasecmp(key, "Cookie") == 0) {
-		request->cookie = value;
-	} else if (strcasecmp(key, "Accept") == 0) {
-		request->accept = value;
-	} else if (strcasecmp(key, "Accept-Encoding") == 0) {
-		request->accept_encoding = value;
-	} else if (strcasecmp(key, "If-None-Match") == 0) {
-		request->known_tag = value;
-	} else if (strcasecmp(key, "Last-Event-ID") == 0) {
-		request->last_event = value;
-	}
+	for (u32 i = 0; i < sizeof headers / sizeof *headers; i++)
+		if (strcasecmp(key, headers[i].name) == 0)
+			memcpy((char *)request_ + headers[i].at, &value, sizeof value);
+	request->hosts += strcasecmp(key, "Host") == 0;
+	request->chunked |= strcasecmp(key, "Transfer-Encoding") == 0;
 	return MHD_YES;
 }
 
@@ -227,128 +220,6 @@ static void local_address(struct MHD_Connection *connection, union listen_addres
 	memset(address, 0, sizeof(*address));
 	if (info)
 		getsockname(info->connect_fd, &address->any, &bytes);
-}
-
-/* Nothing that is loaded by a page may come from elsewhere, and no other page may show ours. */
-#define CSP_NOTHING "default-src 'none'; frame-ancestors 'none'"
-#define CSP_PAGE                                                                                   \
-	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "            \
-	"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-static void headers_conditional(struct MHD_Response *response, const struct answer *answer)
-{
-	char number[16];
-
-	if (answer->allow)
-		mhd.add_response_header(response, "Allow", answer->allow);
-	if (answer->location)
-		mhd.add_response_header(response, "Location", answer->location);
-	if (answer->cookie[0])
-		mhd.add_response_header(response, "Set-Cookie", answer->cookie);
-	if (answer->tag[0])
-		mhd.add_response_header(response, "ETag", answer->tag);
-	if (answer->gzip)
-		mhd.add_response_header(response, "Content-Encoding", "gzip");
-	if (answer->retry_seconds) {
-		snprintf(number, sizeof(number), "%u", answer->retry_seconds);
-		mhd.add_response_header(response, "Retry-After", number);
-	}
-}
-
-static void headers_add(struct MHD_Response *response, const struct answer *answer, u64 run_ns)
-{
-	static const char *const headers[][2] = {
-		{"Vary", "Accept, Accept-Encoding"},
-		{"X-Content-Type-Options", "nosniff"},
-		{"Referrer-Policy", "no-referrer"}, /* the token may be in the address */
-		{"Cross-Origin-Resource-Policy", "same-origin"},
-		{"Connection", "close"},
-	};
-	u64 parts_ns = answer->parse_ns + answer->write_ns;
-	char timing[128];
-
-	for (u32 i = 0; i < sizeof(headers) / sizeof(*headers); i++)
-		mhd.add_response_header(response, headers[i][0], headers[i][1]);
-	mhd.add_response_header(response, "Content-Type",
-				answer->type ? answer->type : "application/json");
-	/* What may be stored is asked for again each time, by its tag: tomorrow another trace may be
-	 * served at this address. */
-	mhd.add_response_header(response, "Cache-Control",
-				answer->tag[0] ? "private, no-cache" : "no-store");
-	mhd.add_response_header(response, "Content-Security-Policy",
-				answer->is_page ? CSP_PAGE : CSP_NOTHING);
-	snprintf(timing, sizeof(timing), "parse;dur=%.3f, run;dur=%.3f, write;dur=%.3f",
-		 (double)answer->parse_ns / 1e6,
-		 (double)(run_ns > parts_ns ? run_ns - parts_ns : 0) / 1e6,
-		 (double)answer->write_ns / 1e6);
-	mhd.add_response_header(response, "Server-Timing", timing);
-	headers_conditional(response, answer);
-}
-
-static ssize_t stream_read(void *stream_, u64 at, char *to, size_t room)
-{
-	struct answer_stream *stream = stream_;
-	size_t bytes = stream->read(stream->self, to, room);
-
-	(void)at;
-	return bytes ? (ssize_t)bytes : MHD_CONTENT_READER_END_OF_STREAM;
-}
-
-static void stream_free(void *stream_)
-{
-	struct answer_stream *stream = stream_;
-
-	stream->free(stream->self);
-	free(stream);
-}
-
-/* A client that is slow is to be seen here soon, and not after megabytes in the kernel. */
-static struct MHD_Response *stream_response(struct MHD_Connection *connection, const struct answer_stream *from)
-{
-	const union MHD_ConnectionInfo *info =
-		mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct answer_stream *stream = malloc(sizeof *stream);
-	struct MHD_Response *response;
-	const int bytes = STREAM_SEND_BYTES;
-
-	if (!stream) {
-		from->free(from->self);
-		return NULL;
-	}
-	*stream = *from;
-	if (info)
-		setsockopt(info->connect_fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-	mhd.set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
-				  (unsigned int)STREAM_SILENCE_SECONDS);
-	response = mhd.create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE_BYTES, stream_read,
-						     stream, stream_free);
-	if (!response)
-		stream_free(stream);
-	return response;
-}
-
-/* Takes the answer over. */
-static enum MHD_Result answer_send(struct MHD_Connection *connection, struct answer *answer,
-				   u64 run_ns)
-{
-	struct MHD_Response *response;
-	enum MHD_Result result = MHD_NO;
-
-	if (!answer->body && !answer->stream.read)
-		return MHD_NO; /* without memory: the connection ends */
-	if (answer->stream.read)
-		response = stream_response(connection, &answer->stream);
-	else
-		response = mhd.create_response_from_buffer(answer->body_bytes, answer->body,
-							   MHD_RESPMEM_MUST_FREE);
-	if (!response) {
-		answer_release(answer);
-		return MHD_NO;
-	}
-	headers_add(response, answer, run_ns);
-	result = mhd.queue_response(connection, answer->status, response);
-	mhd.destroy_response(response);
-	return result;
 }
 
 /* The request is complete, or will be answered without the rest of it. */
