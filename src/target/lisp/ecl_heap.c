@@ -89,7 +89,7 @@ bool hwl_heap_add(u64 address)
 	if (!leaf)
 		return false;
 	word = word_of(leaf, address, &bit);
-	return __atomic_fetch_or(word, bit, __ATOMIC_ACQ_REL) & bit;
+	return or_acq_rel(word, bit) & bit;
 }
 
 bool hwl_heap_drop(u64 address)
@@ -99,7 +99,7 @@ bool hwl_heap_drop(u64 address)
 	if (!leaf)
 		return false;
 	word = word_of(leaf, address, &bit);
-	return __atomic_fetch_and(word, ~bit, __ATOMIC_ACQ_REL) & bit;
+	return and_acq_rel(word, ~bit) & bit;
 }
 
 static bool lives(u64 address)

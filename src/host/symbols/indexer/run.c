@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/atomics.h"
 #include "host/base/io.h"
 #include "host/symbols/indexer/merge.h"
 
@@ -33,14 +34,14 @@ static void *work_thread(void *opaque)
 	u64 count = self->list.units.count;
 
 	for (;;) {
-		u64 i = __atomic_fetch_add(&self->next, 1, __ATOMIC_RELAXED);
+		u64 i = add_relaxed(&self->next, 1);
 		u64 done;
 
 		if (i >= count)
 			return NULL;
 		if (self->list.units.data[i].old == NO_OLD_UNIT)
 			unit_parse(&self->list.units.data[i], &self->clang, self->options);
-		done = __atomic_add_fetch(&self->done, 1, __ATOMIC_RELAXED);
+		done = add_relaxed(&self->done, 1) + 1;
 		if (self->options->progress)
 			self->options->progress(self->options->progress_self,
 						(double)done / (double)count);

@@ -28,8 +28,7 @@ static inline u64 hwr_slots_pop(u32 number, struct hwr_slots *stack)
 		next = load_relaxed(&hwr_slot_record(number, (head & HWR_INDEX_MASK) - 1)->first) &
 		       HWR_INDEX_MASK;
 		next |= ((head >> HWR_INDEX_BITS) + 1) << HWR_INDEX_BITS;
-	} while (!__atomic_compare_exchange_n(&stack->head, &head, next, 0, __ATOMIC_ACQUIRE,
-					      __ATOMIC_ACQUIRE));
+	} while (!cas_acquire(&stack->head, &head, next));
 	return head & HWR_INDEX_MASK;
 }
 
@@ -45,8 +44,7 @@ static inline u64 hwr_slots_pop_some(u32 number, struct hwr_slots *stack, u32 mo
 		if (!*count)
 			return 0;
 		next |= ((head >> HWR_INDEX_BITS) + 1) << HWR_INDEX_BITS;
-	} while (!__atomic_compare_exchange_n(&stack->head, &head, next, 0, __ATOMIC_ACQUIRE,
-					      __ATOMIC_ACQUIRE));
+	} while (!cas_acquire(&stack->head, &head, next));
 	return head & HWR_INDEX_MASK;
 }
 

@@ -63,7 +63,7 @@ long hwr_userfault_protect(u64 start, u64 bytes, bool armed)
 		return 0;
 	if (runs_on(load_relaxed(&fault_stack)) || runs_on(load_relaxed(&hwr_helper_stack)))
 		return write_protect(start, bytes, armed);
-	__atomic_fetch_or((u8 *)start, 0, __ATOMIC_RELAXED);
+	or_relaxed((u8 *)start, 0);
 	return 0;
 }
 

@@ -67,7 +67,7 @@ static long protect(u64 start, u64 bytes, int protection)
 /* The state was `from`, set by the caller, and nobody else changes it. */
 static void settle(struct hwr_unit *unit, u32 from, u32 to)
 {
-	__atomic_fetch_add(&unit->word, to - from, __ATOMIC_ACQ_REL);
+	add_acq_rel(&unit->word, to - from);
 }
 
 /* Opening one unit in the midst of armed ones needs two mappings more. Where there are none, its whole
@@ -210,7 +210,7 @@ void hwr_unit_keep(u64 address)
 
 	if (likely(load_relaxed(&unit->word) & HWR_UNIT_KEPT))
 		return;
-	__atomic_fetch_or(&unit->word, HWR_UNIT_KEPT, __ATOMIC_ACQ_REL);
+	or_acq_rel(&unit->word, HWR_UNIT_KEPT);
 	hwr_unit_open(address);
 }
 

@@ -89,7 +89,7 @@ void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller)
 	chunk->last = ticks;
 	if (hwr_shadow_is_instrumented(caller->pc))
 		return;
-	__atomic_fetch_or(&chunk->what, HWR_CHUNK_PLAIN, __ATOMIC_RELAXED);
+	or_relaxed(&chunk->what, HWR_CHUNK_PLAIN);
 }
 
 /* Real ones of the allocator behind would not know the heap's chunks. */

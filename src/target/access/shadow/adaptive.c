@@ -93,7 +93,7 @@ u64 hwr_page_lines(u64 page) { return load_relaxed(&touched[page]); }
 /* A fence, too: who tells of a line after this has it armed an epoch later, by its next entry in the log. */
 u64 hwr_page_take_lines(u64 page)
 {
-	return __atomic_exchange_n(&touched[page], 0, __ATOMIC_SEQ_CST);
+	return exchange_seq_cst(&touched[page], 0);
 }
 
 /* Written after the line itself, and before the epoch is read. */
@@ -252,7 +252,7 @@ static __attribute__((noinline)) bool disarm_large(const struct hwr_unit *unit)
 static void mark_estimated(struct hwr_chunk *chunk)
 {
 	if (!(load_relaxed(&chunk->what) & HWR_CHUNK_ESTIMATED))
-		__atomic_fetch_or(&chunk->what, HWR_CHUNK_ESTIMATED, __ATOMIC_RELAXED);
+		or_relaxed(&chunk->what, HWR_CHUNK_ESTIMATED);
 }
 
 /* Whether the next access may be the first one of its sort. Not for ever: that would cost as much as exact recording does. */

@@ -32,7 +32,7 @@ static u8 *coverage_of(u64 address)
 static void add_bits(u8 *at, u32 bits)
 {
 	if ((load_relaxed(at) & bits) != bits)
-		__atomic_fetch_or(at, (u8)bits, __ATOMIC_RELAXED);
+		or_relaxed(at, (u8)bits);
 }
 
 void hwr_coverage_add(u64 address, u64 bytes, bool write)

@@ -67,7 +67,7 @@ static void add_others(struct hwr_chunk *chunk, u64 times, u64 bytes, bool write
 	add_relaxed(write ? &others->writes : &others->reads, times);
 	add_relaxed(write ? &others->written_bytes : &others->read_bytes, times * bytes);
 	if (!(load_relaxed(&chunk->what) & HWR_CHUNK_SHARED))
-		__atomic_fetch_or(&chunk->what, HWR_CHUNK_SHARED, __ATOMIC_RELEASE);
+		or_release(&chunk->what, HWR_CHUNK_SHARED);
 }
 
 /* Not the owner's alone: the first access, one of a chunk with several threads, or one of a chunk that has ended.

@@ -81,7 +81,7 @@ static void enter(void)
 	flags |= HW_MODULE_MERGES;
 #endif
 	map_all();
-	__atomic_fetch_or(&HW_BOARD->module_flags, flags, __ATOMIC_RELAXED);
+	or_relaxed(&HW_BOARD->module_flags, flags);
 	for (u32 i = 0; i < HW_BOARD_MODULES; i++) {
 		struct hw_board_module *module = &HW_BOARD->module[i];
 		u64 nobody = 0;
