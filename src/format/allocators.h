@@ -5,6 +5,7 @@
 #ifndef FORMAT_ALLOCATORS_H
 #define FORMAT_ALLOCATORS_H
 
+#include "family.h"
 #include "session.h"
 
 /* name, word of --allocator, looked for by default, a function that each of its kind has */
@@ -45,6 +46,11 @@ struct hw_entry {
 #define HW_E(allocator, name, role, kind, size, count, block)                                      \
 	{ #name, HW_ALLOCATOR_##allocator, HW_ENTRY_##role, HW_##kind, size, count, block }
 
+/* Rows of family.h. */
+#define HW_E_FAMILY(result, name, parameters, arguments, ...) HW_E(PROGRAM, name, __VA_ARGS__),
+#define HW_E_NEW(number, name, kind, ...) HW_E(PROGRAM, name, GIVES, kind, 1, 0, 0),
+#define HW_E_DELETE(number, name, kind, ...) HW_E(PROGRAM, name, ENDS, kind, 0, 0, 1),
+
 /* The same functions with the prefix that a build of it was given. */
 #define HW_E_JEMALLOC(prefix)                                                                      \
 	HW_E(JEMALLOC, prefix##malloc, GIVES, MALLOC, 1, 0, 0),                                    \
@@ -63,39 +69,9 @@ struct hw_entry {
 /* clang-format on */
 
 static const struct hw_entry hw_entries[] = {
-	HW_E(PROGRAM, malloc, GIVES, MALLOC, 1, 0, 0),
-	HW_E(PROGRAM, calloc, GIVES, CALLOC, 1, 2, 0),
-	HW_E(PROGRAM, realloc, RESIZES, REALLOC, 2, 0, 1),
-	HW_E(PROGRAM, reallocarray, RESIZES, REALLOC, 2, 3, 1),
-	HW_E(PROGRAM, free, ENDS, FREE, 0, 0, 1),
-	HW_E(PROGRAM, cfree, ENDS, FREE, 0, 0, 1),
-	HW_E(PROGRAM, free_sized, ENDS, FREE, 0, 0, 1),
-	HW_E(PROGRAM, free_aligned_sized, ENDS, FREE, 0, 0, 1),
-	HW_E(PROGRAM, posix_memalign, STORES, MEMALIGN, 3, 0, 1),
-	HW_E(PROGRAM, aligned_alloc, GIVES, MEMALIGN, 2, 0, 0),
-	HW_E(PROGRAM, memalign, GIVES, MEMALIGN, 2, 0, 0),
-	HW_E(PROGRAM, valloc, GIVES, MEMALIGN, 1, 0, 0),
-	HW_E(PROGRAM, pvalloc, GIVES, MEMALIGN, 1, 0, 0),
-	HW_E(PROGRAM, _Znwm, GIVES, NEW, 1, 0, 0),
-	HW_E(PROGRAM, _Znam, GIVES, NEW_ARRAY, 1, 0, 0),
-	HW_E(PROGRAM, _ZnwmRKSt9nothrow_t, GIVES, NEW, 1, 0, 0),
-	HW_E(PROGRAM, _ZnamRKSt9nothrow_t, GIVES, NEW_ARRAY, 1, 0, 0),
-	HW_E(PROGRAM, _ZnwmSt11align_val_t, GIVES, NEW, 1, 0, 0),
-	HW_E(PROGRAM, _ZnamSt11align_val_t, GIVES, NEW_ARRAY, 1, 0, 0),
-	HW_E(PROGRAM, _ZnwmSt11align_val_tRKSt9nothrow_t, GIVES, NEW, 1, 0, 0),
-	HW_E(PROGRAM, _ZnamSt11align_val_tRKSt9nothrow_t, GIVES, NEW_ARRAY, 1, 0, 0),
-	HW_E(PROGRAM, _ZdlPv, ENDS, DELETE, 0, 0, 1),
-	HW_E(PROGRAM, _ZdaPv, ENDS, DELETE_ARRAY, 0, 0, 1),
-	HW_E(PROGRAM, _ZdlPvm, ENDS, DELETE, 0, 0, 1),
-	HW_E(PROGRAM, _ZdaPvm, ENDS, DELETE_ARRAY, 0, 0, 1),
-	HW_E(PROGRAM, _ZdlPvRKSt9nothrow_t, ENDS, DELETE, 0, 0, 1),
-	HW_E(PROGRAM, _ZdaPvRKSt9nothrow_t, ENDS, DELETE_ARRAY, 0, 0, 1),
-	HW_E(PROGRAM, _ZdlPvSt11align_val_t, ENDS, DELETE, 0, 0, 1),
-	HW_E(PROGRAM, _ZdaPvSt11align_val_t, ENDS, DELETE_ARRAY, 0, 0, 1),
-	HW_E(PROGRAM, _ZdlPvmSt11align_val_t, ENDS, DELETE, 0, 0, 1),
-	HW_E(PROGRAM, _ZdaPvmSt11align_val_t, ENDS, DELETE_ARRAY, 0, 0, 1),
-	HW_E(PROGRAM, _ZdlPvSt11align_val_tRKSt9nothrow_t, ENDS, DELETE, 0, 0, 1),
-	HW_E(PROGRAM, _ZdaPvSt11align_val_tRKSt9nothrow_t, ENDS, DELETE_ARRAY, 0, 0, 1),
+	HW_FAMILY(HW_E_FAMILY, HW_E_FAMILY, HW_E_FAMILY)
+	HW_NEW_FORMS(HW_E_NEW, HW_E_NEW)
+	HW_DELETE_FORMS(HW_E_DELETE)
 
 	HW_E_JEMALLOC(je_),
 	HW_E_JEMALLOC(_rjem_), /* of Rust's jemallocator */

@@ -8,20 +8,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/allocators.h"
 #include "host/symbols/demangle.h"
 
 enum { DEPTH_MAX = 20000, INSTANCES_MAX = 100000 };
 
-static const char *const family[] = {
-	"malloc",   "calloc",       "realloc",        "reallocarray",   "aligned_alloc",
-	"memalign", "valloc",       "pvalloc",        "posix_memalign", "strdup",
-	"strndup",  "operator new", "operator new[]",
-};
+/* Beside the malloc family. */
+static const char *const others[] = {"strdup", "strndup", "operator new", "operator new[]"};
 
 static bool is_named(const struct walk *self, const char *name)
 {
-	for (u32 i = 0; i < sizeof family / sizeof *family; i++)
-		if (!strcmp(family[i], name))
+	for (u32 i = 0; i < HW_ENTRIES; i++)
+		if (hw_entries[i].allocator == HW_ALLOCATOR_PROGRAM && hw_entries[i].kind <= HW_MEMALIGN &&
+		    !strcmp(hw_entries[i].name, name))
+			return true;
+	for (u32 i = 0; i < sizeof others / sizeof *others; i++)
+		if (!strcmp(others[i], name))
 			return true;
 	for (u32 i = 0; i < self->options->function_count; i++)
 		if (!strcmp(self->options->functions[i], name))

@@ -330,15 +330,8 @@ void *hwr_heap_pvalloc(size_t size)
 void hwr_heap_replace(struct hwr_real *real)
 {
 	*real = (struct hwr_real){
-		.malloc = hwr_heap_malloc,
-		.calloc = hwr_heap_calloc,
-		.realloc = hwr_heap_realloc,
-		.free = hwr_heap_free,
-		.posix_memalign = hwr_heap_posix_memalign,
-		.aligned_alloc = hwr_heap_aligned_alloc,
-		.memalign = hwr_heap_memalign,
-		.valloc = hwr_heap_valloc,
-		.pvalloc = hwr_heap_pvalloc,
+#define OURS(result, name, ...) .name = hwr_heap_##name,
+		HW_FAMILY(OURS, OURS, HW_NO_ROW)
 	};
 }
 

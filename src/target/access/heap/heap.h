@@ -11,6 +11,7 @@
 #ifndef TARGET_ACCESS_HEAP_HEAP_H
 #define TARGET_ACCESS_HEAP_HEAP_H
 
+#include "format/family.h"
 #include "target/access/heap/chunk.h"
 
 /* Reserves the address space; false: the heap cannot be used. Safe to call again. */
@@ -21,15 +22,9 @@ void hwr_heap_arm(void);
 bool hwr_heap_is_armed(void);
 
 /* The allocator's functions, as libc has them. Errno is set where libc's would set it. */
-void *hwr_heap_malloc(size_t size);
-void *hwr_heap_calloc(size_t count, size_t size);
-void *hwr_heap_realloc(void *old, size_t size);
-void hwr_heap_free(void *p);
-int hwr_heap_posix_memalign(void **result, size_t alignment, size_t size);
-void *hwr_heap_memalign(size_t alignment, size_t size);
-void *hwr_heap_aligned_alloc(size_t alignment, size_t size);
-void *hwr_heap_valloc(size_t size);
-void *hwr_heap_pvalloc(size_t size);
+#define HWR_HEAP(result, name, parameters, ...) result hwr_heap_##name parameters;
+HW_FAMILY(HWR_HEAP, HWR_HEAP, HW_NO_ROW)
+#undef HWR_HEAP
 /* From now on they are what the hooks call. */
 struct hwr_real;
 void hwr_heap_replace(struct hwr_real *real);

@@ -246,7 +246,7 @@ HWR_EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
 	return posix_memalign_recorded(result, alignment, size);
 }
 
-#define ALIGNED_HOOK(name, parameters, arguments)                                                  \
+#define ALIGNED_HOOK(result, name, parameters, arguments, ...)                                     \
 	static __attribute__((noinline)) void *name##_recorded parameters                          \
 	{                                                                                          \
 		struct hwr_call call = { .caller = HWR_CALLER() };                                 \
@@ -274,7 +274,4 @@ HWR_EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
 		return name##_recorded arguments;                                                  \
 	}
 
-ALIGNED_HOOK(aligned_alloc, (size_t alignment, size_t size), (alignment, size))
-ALIGNED_HOOK(memalign, (size_t alignment, size_t size), (alignment, size))
-ALIGNED_HOOK(valloc, (size_t size), (size))
-ALIGNED_HOOK(pvalloc, (size_t size), (size))
+HW_FAMILY(HW_NO_ROW, ALIGNED_HOOK, HW_NO_ROW)

@@ -2,7 +2,7 @@
  * Every replaceable form of operator new and delete, so that the kind of an allocation is known.
  * Runs in the target, in front of the C++ library's (or another allocator's) operators, which are
  * looked up at the first call: a C program may load its first C++ library late.
- * The list of forms is data; names are mangled as on every LP64 Linux. */
+ * The list of forms is in format/family.h. */
 #include "target/recorder/hooks/call.h"
 #include "target/recorder/hooks/note.h"
 #include "target/recorder/hooks/pools.h"
@@ -10,36 +10,11 @@
 #include "target/recorder/state/objects.h"
 #include "target/recorder/state/real.h"
 
-/* form(number, mangled name, kind, parameters, arguments), and of new: what it does where it is the C++ library's own */
-#define NEW_FORMS(F)                                                                               \
-	F(0, _Znwm, NEW, (size_t size), (size), memory(size)) \
-	F(1, _Znam, NEW_ARRAY, (size_t size), (size), memory(size)) \
-	F(2, _ZnwmRKSt9nothrow_t, NEW, (size_t size, const void *n), (size, n), memory(size)) \
-	F(3, _ZnamRKSt9nothrow_t, NEW_ARRAY, (size_t size, const void *n), (size, n), memory(size)) \
-	F(4, _ZnwmSt11align_val_t, NEW, (size_t size, size_t a), (size, a), memory_at(size, a)) \
-	F(5, _ZnamSt11align_val_t, NEW_ARRAY, (size_t size, size_t a), (size, a), memory_at(size, a)) \
-	F(6, _ZnwmSt11align_val_tRKSt9nothrow_t, NEW, (size_t size, size_t a, const void *n), (size, a, n), memory_at(size, a)) \
-	F(7, _ZnamSt11align_val_tRKSt9nothrow_t, NEW_ARRAY, (size_t size, size_t a, const void *n), (size, a, n), memory_at(size, a))
-
-#define DELETE_FORMS(F)                                                                            \
-	F(8, _ZdlPv, DELETE, (void *p), (p))                                                       \
-	F(9, _ZdaPv, DELETE_ARRAY, (void *p), (p))                                                 \
-	F(10, _ZdlPvm, DELETE, (void *p, size_t s), (p, s))                                        \
-	F(11, _ZdaPvm, DELETE_ARRAY, (void *p, size_t s), (p, s))                                  \
-	F(12, _ZdlPvRKSt9nothrow_t, DELETE, (void *p, const void *n), (p, n))                      \
-	F(13, _ZdaPvRKSt9nothrow_t, DELETE_ARRAY, (void *p, const void *n), (p, n))                \
-	F(14, _ZdlPvSt11align_val_t, DELETE, (void *p, size_t a), (p, a))                          \
-	F(15, _ZdaPvSt11align_val_t, DELETE_ARRAY, (void *p, size_t a), (p, a))                    \
-	F(16, _ZdlPvmSt11align_val_t, DELETE, (void *p, size_t s, size_t a), (p, s, a))            \
-	F(17, _ZdaPvmSt11align_val_t, DELETE_ARRAY, (void *p, size_t s, size_t a), (p, s, a))      \
-	F(18, _ZdlPvSt11align_val_tRKSt9nothrow_t, DELETE, (void *p, size_t a, const void *n), (p, a, n)) \
-	F(19, _ZdaPvSt11align_val_tRKSt9nothrow_t, DELETE_ARRAY, (void *p, size_t a, const void *n), (p, a, n))
-
 enum { FORMS = 20 };
 
 static const char *const names[FORMS] = {
 #define FORM_NAME(number, name, ...) [number] = #name,
-	NEW_FORMS(FORM_NAME) DELETE_FORMS(FORM_NAME)
+	HW_NEW_FORMS(FORM_NAME, FORM_NAME) HW_DELETE_FORMS(FORM_NAME)
 };
 
 static void *real[FORMS];
@@ -282,5 +257,11 @@ static inline void *real_of(u32 form)
 			name##_recorded arguments;                                                 \
 	}
 
-NEW_FORMS(DEFINE_NEW)
-DELETE_FORMS(DEFINE_DELETE)
+/* What each does where it is the C++ library's own. */
+#define DEFINE_SIZED(number, name, kind, parameters, arguments)                                    \
+	DEFINE_NEW(number, name, kind, parameters, arguments, memory(size))
+#define DEFINE_ALIGNED(number, name, kind, parameters, arguments)                                  \
+	DEFINE_NEW(number, name, kind, parameters, arguments, memory_at(size, a))
+
+HW_NEW_FORMS(DEFINE_SIZED, DEFINE_ALIGNED)
+HW_DELETE_FORMS(DEFINE_DELETE)

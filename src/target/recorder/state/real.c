@@ -187,9 +187,14 @@ bool hwr_real_comes_from(const char *name, const char *library)
 /* The C library's allocator where it cannot be looked up. */
 #ifdef HWR_LINKED
 
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
-extern void __libc_free(void *);
-extern void *__libc_memalign(size_t, size_t), *__libc_valloc(size_t), *__libc_pvalloc(size_t);
+static int static_posix_memalign(void **result, size_t alignment, size_t size);
+
+/* These two have no such name. */
+#define __libc_aligned_alloc __libc_memalign
+#define __libc_posix_memalign static_posix_memalign
+
+#define DECLARE(result, name, parameters, ...) extern result __libc_##name parameters;
+HW_FAMILY(DECLARE, DECLARE, HW_NO_ROW)
 
 static int static_posix_memalign(void **result, size_t alignment, size_t size)
 {
@@ -211,15 +216,8 @@ static void find_static(struct hwr_real *real)
 	if (!hwr_is_static())
 		return;
 	*real = (struct hwr_real){
-		.malloc = __libc_malloc,
-		.calloc = __libc_calloc,
-		.realloc = __libc_realloc,
-		.free = __libc_free,
-		.posix_memalign = static_posix_memalign,
-		.aligned_alloc = __libc_memalign,
-		.memalign = __libc_memalign,
-		.valloc = __libc_valloc,
-		.pvalloc = __libc_pvalloc,
+#define STATIC(result, name, ...) .name = __libc_##name,
+		HW_FAMILY(STATIC, STATIC, HW_NO_ROW)
 	};
 }
 
@@ -232,15 +230,8 @@ static void find_static(struct hwr_real *real) { (void)real; }
 void hwr_real_find(void)
 {
 	struct hwr_real found = {
-		.malloc = hwr_real_symbol("malloc", NULL, NULL),
-		.calloc = hwr_real_symbol("calloc", NULL, NULL),
-		.realloc = hwr_real_symbol("realloc", NULL, NULL),
-		.free = hwr_real_symbol("free", NULL, NULL),
-		.posix_memalign = hwr_real_symbol("posix_memalign", NULL, NULL),
-		.aligned_alloc = hwr_real_symbol("aligned_alloc", NULL, NULL),
-		.memalign = hwr_real_symbol("memalign", NULL, NULL),
-		.valloc = hwr_real_symbol("valloc", NULL, NULL),
-		.pvalloc = hwr_real_symbol("pvalloc", NULL, NULL),
+#define FOUND(result, name, ...) .name = hwr_real_symbol(#name, NULL, NULL),
+		HW_FAMILY(FOUND, FOUND, HW_NO_ROW)
 	};
 
 	find_static(&found);

@@ -5,19 +5,14 @@
 #ifndef TARGET_RECORDER_STATE_REAL_H
 #define TARGET_RECORDER_STATE_REAL_H
 
+#include "format/family.h"
 #include "format/types.h"
 #include "target/recorder/state/own.h"
 
 struct hwr_real {
-	void *(*malloc)(size_t);
-	void *(*calloc)(size_t, size_t);
-	void *(*realloc)(void *, size_t);
-	void (*free)(void *);
-	int (*posix_memalign)(void **, size_t, size_t);
-	void *(*aligned_alloc)(size_t, size_t);
-	void *(*memalign)(size_t, size_t);
-	void *(*valloc)(size_t);
-	void *(*pvalloc)(size_t);
+#define HWR_REAL(result, name, parameters, ...) result(*name) parameters;
+	HW_FAMILY(HWR_REAL, HWR_REAL, HW_NO_ROW)
+#undef HWR_REAL
 };
 extern struct hwr_real hwr_real HWR_OWN;
 
