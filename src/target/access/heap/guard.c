@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "target/access/heap/chunk.h"
+#include "target/access/heap/heap.h"
 #include "target/recorder/pool/detour.h"
 #include "target/recorder/state/objects.h"
 #include "target/recorder/state/real.h"
@@ -60,4 +61,17 @@ void hwr_guard_libc(void)
 	guard(map, "free", (u64)guard_free, (void **)&libc.free);
 	guard(map, "realloc", (u64)guard_realloc, (void **)&libc.realloc);
 	guard(map, "malloc_usable_size", (u64)guard_usable_size, (void **)&libc.usable_size);
+}
+
+/* Real ones of the allocator behind would not know the heap's chunks. */
+HWR_EXPORT size_t malloc_usable_size(void *p)
+{
+	static void *real;
+	size_t size = p ? hwr_heap_usable_size(p) : 0;
+	size_t (*next)(void *);
+
+	if (size != SIZE_MAX)
+		return size;
+	next = (size_t(*)(void *))hwr_real_once(&real, "malloc_usable_size");
+	return next ? next(p) : 0;
 }

@@ -2,7 +2,6 @@
  * What state/access.h asks for, where pages are monitored. Runs in the target. */
 #include <link.h>
 #include <linux/membarrier.h>
-#include <malloc.h>
 #include <string.h>
 
 #include "target/access/heap/asks.h"
@@ -40,17 +39,6 @@ static struct hw_range library, giving[GIVERS];
 static bool on; /* of this image; a forked child has a copy */
 
 bool hwr_pages_on(void) { return load_relaxed(&on) && load_relaxed(&hwr_token.alive); }
-
-void *hwr_pages_real(void **real, const char *name)
-{
-	void *found = load_relaxed(real);
-
-	if (unlikely(!found)) {
-		found = hwr_real_symbol(name, NULL, NULL);
-		store_relaxed(real, found); /* every thread finds the same */
-	}
-	return found;
-}
 
 /* ---- who allocates ---- */
 
@@ -390,16 +378,3 @@ void hwr_pages_unpin(u64 address) { hwr_unit_unpin(address); }
 void hwr_access_pin(u64 address) { hwr_pages_hold((const void *)address); }
 
 void hwr_access_unpin(u64 address) { hwr_pages_let_go((const void *)address); }
-
-/* Real ones of the allocator behind would not know the heap's chunks. */
-HWR_EXPORT size_t malloc_usable_size(void *p)
-{
-	static void *real;
-	size_t size = p ? hwr_heap_usable_size(p) : 0;
-	size_t (*next)(void *);
-
-	if (size != SIZE_MAX)
-		return size;
-	next = (size_t(*)(void *))hwr_pages_real(&real, "malloc_usable_size");
-	return next ? next(p) : 0;
-}

@@ -6,11 +6,11 @@
  * needs to know how much of it is used. A pin that is never taken back, because a handler jumps out of
  * the call or the thread is cancelled in it, leaves the unit open for good: nothing is monitored wrongly. */
 #include "target/access/pages/gates.h"
-#include "target/access/pages/pages.h"
 #include "target/access/pages/pins.h"
 #include "target/access/pages/units.h"
 #include "target/recorder/session/sandbox.h"
 #include "target/recorder/state/access.h"
+#include "target/recorder/state/real.h"
 #include "target/recorder/state/sys.h"
 
 extern char **environ;
@@ -48,7 +48,7 @@ static __attribute__((noinline)) long call_pinned(function next, const long *a, 
 	{                                                                                          \
 		static void *real;                                                                 \
 		const long arguments[ARGUMENTS] = {a, b, c, d, e, f};                              \
-		function next = (function)hwr_pages_real(&real, #name);                            \
+		function next = (function)hwr_real_once(&real, #name);                            \
                                                                                                    \
 		if (likely(!any_in_heap(arguments, count)))                                        \
 			return next(a, b, c, d, e, f);                                             \
@@ -123,7 +123,7 @@ void hwr_access_keep(const void *p)
 	{                                                                                          \
 		static void *real;                                                                 \
 		const long arguments[ARGUMENTS] = {a, b, c, d, e, f};                              \
-		function next = (function)hwr_pages_real(&real, #name);                            \
+		function next = (function)hwr_real_once(&real, #name);                            \
                                                                                                    \
 		for (u32 i = 0; i < count; i++)                                                    \
 			if (unlikely(hwr_heap_has((u64)arguments[i])))                             \
@@ -188,7 +188,7 @@ KEEPS(DEFINE_KEEP)
 	long hwr_call_##name(long a, long b, long c, long d, long e, long f)                       \
 	{                                                                                          \
 		static void *real;                                                                 \
-		function next = (function)hwr_pages_real(&real, #name);                            \
+		function next = (function)hwr_real_once(&real, #name);                            \
 		struct hwr_pins pins;                                                                  \
 		long result;                                                                       \
                                                                                                    \
@@ -208,7 +208,7 @@ HWR_EXPORT long hwr_call_syscall(long number, long a, long b, long c, long d, lo
 long hwr_call_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	static void *real;
-	long (*next)(long, ...) = (long (*)(long, ...))hwr_pages_real(&real, "syscall");
+	long (*next)(long, ...) = (long (*)(long, ...))hwr_real_once(&real, "syscall");
 	const long arguments[ARGUMENTS] = {a, b, c, d, e, f};
 	struct hwr_pins pins;
 	long result;
@@ -239,7 +239,7 @@ long hwr_call_syscall(long number, long a, long b, long c, long d, long e, long 
 		for (u32 i = 0; i < ARGUMENTS; i++)                                                \
 			hwr_pin(&pins, (u64)arguments[i]);                                             \
 		hwr_pin(&pins, (u64)g);                                                                \
-		result = ((long (*)(long, long, long, long, long, long, long))hwr_pages_real(      \
+		result = ((long (*)(long, long, long, long, long, long, long))hwr_real_once(      \
 			&real, #name))(a, b, c, d, e, f, g);                                       \
 		hwr_unpin(&pins);                                                                      \
 		return result;                                                                     \
@@ -255,7 +255,7 @@ HWR_EXPORT int hwr_call_swapcontext(struct stack_of *from, struct stack_of *to) 
 int hwr_call_swapcontext(struct stack_of *from, struct stack_of *to)
 {
 	static void *real;
-	int (*next)(void *, void *) = (int (*)(void *, void *))hwr_pages_real(&real, "swapcontext");
+	int (*next)(void *, void *) = (int (*)(void *, void *))hwr_real_once(&real, "swapcontext");
 
 	if (hwr_heap_has((u64)from))
 		hwr_unit_keep((u64)from);

@@ -10,6 +10,7 @@
 #include "target/access/pages/units.h"
 #include "target/recorder/hooks/call.h"
 #include "target/recorder/state/caller.h"
+#include "target/recorder/state/real.h"
 #include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
 
@@ -191,7 +192,7 @@ static int install(struct sigaction *before)
 {
 	static void *real;
 	int (*next)(int, const struct sigaction *, struct sigaction *) =
-		(int (*)(int, const struct sigaction *, struct sigaction *))hwr_pages_real(&real, "sigaction");
+		(int (*)(int, const struct sigaction *, struct sigaction *))hwr_real_once(&real, "sigaction");
 	/* SA_NODEFER: what the handler calls may touch armed memory. */
 	struct sigaction action = {
 		.sa_sigaction = on_fault,

@@ -95,7 +95,4 @@ extern u8 *hwr_helper_stack; /* by which it is told from others */
 bool hwr_helper_start(void);
 bool hwr_helper_monitor_lives(void);
 
-/* The next definition of a function that the recorder stands in front of. */
-void *hwr_pages_real(void **real, const char *name);
-
 #endif

@@ -10,6 +10,7 @@
 
 #include "target/access/pages/pages.h"
 #include "target/access/pages/units.h"
+#include "target/recorder/state/real.h"
 #include "target/recorder/state/sys.h"
 #include "target/recorder/state/thread.h"
 
@@ -53,7 +54,7 @@ static bool is_ours(int number) { return number == SIGSEGV && load_acquire(&take
 HWR_EXPORT int sigaction(int number, const struct sigaction *wanted, struct sigaction *old)
 {
 	static void *real;
-	sigaction_function next = (sigaction_function)hwr_pages_real(&real, "sigaction");
+	sigaction_function next = (sigaction_function)hwr_real_once(&real, "sigaction");
 	struct sigaction before, now;
 
 	if (is_ours(number)) {
@@ -87,7 +88,7 @@ static handler set_handler(handler wanted, int flags)
                                                                                                    \
 		if (is_ours(number))                                                               \
 			return set_handler(wanted, flags);                                         \
-		return ((handler(*)(int, handler))hwr_pages_real(&real, #name))(number, wanted);   \
+		return ((handler(*)(int, handler))hwr_real_once(&real, #name))(number, wanted);   \
 	}
 
 SIGNAL_FUNCTION(signal, SA_RESTART)
@@ -128,7 +129,7 @@ static void follow_mask(int how, const sigset_t *set, sigset_t *old)
                                                                                                    \
 		if (set)                                                                           \
 			given = *set; /* may be the same as *old */                                \
-		status = ((int (*)(int, const sigset_t *, sigset_t *))hwr_pages_real(&real, #name))( \
+		status = ((int (*)(int, const sigset_t *, sigset_t *))hwr_real_once(&real, #name))( \
 			how, without(set, &copy), old);                                            \
 		if (status == 0 && load_relaxed(&taken))                                           \
 			follow_mask(how, set ? &given : NULL, old);                                \
@@ -143,7 +144,7 @@ HWR_EXPORT int sigsuspend(const sigset_t *set)
 	static void *real;
 	sigset_t copy;
 
-	return ((int (*)(const sigset_t *))hwr_pages_real(&real, "sigsuspend"))(without(set, &copy));
+	return ((int (*)(const sigset_t *))hwr_real_once(&real, "sigsuspend"))(without(set, &copy));
 }
 
 /* What these are given is open until they return, as in calls.c. */
@@ -155,7 +156,7 @@ HWR_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *ti
 
 	hwr_pages_hold(fds);
 	hwr_pages_hold(timeout);
-	result = ((int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))hwr_pages_real(
+	result = ((int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))hwr_real_once(
 		&real, "ppoll"))(fds, count, timeout, without(set, &copy));
 	hwr_pages_let_go(fds);
 	hwr_pages_let_go(timeout);
@@ -174,7 +175,7 @@ HWR_EXPORT int pselect(int count, fd_set *r, fd_set *w, fd_set *e, const struct 
 	hwr_pages_hold(e);
 	hwr_pages_hold(timeout);
 	result = ((int (*)(int, fd_set *, fd_set *, fd_set *, const struct timespec *,
-			   const sigset_t *))hwr_pages_real(&real, "pselect"))(count, r, w, e, timeout,
+			   const sigset_t *))hwr_real_once(&real, "pselect"))(count, r, w, e, timeout,
 									       without(set, &copy));
 	hwr_pages_let_go(r);
 	hwr_pages_let_go(w);
@@ -190,7 +191,7 @@ HWR_EXPORT int epoll_pwait(int fd, struct epoll_event *events, int count, int ti
 	int result;
 
 	hwr_pages_hold(events);
-	result = ((int (*)(int, struct epoll_event *, int, int, const sigset_t *))hwr_pages_real(
+	result = ((int (*)(int, struct epoll_event *, int, int, const sigset_t *))hwr_real_once(
 		&real, "epoll_pwait"))(fd, events, count, timeout, without(set, &copy));
 	hwr_pages_let_go(events);
 	return result;

@@ -225,7 +225,7 @@ static void made(char **text, int result)
 	HWR_EXPORT int name parameters                                                             \
 	{                                                                                          \
 		static void *real;                                                                 \
-		int(*call) real_parameters = hwr_range_real(&real, #real_name);                    \
+		int(*call) real_parameters = hwr_real_once(&real, #real_name);                    \
 		va_list list;                                                                      \
 		int result;                                                                        \
                                                                                                    \
@@ -244,7 +244,7 @@ static void made(char **text, int result)
 		int result;                                                                        \
                                                                                                    \
 		read_arguments(format, list);                                                      \
-		result = ((int(*) parameters)hwr_range_real(&real, #name))arguments;               \
+		result = ((int(*) parameters)hwr_real_once(&real, #name))arguments;               \
 		after return result;                                                               \
 	}
 

@@ -31,8 +31,8 @@ size_t hwr_text_bytes(ctext s, size_t most)
 	size_t n;
 
 	if (most == SIZE_MAX)
-		return ((size_t(*)(ctext))hwr_range_real(&real_strlen, "strlen"))(s) + 1;
-	n = ((size_t(*)(ctext, size_t))hwr_range_real(&real_strnlen, "strnlen"))(s, most);
+		return ((size_t(*)(ctext))hwr_real_once(&real_strlen, "strlen"))(s) + 1;
+	n = ((size_t(*)(ctext, size_t))hwr_real_once(&real_strnlen, "strnlen"))(s, most);
 	return n < most ? n + 1 : most;
 }
 
@@ -322,17 +322,6 @@ static void vector_ranges(vectors v, size_t count, size_t most, bool write)
 
 /* ---- what the table makes ---- */
 
-void *hwr_range_real(void **real, const char *name)
-{
-	void *found = load_relaxed(real);
-
-	if (unlikely(!found)) {
-		found = hwr_real_symbol(name, NULL, NULL);
-		store_relaxed(real, found); /* every thread finds the same */
-	}
-	return found;
-}
-
 BEFORE_ROWS(DEFINE_BEFORE)
 AFTER_ROWS(DEFINE_AFTER)
 
@@ -358,7 +347,7 @@ static text next_token(text s, ctext set, char **rest)
 {
 	static void *real;
 	ctext begin = s ? s : *rest;
-	text token = ((text(*)(text, ctext, char **))hwr_range_real(&real, "strtok_r"))(s, set, rest);
+	text token = ((text(*)(text, ctext, char **))hwr_real_once(&real, "strtok_r"))(s, set, rest);
 
 	S(set)
 	token_ranges(begin, token, *rest);
@@ -383,7 +372,7 @@ text strsep(char **s, ctext set);
 HWR_EXPORT text strsep(char **s, ctext set)
 {
 	static void *real;
-	text begin = *s, token = ((text(*)(char **, ctext))hwr_range_real(&real, "strsep"))(s, set);
+	text begin = *s, token = ((text(*)(char **, ctext))hwr_real_once(&real, "strsep"))(s, set);
 
 	S(set)
 	token_ranges(begin, token, *s);
@@ -393,7 +382,7 @@ HWR_EXPORT text strsep(char **s, ctext set)
 void hwr_access_copy(void *to, const void *from, u64 bytes)
 {
 	static void *real;
-	void *(*copy)(void *, const void *, size_t) = hwr_range_real(&real, "memcpy");
+	void *(*copy)(void *, const void *, size_t) = hwr_real_once(&real, "memcpy");
 
 	copy(to, from, bytes);
 }

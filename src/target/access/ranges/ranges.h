@@ -5,11 +5,9 @@
 
 #include "format/arch/tag.h"
 #include "target/recorder/state/access.h"
+#include "target/recorder/state/real.h"
 #include "target/access/shadow/shadow.h"
 #include "target/access/heap/chunk.h"
-
-/* The real function, looked up once. */
-void *hwr_range_real(void **real, const char *name);
 
 /* A text, or its first bytes, is read. */
 void hwr_range_text(const char *s, size_t most);

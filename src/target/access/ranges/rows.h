@@ -29,7 +29,7 @@ typedef void *memory;
 	{                                                                                          \
 		static void *real;                                                                 \
                                                                                                    \
-		before return ((type(*) parameters)hwr_range_real(&real, #name))arguments;         \
+		before return ((type(*) parameters)hwr_real_once(&real, #name))arguments;         \
 	}
 
 /* row(type, name, parameters, arguments, after) */
@@ -38,7 +38,7 @@ typedef void *memory;
 	HWR_EXPORT type name parameters                                                            \
 	{                                                                                          \
 		static void *real;                                                                 \
-		type result = ((type(*) parameters)hwr_range_real(&real, #name))arguments;         \
+		type result = ((type(*) parameters)hwr_real_once(&real, #name))arguments;         \
                                                                                                    \
 		after return result;                                                               \
 	}

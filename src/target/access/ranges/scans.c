@@ -171,7 +171,7 @@ static void scan_text(const char *text, const char *format)
 	HWR_EXPORT int name parameters                                                             \
 	{                                                                                          \
 		static void *real;                                                                 \
-		int(*call) real_parameters = hwr_range_real(&real, #real_name);                    \
+		int(*call) real_parameters = hwr_real_once(&real, #real_name);                    \
 		va_list list, again;                                                               \
 		int result;                                                                        \
                                                                                                    \
@@ -193,7 +193,7 @@ static void scan_text(const char *text, const char *format)
 		int result;                                                                        \
                                                                                                    \
 		va_copy(again, list);                                                              \
-		before result = ((int(*) parameters)hwr_range_real(&real, #name))arguments;        \
+		before result = ((int(*) parameters)hwr_real_once(&real, #name))arguments;        \
 		stored(format, result, again);                                                     \
 		va_end(again);                                                                     \
 		return result;                                                                     \

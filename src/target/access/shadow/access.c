@@ -2,8 +2,6 @@
  * Beginning to record accesses; see access.h. Runs in the target. */
 #include "target/recorder/state/access.h"
 
-#include <malloc.h>
-
 #include "target/access/heap/asks.h"
 #include "target/access/heap/guard.h"
 #include "target/access/heap/heap.h"
@@ -90,17 +88,4 @@ void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller)
 	if (hwr_shadow_is_instrumented(caller->pc))
 		return;
 	or_relaxed(&chunk->what, HWR_CHUNK_PLAIN);
-}
-
-/* Real ones of the allocator behind would not know the heap's chunks. */
-HWR_EXPORT size_t malloc_usable_size(void *p)
-{
-	static size_t (*real)(void *);
-	size_t size = p ? hwr_heap_usable_size(p) : 0;
-
-	if (size != SIZE_MAX)
-		return size;
-	if (!real)
-		real = hwr_real_symbol("malloc_usable_size", NULL, NULL);
-	return real ? real(p) : 0;
 }

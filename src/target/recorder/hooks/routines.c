@@ -143,16 +143,6 @@ static void end(struct hwr_thread *t, const struct hwr_caller *caller, u64 routi
 
 /* ---- hooks ---- */
 
-static hook *find_real(hook **real, const char *name)
-{
-	hook *found = load_relaxed(real);
-
-	if (!found)
-		found = (hook *)hwr_real_symbol(name, NULL, NULL);
-	store_relaxed(real, found); /* every thread finds the same */
-	return found;
-}
-
 /* The thread that may record, NULL for none. */
 static struct hwr_thread *thread_for(const struct hwr_caller *caller)
 {
@@ -192,20 +182,22 @@ HWR_EXPORT void __cyg_profile_func_exit(void *routine, void *site);
 
 HWR_EXPORT void __cyg_profile_func_enter(void *routine, void *site)
 {
-	static hook *real;
+	static void *kept;
+	hook *real = (hook *)hwr_real_once(&kept, "__cyg_profile_func_enter");
 
 	if (is_wanted())
 		note(HWR_CALLER(), routine, site, true);
-	if (find_real(&real, "__cyg_profile_func_enter"))
+	if (real)
 		real(routine, site);
 }
 
 HWR_EXPORT void __cyg_profile_func_exit(void *routine, void *site)
 {
-	static hook *real;
+	static void *kept;
+	hook *real = (hook *)hwr_real_once(&kept, "__cyg_profile_func_exit");
 
 	if (is_wanted())
 		note(HWR_CALLER(), routine, site, false);
-	if (find_real(&real, "__cyg_profile_func_exit"))
+	if (real)
 		real(routine, site);
 }

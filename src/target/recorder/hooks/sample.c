@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Which allocations are sampled, and which live blocks were. Runs in the target; lock-free.
- * Blocks are kept in two candidate buckets of one cache line each: a lookup reads both whole, so
- * an entry can simply be cleared. */
+ * Which allocations are sampled, and which live blocks were. Runs in the target; lock-free. */
 #include "target/recorder/hooks/sample.h"
 
-enum { BUCKET = 8, BUCKET_BITS = 15 }; /* 262,144 live samples at the most: 2 MB, touched as needed */
+#include "target/recorder/state/buckets.h"
 
-static u64 live[BUCKET << BUCKET_BITS] __attribute__((aligned(HW_CACHE_LINE)));
+enum { BUCKET_BITS = 15 }; /* 262,144 live samples at the most: 2 MB, touched as needed */
+
+static u64 live[HWR_BUCKET << BUCKET_BITS] __attribute__((aligned(HW_CACHE_LINE)));
+static const struct hwr_buckets buckets = {live, BUCKET_BITS};
 
 u8 hwr_sample_places[HWR_SAMPLE_PLACES] __attribute__((aligned(HW_CACHE_LINE)));
 
@@ -19,30 +20,15 @@ static void place_add(u64 address, u8 more)
 		;
 }
 
-static u64 *bucket_of(u64 address, u32 which)
-{
-	u64 hash = (address >> 4) * (which ? 0xc2b2ae3d27d4eb4full : 0x9e3779b97f4a7c15ull);
-
-	return &live[(hash >> (64 - BUCKET_BITS)) * BUCKET];
-}
-
-static bool bucket_swap(u64 *bucket, u64 from, u64 to)
-{
-	for (u32 i = 0; i < BUCKET; i++) {
-		u64 found = from;
-
-		if (load_relaxed(&bucket[i]) == from && cas_acq_rel(&bucket[i], &found, to))
-			return true;
-	}
-	return false;
-}
+static bool swap(u64 address, u64 from, u64 to) { return hwr_buckets_swap(buckets, address >> 4, from, to); }
 
 static bool is_live(u64 address)
 {
-	const u64 *one = bucket_of(address, 0), *other = bucket_of(address, 1);
+	const u64 *one = hwr_bucket_of(buckets, address >> 4, false);
+	const u64 *other = hwr_bucket_of(buckets, address >> 4, true);
 	bool found = false;
 
-	for (u32 i = 0; i < BUCKET; i++)
+	for (u32 i = 0; i < HWR_BUCKET; i++)
 		found |= load_relaxed(&one[i]) == address || load_relaxed(&other[i]) == address;
 	return found;
 }
@@ -129,7 +115,7 @@ bool hwr_sample_take(struct hwr_thread *t, u64 address, u64 size)
 	if (!is_sampled(t, size))
 		return false;
 	place_add(address, 1);
-	if (bucket_swap(bucket_of(address, 0), 0, address) || bucket_swap(bucket_of(address, 1), 0, address))
+	if (swap(address, 0, address))
 		return true;
 	place_add(address, (u8)-1);
 	hwr_fault(HW_FAULT_SAMPLE_FULL);
@@ -146,7 +132,7 @@ void hwr_sample_forget(void)
 
 bool hwr_sample_drop(u64 address)
 {
-	if (!bucket_swap(bucket_of(address, 0), address, 0) && !bucket_swap(bucket_of(address, 1), address, 0))
+	if (!swap(address, address, 0))
 		return false;
 	place_add(address, (u8)-1);
 	return true;

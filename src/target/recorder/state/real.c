@@ -171,6 +171,14 @@ void *hwr_real_symbol(const char *name, u64 *start, u64 *end)
 	return found;
 }
 
+void *hwr_real_keep(void **real, const char *name)
+{
+	void *found = hwr_real_symbol(name, NULL, NULL);
+
+	store_relaxed(real, found); /* every thread finds the same */
+	return found;
+}
+
 bool hwr_real_comes_from(const char *name, const char *library)
 {
 	const struct link_map *map = hwr_first_map();

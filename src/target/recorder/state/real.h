@@ -5,8 +5,8 @@
 #ifndef TARGET_RECORDER_STATE_REAL_H
 #define TARGET_RECORDER_STATE_REAL_H
 
+#include "format/atomics.h"
 #include "format/family.h"
-#include "format/types.h"
 #include "target/recorder/state/own.h"
 
 struct hwr_real {
@@ -22,6 +22,15 @@ void hwr_real_find(void);
 /* The definition of a function that comes after ours in the search order, or anywhere if none does;
  * NULL if there is none. *start and *end, if not NULL, receive the range of its module. */
 void *hwr_real_symbol(const char *name, u64 *start, u64 *end);
+
+/* The same, looked up once: *real keeps it. */
+void *hwr_real_keep(void **real, const char *name);
+static inline void *hwr_real_once(void **real, const char *name)
+{
+	void *found = load_relaxed(real);
+
+	return likely(found != NULL) ? found : hwr_real_keep(real, name);
+}
 
 /* A function that this object defines for others: its first byte and its size. */
 struct link_map;

@@ -30,7 +30,8 @@ static const u8 *skip(const u8 *p, const u8 *end, u64 bytes)
 	return p && p <= end && bytes <= (u64)(end - p) ? p + bytes : NULL;
 }
 
-u64 hwr_read_uleb(const u8 **p, const u8 *end)
+/* *top: the bit above the last that was given; *negative: what it is. */
+static u64 read_leb(const u8 **p, const u8 *end, u32 *top, bool *negative)
 {
 	u64 value = 0;
 	u32 shift = 0;
@@ -42,24 +43,26 @@ u64 hwr_read_uleb(const u8 **p, const u8 *end)
 			value |= (u64)(byte & 0x7f) << shift;
 		shift += 7;
 	} while (byte & 0x80);
+	*top = shift;
+	*negative = byte & 0x40;
 	return *p ? value : 0;
+}
+
+u64 hwr_read_uleb(const u8 **p, const u8 *end)
+{
+	bool negative;
+	u32 top;
+
+	return read_leb(p, end, &top, &negative);
 }
 
 i64 hwr_read_sleb(const u8 **p, const u8 *end)
 {
-	u64 value = 0;
-	u32 shift = 0;
-	u8 byte;
+	bool negative;
+	u32 top;
+	u64 value = read_leb(p, end, &top, &negative);
 
-	do {
-		byte = read_byte(p, end);
-		if (shift < 64)
-			value |= (u64)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && (byte & 0x40))
-		value |= ~0ull << shift;
-	return *p ? (i64)value : 0;
+	return (i64)(*p && negative && top < 64 ? value | ~0ull << top : value);
 }
 
 const u8 *hwr_read_block(const u8 **p)
