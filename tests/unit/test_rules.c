@@ -2,6 +2,7 @@
  * Compiled unwind rules: what a row of the table says is what the packed rule does, for frames of all sizes; what does not
  * fit is left to the general evaluator. */
 #include "lib/test.h"
+#include "target/recorder/unwind/cfi.h"
 #if defined(__x86_64__)
 #include "target/recorder/unwind/arch/x86_64/rule_arch.c"
 #else
