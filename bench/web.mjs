@@ -41,7 +41,7 @@ function trace() {
 	mkdirSync(folder, { recursive: true });
 	if (!existsSync(file)) {
 		process.stderr.write(`bench/run-web: making ${chunks} chunks\n`);
-		execFileSync(heapwise, ["dev", "synth", "-o", file, "--chunks", chunks, "--points", points], { stdio: ["ignore", "ignore", "inherit"] });
+		execFileSync(`${heapwise}-synth`, ["-o", file, "--chunks", chunks, "--points", points], { stdio: ["ignore", "ignore", "inherit"] });
 	}
 	if (!existsSync(`${file}.index`)) execFileSync(heapwise, ["trace", "index", file], { stdio: ["ignore", "ignore", "inherit"] });
 	return file;

@@ -22,6 +22,12 @@ target_compile_options(gcc_as PRIVATE ${HEAPWISE_C_OPTIONS})
 target_link_libraries(gcc_as PRIVATE room_host_checks)
 add_dependencies(heapwise gcc_as)
 
+# Made-up traces for tests and benchmarks; not installed.
+add_executable(heapwise_synth src/dev/synth/main.c)
+set_target_properties(heapwise_synth PROPERTIES OUTPUT_NAME heapwise-synth RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+target_compile_options(heapwise_synth PRIVATE ${HEAPWISE_C_OPTIONS})
+target_link_libraries(heapwise_synth PRIVATE room_dev_synth)
+
 # A generator of large routine traces, for bench/routines.
 add_executable(routine_storm EXCLUDE_FROM_ALL bench/routine_storm.c)
 set_target_properties(routine_storm PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})

@@ -25,7 +25,7 @@ if(NOT CMAKE_CROSSCOMPILING)
 	heapwise_script_test(tools.layers ${tools_dir}/check-layers)
 	heapwise_script_test(tools.words ${tools_dir}/check-words)
 	# What the product is linked from, without the tests.
-	set(product heapwise gcc_as recorder recorder_access recorder_watch linked_others linked_operators lisp_ecl
+	set(product heapwise heapwise_synth gcc_as recorder recorder_access recorder_watch linked_others linked_operators lisp_ecl
 		valgrind_tool valgrind_preload)
 	foreach(room IN LISTS HEAPWISE_ROOMS)
 		heapwise_room_target(target ${room})

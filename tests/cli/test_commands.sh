@@ -17,8 +17,8 @@ equal "commands" "$(echo $commands)" "run watch ctl cc findings report leaks typ
 equal "groups" "$(grep -c '^[A-Z][a-z]*\( [a-z ]*\)\?$' "$work/stdout")" 6
 run_cli help --all
 equal "status of help --all" "$status" 0
-below=$(sed -nE 's/^  ((trace|fleet|dev) [a-z-]+)  +.*/\1/p' "$work/stdout")
-equal "commands below others" "$(echo $below)" "fleet push trace info trace dump trace symbolize trace index trace callgraph trace types-index dev synth"
+below=$(sed -nE 's/^  ((trace|fleet) [a-z-]+)  +.*/\1/p' "$work/stdout")
+equal "commands below others" "$(echo $below)" "fleet push trace info trace dump trace symbolize trace index trace callgraph trace types-index"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -136,13 +136,6 @@ export --to folded --metric weight a|2|must be one of bytes
 export --to emad /no/such/file|3|/no/such/file: No such file
 trace index|2|no FILE given
 trace index /no/such/file|3|/no/such/file: No such file
-dev synth|2|no output file given
-dev synth -o a --chunks many|2|--chunks: expected a number such as 200k
-dev synth -o a --chunks 0|2|--chunks: expected a number
-dev synth -o a --points 5M|2|--points: expected 1 to
-dev synth -o a --threads 65|2|--threads must be 1 to 64
-dev synth -o /no/such/folder/a|3|/no/such/folder/a: No such file
-dev synth a|2|unexpected argument
 findings --idle much a|2|must be a percentage
 findings --idle 101 a|2|must be a percentage
 findings /no/such/file|3|/no/such/file: No such file
@@ -187,7 +180,7 @@ while read -r command; do
 		grep -qF -- "$option" "$work/page" || fail "heapwise-$command(1) does not mention $option"
 	done
 done <<END
-$(printf '%s\n' $commands c++ dev)
+$(printf '%s\n' $commands c++)
 $below
 END
 
@@ -265,7 +258,6 @@ index|trace index
 callgraph|trace callgraph
 types-index|trace types-index
 push|fleet push
-synth|dev synth
 import-emad -o b|import --from emad -o b
 import-heaplog -o b|import --from heaplog -o b
 import-heaptrack -o b|import --from heaptrack -o b

@@ -59,8 +59,8 @@ index_is_used()
 }
 
 # Types, accesses, phases, threads, functions with names; and what was put into it.
-"$HEAPWISE" dev synth -o "$work/synth.hwt" --chunks 200k --points 4k --types 50 --access --threads 5 --seed 3 \
-	--format json -n 5 >"$work/synth.json"
+"$HEAPWISE-synth" -o "$work/synth.hwt" --chunks 200k --points 4k --types 50 --access --threads 5 --seed 3 \
+	-n 5 >"$work/synth.json"
 equal "status of synth" "$?" 0
 check "$work/synth.hwt"
 "$HEAPWISE" report --format json -n 5 "$work/synth.hwt" >"$work/report.json"
@@ -75,11 +75,24 @@ equal "live at the end of each phase" \
 	"$(jq -c '[.marks[] | select(.kind == "phase_end") | .live_bytes]' "$work/report.json")" \
 	"$(jq -c '[.phases[].live_bytes]' "$work/synth.json")"
 
+while IFS='|' read -r words wanted text; do
+	"$HEAPWISE-synth" $words >"$work/out" 2>"$work/stderr"
+	equal "status of synth $words" "$?" "$wanted"
+	says "$work/stderr" "$text"
+done <<'END'
+--chunks 2|2|no output file given
+-o a --chunks many|2|--chunks: expected a number such as 200k
+-o a --points 5M|2|--points: expected 1 to
+-o a --threads 65|2|--threads must be 1 to 64
+-o /no/such/folder/a|3|/no/such/folder/a: No such file
+a|2|unexpected argument
+END
+
 # The same seed, the same trace; another, another.
-"$HEAPWISE" dev synth -o "$work/again.hwt" --chunks 2k --points 100 >/dev/null
-"$HEAPWISE" dev synth -o "$work/twice.hwt" --chunks 2k --points 100 >/dev/null
+"$HEAPWISE-synth" -o "$work/again.hwt" --chunks 2k --points 100 >/dev/null
+"$HEAPWISE-synth" -o "$work/twice.hwt" --chunks 2k --points 100 >/dev/null
 cmp "$work/again.hwt" "$work/twice.hwt" || fail "synth is not the same twice"
-"$HEAPWISE" dev synth -o "$work/twice.hwt" --chunks 2k --points 100 --seed 2 >/dev/null
+"$HEAPWISE-synth" -o "$work/twice.hwt" --chunks 2k --points 100 --seed 2 >/dev/null
 cmp -s "$work/again.hwt" "$work/twice.hwt" && fail "synth gives the same for another seed"
 
 # Real ones: with a leak scan, sampled, with a limit of size, several images, cut off.

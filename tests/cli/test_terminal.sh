@@ -83,7 +83,7 @@ equal "status of serve of what is no trace" "$?" 3
 says "$work/stderr" "text is not a Heapwise trace"
 
 # ---- a large trace: progress, and where the index is ----
-"$HEAPWISE" dev synth -o large.hwt --chunks 1100k --points 500 >/dev/null
+"$HEAPWISE-synth" -o large.hwt --chunks 1100k --points 500 >/dev/null
 seconds=$SECONDS
 on_terminal "$HEAPWISE" report --no-pager large.hwt
 equal "status of report" "$status" 0

@@ -39,7 +39,7 @@ case_output_in_use()
 	until_true test -s "$work/t.hwt"
 	refused "cannot write $work/t.hwt: another recording is writing to it" -- -o "$work/t.hwt" -- touch "$work/was-run"
 	[ ! -e "$work/was-run" ] || fail "the program was run although its trace cannot be written"
-	"$HEAPWISE" dev synth -o "$work/t.hwt" >"$work/stdout" 2>"$work/stderr"
+	"$HEAPWISE-synth" -o "$work/t.hwt" >"$work/stdout" 2>"$work/stderr"
 	equal "status of synth" "$?" 3
 	says "$work/stderr" "another recording is writing to it"
 	touch "$work/go"

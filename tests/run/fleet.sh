@@ -24,7 +24,7 @@ make_runs()
 	shift 4
 	mkdir -p "$build"
 	for ((i = 0; i < count; i++)); do
-		"$HEAPWISE" dev synth -o "$build/$i.hwt" --program 7 --points 40 --chunks "$chunks" --seed $((seed + i)) "$@" \
+		"$HEAPWISE-synth" -o "$build/$i.hwt" --program 7 --points 40 --chunks "$chunks" --seed $((seed + i)) "$@" \
 			>/dev/null || fail "synth"
 	done
 }
@@ -127,7 +127,7 @@ case_questions_by_hand()
 	equal "runs of a version" "$(ask runs -n 0 --build 1.2 | jq '.rows | length')" 6
 	push --trace --build b9 --chunks "$work/more.hwt" # is not there
 	equal "status without a trace" "$status" 3
-	"$HEAPWISE" dev synth -o more.hwt --program 7 --points 40 --chunks 3000 --seed 999 >/dev/null
+	"$HEAPWISE-synth" -o more.hwt --program 7 --points 40 --chunks 3000 --seed 999 >/dev/null
 	push --trace --chunks --build b9 more.hwt
 	equal "chunks" "$(pushed chunks)" 3000
 	equal "new stacks" "$(pushed stacks)" 0
@@ -160,7 +160,7 @@ case_questions_by_hand()
 	done
 	equal "rows after clean" "$(server_ask 0 "SELECT count() FROM fleet.types_all")" $((before - 1))
 	# More places than one statement can name.
-	"$HEAPWISE" dev synth -o wide.hwt --program 8 --points 15000 --chunks 30000 --seed 5 >/dev/null
+	"$HEAPWISE-synth" -o wide.hwt --program 8 --points 15000 --chunks 30000 --seed 5 >/dev/null
 	push --build wide wide.hwt
 	equal "places of a wide run" "$(ask top -n 0 --build wide | jq '[.rows[] | select(.runs == 1)] | length')" 15000
 	# A trace that is longer than it was.
@@ -508,7 +508,7 @@ case_batches()
 	store=clickhouse://fleet@127.0.0.1:${http_ports[0]}/fleet
 	"$HEAPWISE" fleet init --to "$store" >/dev/null || fail "init"
 	for i in 1 2 3; do
-		"$HEAPWISE" dev synth -o "$i.hwt" --program "2$i" --points 50000 --chunks 50000 --seed "$i" >/dev/null || fail "synth"
+		"$HEAPWISE-synth" -o "$i.hwt" --program "2$i" --points 50000 --chunks 50000 --seed "$i" >/dev/null || fail "synth"
 	done
 	touch -d "2026-03-01 12:00 UTC" ?.hwt
 	push 1.hwt 2.hwt 3.hwt

@@ -57,7 +57,7 @@ case_modes()
 	private "a trace without a name" "$(ls heapwise.ls.*.hwt)"
 	"$HEAPWISE" trace index a.hwt >/dev/null 2>&1
 	for file in $(find . -name '*.hwx' -o -name '*.index'); do private "an index" "$file"; done
-	"$HEAPWISE" dev synth --chunks 100 -o s.hwt >/dev/null 2>&1
+	"$HEAPWISE-synth" --chunks 100 -o s.hwt >/dev/null 2>&1
 	[ ! -e s.hwt ] || private "a trace that was made up" s.hwt
 	# Where a file is already, its owner has decided.
 	: >mine.hwt && chmod 640 mine.hwt

@@ -89,7 +89,7 @@ case_parity()
 # The same with accesses and types in the trace; and all of it once more of parts of it, for commands and API alike.
 case_parts()
 {
-	"$HEAPWISE" dev synth --chunks 20k --points 200 --types 40 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
+	"$HEAPWISE-synth" --chunks 20k --points 200 --types 40 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
 	record_threads "$work/t.hwt"
 	"$HEAPWISE" c++ -g -O1 "$HEAPWISE_SOURCE_DIR/tests/targets/containers.cpp" -o "$work/containers" 2>"$work/cc" &&
 		"$HEAPWISE" run -q --access exact --coverage -o "$work/a.hwt" -- "$work/containers" >"$work/out" 2>&1
@@ -157,7 +157,7 @@ case_details()
 	until_true ready
 	python3 "$here/serve_check.py" details "$work/a.hwt" || fail "details"
 	end
-	"$HEAPWISE" dev synth --chunks 15k --points 50 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
+	"$HEAPWISE-synth" --chunks 15k --points 50 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
 	serve "$work/s.hwt"
 	until_true ready
 	python3 "$here/serve_check.py" idle || fail "idle memory"
@@ -174,7 +174,7 @@ case_more()
 	"$HEAPWISE" export --to html -o "$work/a.html" "$work/a.hwt" || fail "export"
 	python3 "$here/serve_check.py" report_file "$work/a.html" || fail "a report"
 	end
-	"$HEAPWISE" dev synth --chunks 5k --points 60 --types 9 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
+	"$HEAPWISE-synth" --chunks 5k --points 60 --types 9 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
 	serve "$work/s.hwt"
 	until_true ready
 	python3 "$here/serve_check.py" more || fail "more of a synthetic trace"
@@ -547,7 +547,7 @@ case_slow()
 case_loading()
 {
 	local code
-	"$HEAPWISE" dev synth --chunks 1M --points 10k -o "$work/big.hwt" >"$work/out" 2>&1 || fail "synth"
+	"$HEAPWISE-synth" --chunks 1M --points 10k -o "$work/big.hwt" >"$work/out" 2>&1 || fail "synth"
 	serve "$work/big.hwt"
 	code=$(get /api/v1/overview)
 	if [ "$code" = 503 ]; then

@@ -19,7 +19,7 @@ let server;
 
 before(async () => {
 	const trace = join(work, "synth.hwt");
-	execFileSync(heapwise, ["dev", "synth", "-o", trace, "--chunks", "20k", "--points", "200", "--types", "20", "--access", "--seed", "8"], { stdio: "ignore" });
+	execFileSync(`${heapwise}-synth`, ["-o", trace, "--chunks", "20k", "--points", "200", "--types", "20", "--access", "--seed", "8"], { stdio: "ignore" });
 	server = await serve(trace);
 	browser = await launch();
 });

@@ -45,8 +45,7 @@ struct command {
 	C("Exchange with other tools", cmd_import, NULL)                                           \
 	C("Exchange with other tools", cmd_export, NULL)                                           \
 	C("Trace files and this machine", cmd_trace, NULL)                                         \
-	C("Trace files and this machine", cmd_doctor, NULL)                                        \
-	C(NULL, cmd_dev, NULL)
+	C("Trace files and this machine", cmd_doctor, NULL)
 /* clang-format on */
 
 #define COMMAND_DECLARATION(group, name, shown) extern const struct command name;
@@ -55,11 +54,11 @@ COMMANDS(COMMAND_DECLARATION)
 
 /* Below others, see struct command.commands. */
 extern const struct command cmd_callgraph, cmd_dump, cmd_index, cmd_info, cmd_push, cmd_symbolize,
-	cmd_synth, cmd_types_index;
+	cmd_types_index;
 
 /* A row of `heapwise help`. */
 struct command_row {
-	const char *group; /* what one wants; NULL = listed by `help --all` only */
+	const char *group; /* what one wants */
 	const struct command *command;
 	const char *shown; /* instead of the name; "" = the row before speaks for it; NULL = the name */
 };

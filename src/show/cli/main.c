@@ -38,7 +38,6 @@ static struct old_name {
 	{"import-emad", {"import", "--from", "emad"}},
 	{"import-heaplog", {"import", "--from", "heaplog"}},
 	{"import-heaptrack", {"import", "--from", "heaptrack"}},
-	{"synth", {"dev", "synth"}},
 };
 
 int command_fail(const struct command *command, const struct err *err)
@@ -140,13 +139,11 @@ static void print_overview(FILE *out, bool all)
 		     "       heapwise FILE.hwt --open            show it in the browser\n"
 		     "       heapwise COMMAND [OPTION...] [OPERAND...]\n");
 	for (const struct command_row *row = command_rows; row->command; row++) {
-		const char *title = row->group ? row->group : "Work on Heapwise";
-
-		if ((!row->group && !all) || (row->shown && !*row->shown))
+		if (row->shown && !*row->shown)
 			continue;
-		if (!group || strcmp(title, group) != 0)
-			fprintf(out, "\n%s\n", title);
-		group = title;
+		if (!group || strcmp(row->group, group) != 0)
+			fprintf(out, "\n%s\n", row->group);
+		group = row->group;
 		print_row(out, width, row->shown ? row->shown : row->command->name, row->command->summary);
 		for (u32 i = 0; all && row->command->commands && row->command->commands[i]; i++)
 			print_row(out, width, row->command->commands[i]->name,
