@@ -10,13 +10,14 @@ plant()
 	mkdir -p "$work/tree/docs/howto" "$work/tree/man" "$work/tree/src/live/drain"
 	cd "$work/tree" || exit
 	printf '# Pages\n\n[Methods](METHODS.md), [again](METHODS.md#the-peak), [guide](howto/ci.md), `man 7 heapwise-query`, heapwise-run(1)\n' >docs/README.md
-	printf '# Methods\n\n## The peak\n\n*Title.* Text. `[no](link)`\n\nCode: `src/live/drain/ring*.c`, `pull.h`.\n' >docs/METHODS.md
+	printf '# Methods\n\n## The peak\n\n*Title.* Text. `[no](link)`\n\nCode: `src/live/drain/ring*.c`, `pull.h`. `pull`\n(`pull.h`)\n' >docs/METHODS.md
 	printf '# Guide\n\n[up](../METHODS.md#the-peak)\n\n```\n[no](link.md)\n```\n' >docs/howto/ci.md
 	printf 'nav:\n  - A: docs/METHODS.md\n  - B: docs/howto/ci.md\n' >mkdocs.yml
 	printf '.SH SEE ALSO\n.BR heapwise\\-query (7),\ndocs/METHODS.md\n' >man/heapwise-run.1
 	printf '.SH NAME\n' >man/heapwise-query.7
 	printf '/* Defined in docs/METHODS.md, "The peak" and "Title". See live/drain/pull.h. */\n' >src/peak.h
-	touch src/live/drain/ring_a.c src/live/drain/pull.h
+	touch src/live/drain/ring_a.c
+	printf 'void pull(void);\n' >src/live/drain/pull.h
 }
 
 # finds TEXT FILE SED   the change is found
@@ -44,6 +45,7 @@ finds "docs/METHODS.md:1: not in mkdocs.yml" mkdocs.yml '/METHODS/d'
 finds "docs/METHODS.md:7: no source src/live/drain/push*.c" docs/METHODS.md 's/ring/push/'
 finds "no source src/live/drain/peak.h" docs/METHODS.md 's/pull.h/peak.h/'
 finds "no source src/live/ring*.c" docs/METHODS.md 's,drain/ring,ring,'
+finds "pull.h has no push" docs/METHODS.md 's/`pull`/`push`/'
 finds "src/peak.h:1: no source live/drain/push.h" src/peak.h 's/pull/push/'
 finds "no page docs/OTHER.md" mkdocs.yml 's/METHODS/OTHER/'
 finish

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The inner part of the model: how events change it. For model.c and narrow.c only. */
+ * The inner part of the model: how events change it. For load.c and narrow.c only. */
 #ifndef STUDY_MODEL_FILL_H
 #define STUDY_MODEL_FILL_H
 

@@ -139,7 +139,7 @@ struct hwr_thread {
 	/* hooks */
 	u64 busy_sp;             /* stack address of the hook that is at work */
 	u8 *marks;               /* of the ring's records, see hw_record_mark */
-	u64 births;              /* what hwr_chunk.birth begins with, see access/pages/pages.c; 0 = this thread's births stay */
+	u64 births;              /* what hwr_chunk.birth begins with, see access/pages/access.c; 0 = this thread's births stay */
 	struct hwr_pace pace[HWR_PACES];
 	u64 suppress_sp;         /* hooks below this stack address are inside the call in progress */
 	u64 suppress_pc;         /* the one call site that is still suppressed after a failed call; 0 = all */
