@@ -7,6 +7,7 @@
 #include "target/access/heap/asks.h"
 #include "target/access/heap/guard.h"
 #include "target/access/heap/heap.h"
+#include "target/access/pages/births.h"
 #include "target/access/pages/gates.h"
 #include "target/access/pages/pages.h"
 #include "target/access/pages/units.h"
@@ -34,7 +35,8 @@ enum {
 /* Functions of libc that allocate for the program, not for libc. */
 static const char *const givers[] = {"strdup", "strndup", "wcsdup", "getdelim", "realpath", "getcwd"};
 enum { GIVERS = sizeof(givers) / sizeof(givers[0]) };
-static struct hw_range library, giving[GIVERS];
+static struct hw_range giving[GIVERS];
+struct hw_range hwr_pages_library;
 
 static bool on; /* of this image; a forked child has a copy */
 
@@ -58,12 +60,12 @@ static void find_library(void)
 			    found.start - start < end - start)
 				giving[i] = found;
 		}
-	library = (struct hw_range){start, end - start};
+	hwr_pages_library = (struct hw_range){start, end - start};
 }
 
 static bool is_library(u64 pc)
 {
-	if (likely(!is_within(pc, &library)))
+	if (likely(!is_within(pc, &hwr_pages_library)))
 		return pc - hwr_loader_start < hwr_loader_bytes;
 	for (u32 i = 0; i < GIVERS; i++)
 		if (is_within(pc, &giving[i]))
@@ -71,11 +73,8 @@ static bool is_library(u64 pc)
 	return true;
 }
 
-static inline void call_begins(enum hwr_timing timing)
+void hwr_pages_time(enum hwr_timing timing)
 {
-	hwr_pages_site.timing = HWR_TIMES_NOTHING;
-	if (likely(hwr_pages_site.untimed--))
-		return;
 	hwr_pages_site.untimed = TIMED_EVERY;
 	if (load_relaxed(&hwr_token.on) != HWR_RECORDS || !hwr_pages_on())
 		return; /* the counter may be forbidden */
@@ -95,13 +94,10 @@ void hwr_pages_timed(void)
 	add_relaxed(&hwr_control->pages.timed_ticks[which], ticks > hwr_stamp_cost ? ticks - hwr_stamp_cost : 0);
 }
 
-/* A stack is known well by its innermost frame and its depth; see the memo of unwind/. */
 void hwr_access_site(const struct hwr_caller *caller)
 {
-	u64 hash = (caller->pc ^ caller->sp << 20) * 0x9e3779b97f4a7c15ull;
-
-	call_begins(HWR_TIMES_BIRTH);
-	hwr_pages_site.number = (u32)(hash >> 40);
+	hwr_pages_call_begins(HWR_TIMES_BIRTH);
+	hwr_pages_site.number = hwr_pages_number(caller->pc, caller->sp);
 	hwr_pages_site.library = is_library(caller->pc);
 }
 
@@ -117,33 +113,20 @@ static inline struct hwr_chunk *chunk_at(u64 address)
 
 static u64 page_of(u64 address) { return address & ~(u64)(HWR_PAGE - 1); }
 
-/* The monitor ends it when a tool joins that is to see every allocation. */
-static bool takes_back(void) { return load_relaxed(&hwr_control->flags) & HW_RUN_LASTING; }
-
-/* A birth that may be taken back, hwr_chunk.birth: the number of its record, and which ring that is in: its slot, and which of the images
- * this is that the process and those it was forked from have been, as a forked child has its parent's chunks. */
-enum {
-	BIRTH_NUMBER_BITS = 43,
-	BIRTH_OF_REALLOC = BIRTH_NUMBER_BITS, /* a bit */
-	BIRTH_SLOT = 44,
-	BIRTH_IMAGE = 56,
-	BIRTH_SLOTS = 1 << (BIRTH_IMAGE - BIRTH_SLOT),
-	BIRTH_IMAGES = 1 << (64 - BIRTH_IMAGE),
-};
 static u32 images; /* the last one's number; inherited by forked children */
 
 /* The monitor reads marks after a barrier that reaches those only who have asked for it. */
 static void births_attach(void)
 {
-	if (images < BIRTH_IMAGES)
+	if (images < HWR_BIRTH_IMAGES)
 		images++;
 	if (hwr_ask3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0)
-		images = BIRTH_IMAGES;
+		images = HWR_BIRTH_IMAGES;
 }
 
 static u64 births_of(u32 slot)
 {
-	return images < BIRTH_IMAGES && slot < BIRTH_SLOTS ? (u64)images << BIRTH_IMAGE | (u64)slot << BIRTH_SLOT : 0;
+	return images < HWR_BIRTH_IMAGES && slot < HWR_BIRTH_SLOTS ? (u64)images << HWR_BIRTH_IMAGE | (u64)slot << HWR_BIRTH_SLOT : 0;
 }
 
 /* From the chunk's birth the monitor learns that a unit was opened for it: that one is not taken back. The page may have been
@@ -151,14 +134,11 @@ static u64 births_of(u32 slot)
 void hwr_access_birth(struct hwr_thread *t, u32 kind, u64 address)
 {
 	hwr_pages_call_ends(HWR_TIMES_BIRTH);
-	if (!t->births || !takes_back() || !hwr_heap_has(address) || hwr_pages_site.opened == page_of(address) ||
-	    unlikely(t->head >> BIRTH_NUMBER_BITS))
-		return;
-	chunk_at(address)->birth = t->births | (u64)(kind == HW_REALLOC) << BIRTH_OF_REALLOC | t->head;
+	if (hwr_heap_has(address) && hwr_pages_site.opened != page_of(address))
+		chunk_at(address)->birth = hwr_births_next(t, kind);
 }
 
-/* The monitor claimed the record when it was being marked: it knows whether it has seen the mark, and what to do with this. */
-static __attribute__((noinline)) void put_unsure(struct hwr_thread *t, u32 kind, u64 address)
+void hwr_births_unsure(struct hwr_thread *t, u32 kind, u64 address)
 {
 	hwr_ring_put(t, &(struct hw_record){
 				.ticks = hwr_stamp_now(t),
@@ -168,27 +148,19 @@ static __attribute__((noinline)) void put_unsure(struct hwr_thread *t, u32 kind,
 			});
 }
 
-/* A thread marks records of its own ring only: nobody but itself could overwrite them between the look and the mark. */
 bool hwr_access_unborn(struct hwr_thread *t, u32 kind, u64 address, const struct hwr_caller *caller)
 {
-	u64 birth, number;
+	u64 birth;
 	bool open;
 
-	call_begins(HWR_TIMES_END);
-	if (!takes_back() || !hwr_heap_has(address))
-		return false;
-	birth = chunk_at(address)->birth;
-	number = birth & ((1ull << BIRTH_NUMBER_BITS) - 1);
-	if (!birth || (birth ^ t->births) >> BIRTH_SLOT || load_relaxed(&t->slot->claimed) > number)
+	hwr_pages_call_begins(HWR_TIMES_END);
+	if (!hwr_heap_has(address))
 		return false;
 	hwr_note_begin(t, caller);
-	open = load_relaxed(&t->slot->claimed) <= number && likely(load_relaxed(&hwr_token.alive));
-	if (likely(open)) {
-		store_relaxed(&t->marks[number & t->mask], (u8)(HW_MARK_ENDED | (birth >> BIRTH_OF_REALLOC & 1) * HW_MARK_OF_REALLOC));
-		__asm__ volatile("" : : : "memory"); /* the monitor's barrier is the processor's part of this */
-		if (unlikely(load_relaxed(&t->slot->claimed) > number))
-			put_unsure(t, kind, address);
-	}
+	birth = chunk_at(address)->birth;
+	open = hwr_birth_is_open(birth, t);
+	if (open)
+		hwr_birth_take_back(t, kind, address, birth);
 	hwr_note_end(t);
 	return open;
 }
@@ -207,6 +179,7 @@ void hwr_access_allocator(struct hwr_real *real)
 	if (!hwr_units_open() || !hwr_heap_open()) /* nothing is of the heap before there are units */
 		return;
 	find_library();
+	hwr_quick_open();
 	hwr_heap_replace(real);
 	hwr_guard_libc();
 }

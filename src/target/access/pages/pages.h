@@ -11,8 +11,11 @@
 
 #include <signal.h>
 
+#include "format/session.h"
 #include "format/types.h"
 #include "target/access/heap/chunk.h"
+
+struct hwr_thread;
 
 /* Who allocates next in this thread: set by the hooks, used by slots.c. */
 struct hwr_pages_site {
@@ -29,12 +32,26 @@ extern __thread struct hwr_pages_site hwr_pages_site __attribute__((tls_model("i
 
 /* Some allocator calls are timed, so that the monitor can state what all of them cost. A call that ends elsewhere is not counted. */
 enum hwr_timing { HWR_TIMES_NOTHING, HWR_TIMES_BIRTH, HWR_TIMES_END };
+void hwr_pages_time(enum hwr_timing timing);
+static inline void hwr_pages_call_begins(enum hwr_timing timing)
+{
+	hwr_pages_site.timing = HWR_TIMES_NOTHING;
+	if (unlikely(!hwr_pages_site.untimed--))
+		hwr_pages_time(timing);
+}
+
 void hwr_pages_timed(void);
 static inline void hwr_pages_call_ends(enum hwr_timing timing)
 {
 	if (unlikely(hwr_pages_site.timing == timing))
 		hwr_pages_timed();
 }
+
+/* Who allocates: a number for where the allocator is called and how deep in the stack, as the memo of unwind/ has it. */
+static inline u32 hwr_pages_number(u64 pc, u64 sp) { return (u32)((pc ^ sp << 20) * 0x9e3779b97f4a7c15ull >> 40); }
+
+/* Where the C library is, and the loader. */
+extern struct hw_range hwr_pages_library HWR_OWN;
 
 /* Whether this process may arm, open and record: attached, and not a forked child. */
 bool hwr_pages_on(void);
@@ -56,7 +73,8 @@ static inline void hwr_pages_let_go(const void *p)
 		hwr_pages_unpin((u64)p);
 }
 
-struct hwr_thread;
+/* quick.c: once, before hwr_own_slots_open. */
+void hwr_quick_open(void);
 /* slots.c: gives the calling thread free slots of its own, which it then has; none without memory. */
 void hwr_own_slots_open(struct hwr_thread *t);
 

@@ -4,51 +4,43 @@
  * Which chunks share a page decides what a hit on it tells. Small chunks share pages with others of their
  * class and (by hash) their allocation point, and none lies across a page's end. A few of each point get
  * a page of their own: as long as fewer than QUOTA of them live, each new chunk of the point does, so that
- * what a point leaks is soon among them; beyond that a random one in ONE_IN, while there are less
- * than ALONE_MAX in all. Chunks above HW_UNIT_SMALL share no page with any.
+ * what a point leaks is soon among them; beyond that, and where those have ended young of late, a random one in HWR_ONE_IN, while there are
+ * less than ALONE_MAX in all. Chunks above HW_UNIT_SMALL share no page with any.
  * A slot on a page that is armed is spared as long as there are others: a birth there would open the page, and nobody would know any
  * more how long the chunks beside it were not touched.
- * Each thread keeps some free slots for itself, which it takes and gives without atomic operations; who inherits its slot of the
- * recorder inherits them.
+ * Each thread keeps free slots for itself, which it takes and gives without atomic operations: some, or all, if it is the only one. Who
+ * inherits its slot of the recorder inherits them.
  * What the C library allocates for itself (buffers of files, folders, threads) it also hands to the kernel
  * by itself, which no hook sees: such chunks are kept open. */
 #include "target/access/heap/slots.h"
+#include "target/access/pages/births.h"
 #include "target/access/pages/pages.h"
+#include "target/access/pages/slots.h"
 #include "target/access/pages/units.h"
 #include "target/recorder/state/sys.h"
 #include "target/recorder/state/thread.h"
 
 enum {
-	GROUPS = 32,
-	LIBRARY_GROUP = GROUPS - 1,
-	SITES = 4096,
 	QUOTA = 16,
-	ONE_IN = 64,
 	ALONE_MAX = 4096,
 	SPARED_PART = 4,   /* at most a fourth of a class's slots are spared, and */
 	SPARED_PAGES = 4,  /* so many pages of them */
 	SPARED_AT_ONCE = 16,
-	PAGE_CLASS = 27,   /* of slots of one page; those below share pages */
-	OWN_MOST = 64,     /* free slots that a thread keeps of a class and group, */
-	OWN_PART = 32,     /* of which so many are given back at once, or taken */
+	OWN_PART = 32,     /* of HWR_OWN_MOST: given back at once, or taken */
+	YOUNG = 16384,     /* who ends within so many records of the thread since its birth */
+	YOUNG_MANY = 32,   /* of these, one after the other, are the rule at their point */
 };
 
-static struct hwr_slots stacks[HWR_CLASSES][GROUPS];
-static struct hwr_slots spared[HWR_CLASSES][GROUPS]; /* free, too; their pages were armed when somebody looked */
+static struct hwr_slots stacks[HWR_CLASSES][HWR_GROUPS];
+static struct hwr_slots spared[HWR_CLASSES][HWR_GROUPS]; /* free, too; their pages were armed when somebody looked */
 static u64 spared_count[HWR_CLASSES];
 static u64 used[HWR_CLASSES]; /* pages, or slots of a page and more, that were handed out */
-static u32 alone[SITES];      /* live chunks with a page of their own, by hash of their point */
+static u32 alone[HWR_SITES];      /* live chunks with a page of their own, by hash of their point */
 static u32 alone_total;
+static u8 young[HWR_SITES];       /* how many of these ended young, one after the other; who changes it may lose a change */
+u8 hwr_site_shares[HWR_SITES];
 
-struct hwr_own_slots {
-	u32 busy; /* the thread is at them: a signal handler that interrupts it takes others */
-	struct own_list {
-		u64 first; /* 1 + index, linked as in stacks; only `count` of them are in the list */
-		u64 count;
-	} list[PAGE_CLASS + 1][GROUPS];
-};
-
-static bool is_small(u32 number) { return number < PAGE_CLASS; }
+static bool is_small(u32 number) { return number < HWR_PAGE_CLASS; }
 
 /* ---- which class ---- */
 
@@ -64,17 +56,16 @@ static bool gets_own_page(u32 site)
 {
 	if (load_relaxed(&alone_total) >= ALONE_MAX)
 		return false;
-	return load_relaxed(&alone[site]) < QUOTA ||
-	       ++hwr_pages_site.turn * 0x9e3779b1u < UINT32_MAX / ONE_IN;
+	return !load_relaxed(&hwr_site_shares[site]) || hwr_turn_is_alone(++hwr_pages_site.turn);
 }
 
 u32 hwr_class_for(size_t size)
 {
 	hwr_pages_site.alone = false;
-	if (size > HW_UNIT_SMALL || hwr_pages_site.library || !gets_own_page(hwr_pages_site.number % SITES))
+	if (size > HW_UNIT_SMALL || hwr_pages_site.library || !gets_own_page(hwr_pages_site.number % HWR_SITES))
 		return hwr_class_plain(size);
 	hwr_pages_site.alone = true;
-	return PAGE_CLASS;
+	return HWR_PAGE_CLASS;
 }
 
 bool hwr_slot_fits(u32 number, size_t size)
@@ -99,7 +90,7 @@ static u64 take_page(u32 number, u32 group)
 	first = (page * HWR_PAGE + bytes - 1) / bytes;
 	end = (page + 1) * HWR_PAGE / bytes;
 	store_relaxed(&hwr_unit_at(hwr_slot_address(number, first))->group, (u16)group);
-	if (group == LIBRARY_GROUP)
+	if (group == HWR_LIBRARY_GROUP)
 		hwr_unit_keep(hwr_slot_address(number, first));
 	for (u64 i = first + 1; i + 1 < end; i++)
 		store_relaxed(&hwr_slot_record(number, i)->first, i + 2);
@@ -175,7 +166,7 @@ static inline void own_leave(struct hwr_own_slots *own)
 static u64 pop(u32 number, u32 group)
 {
 	struct hwr_own_slots *own = own_enter();
-	struct own_list *list;
+	struct hwr_own_list *list;
 	u64 found;
 	u32 count = 0;
 
@@ -196,7 +187,7 @@ static u64 pop(u32 number, u32 group)
 	return found;
 }
 
-static void give_back(u32 number, u32 group, struct own_list *list)
+static void give_back(u32 number, u32 group, struct hwr_own_list *list)
 {
 	u64 first = list->first - 1, last = first;
 
@@ -210,14 +201,14 @@ static void give_back(u32 number, u32 group, struct own_list *list)
 static void push(u32 number, u32 group, u64 index)
 {
 	struct hwr_own_slots *own = own_enter();
-	struct own_list *list;
+	struct hwr_own_list *list;
 
 	if (!own) {
 		hwr_slots_push(number, &stacks[number][group], index, index);
 		return;
 	}
 	list = &own->list[number][group];
-	if (unlikely(list->count >= OWN_MOST))
+	if (unlikely(list->count >= HWR_OWN_MOST) && load_relaxed(&hwr_threads_many))
 		give_back(number, group, list);
 	store_relaxed(&hwr_slot_record(number, index)->first, list->first);
 	list->first = index + 1;
@@ -227,7 +218,7 @@ static void push(u32 number, u32 group, u64 index)
 
 static u64 take_small(u32 number)
 {
-	u32 group = hwr_pages_site.library ? LIBRARY_GROUP : hwr_pages_site.number % LIBRARY_GROUP;
+	u32 group = hwr_pages_site.library ? HWR_LIBRARY_GROUP : hwr_pages_site.number % HWR_LIBRARY_GROUP;
 	u64 found = pop(number, group);
 
 	for (u32 i = 0; found && !is_open(number, found) && i < SPARED_AT_ONCE && may_spare(number); i++) {
@@ -241,7 +232,7 @@ static u64 take_small(u32 number)
 
 static u64 take_large(u32 number)
 {
-	u64 found = number == PAGE_CLASS ? pop(number, 0) : hwr_slots_pop(number, &stacks[number][0]);
+	u64 found = number == HWR_PAGE_CLASS ? pop(number, 0) : hwr_slots_pop(number, &stacks[number][0]);
 
 	if (found)
 		return found;
@@ -268,10 +259,18 @@ static void count_take(u32 *count)
 		store_relaxed(count, before - 1);
 }
 
+static void site_look(u32 site)
+{
+	u8 shares = load_relaxed(&alone[site]) >= QUOTA || load_relaxed(&young[site]) >= YOUNG_MANY;
+
+	if (load_relaxed(&hwr_site_shares[site]) != shares)
+		store_relaxed(&hwr_site_shares[site], shares);
+}
+
 /* A chunk with a page of its own that is small: the page's group is 1 + its site. */
 static void count_alone(struct hwr_unit *unit)
 {
-	u32 site = hwr_pages_site.number % SITES;
+	u32 site = hwr_pages_site.number % HWR_SITES;
 
 	unit->group = (u16)(hwr_pages_site.alone ? site + 1 : 0);
 	if (!hwr_pages_site.alone)
@@ -279,6 +278,7 @@ static void count_alone(struct hwr_unit *unit)
 	hwr_pages_site.alone = false;
 	count_add(&alone[site]);
 	count_add(&alone_total);
+	site_look(site);
 }
 
 u64 hwr_slot_take(u32 number)
@@ -310,13 +310,23 @@ u64 hwr_slot_take(u32 number)
 	return found;
 }
 
+static void count_young(u32 site, const struct hwr_chunk *chunk)
+{
+	u8 before = load_relaxed(&young[site]), after = hwr_birth_age(chunk->birth, hwr_self) >= YOUNG ? 0 : before + (before < YOUNG_MANY);
+
+	if (after != before)
+		store_relaxed(&young[site], after);
+}
+
 static void give_large(u32 number, u64 index, u32 group)
 {
 	if (group) {
+		count_young(group - 1, hwr_slot_record(number, index));
 		count_take(&alone[group - 1]);
 		count_take(&alone_total);
+		site_look(group - 1);
 	}
-	if (number == PAGE_CLASS)
+	if (number == HWR_PAGE_CLASS)
 		push(number, 0, index);
 	else
 		hwr_slots_push(number, &stacks[number][0], index, index);

@@ -35,6 +35,8 @@ static __attribute__((noinline)) void *malloc_recorded(size_t size)
 
 	if (unlikely(!t))
 		return malloc_carefully(size, caller);
+	if ((p = hwr_quick_malloc(t, HW_MALLOC, size, &caller)))
+		return p;
 	hwr_access_site(&caller);
 	p = hwr_real.malloc(size);
 	hwr_note_alloc(t, HW_MALLOC, p, size, &caller);
@@ -78,6 +80,8 @@ static __attribute__((noinline)) void free_recorded(void *p)
 		free_carefully(p, caller);
 		return;
 	}
+	if (hwr_quick_free(t, HW_FREE, (u64)p, &caller))
+		return;
 	if (!hwr_access_unborn(t, HW_FREE, (u64)p, &caller))
 		hwr_note(t, HW_FREE, (u64)p, 0, &caller);
 	hwr_real.free(p);

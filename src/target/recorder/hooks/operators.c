@@ -176,6 +176,9 @@ static inline void *real_of(u32 form)
 		struct hwr_call call;                                                              \
 		void *p;                                                                           \
                                                                                                    \
+		if (likely(t && size && is_plain()) &&                                             \
+		    (p = hwr_quick_malloc(t, HW_##kind, size, &caller)))                           \
+			return p;                                                                  \
 		hwr_access_site(&caller);                                                          \
 		if (likely(t && is_plain()) && likely((p = memory))) {                             \
 			hwr_note(t, HW_##kind, (u64)p, size, &caller);                        \
@@ -224,6 +227,8 @@ static inline void *real_of(u32 form)
 		if (!p)                                                                            \
 			return;                                                                    \
 		if (likely(t && is_plain())) {                                                     \
+			if (hwr_quick_free(t, HW_##kind, (u64)p, &caller))                         \
+				return;                                                            \
 			if (!hwr_access_unborn(t, HW_##kind, (u64)p, &caller))                     \
 				hwr_note(t, HW_##kind, (u64)p, 0, &caller);                        \
 			hwr_real.free(p);                                                          \

@@ -102,6 +102,10 @@ void hwr_access_faults_stop(void);
 bool hwr_access_wants_modules(void);
 void hwr_access_modules(void);
 
+/* quick.c: all of a malloc or new, and all of a free or delete; NULL, false: nothing was done, it is not for these. */
+void *hwr_quick_malloc(struct hwr_thread *t, u32 kind, size_t size, const struct hwr_caller *caller);
+bool hwr_quick_free(struct hwr_thread *t, u32 kind, u64 address, const struct hwr_caller *caller);
+
 /* The record that t is about to write is one of a birth. */
 void hwr_access_birth(struct hwr_thread *t, u32 kind, u64 address);
 /* Whether the record of the chunk's birth was taken back, or its end recorded, so that nothing is left to record. Before the real call. */
@@ -120,6 +124,22 @@ static inline bool hwr_access_faults_need(u32 number)
 static inline void hwr_access_faults_stop(void) {}
 static inline bool hwr_access_wants_modules(void) { return false; }
 static inline void hwr_access_modules(void) {}
+static inline void *hwr_quick_malloc(struct hwr_thread *t, u32 kind, size_t size, const struct hwr_caller *caller)
+{
+	(void)t;
+	(void)kind;
+	(void)size;
+	(void)caller;
+	return NULL;
+}
+static inline bool hwr_quick_free(struct hwr_thread *t, u32 kind, u64 address, const struct hwr_caller *caller)
+{
+	(void)t;
+	(void)kind;
+	(void)address;
+	(void)caller;
+	return false;
+}
 static inline void hwr_access_birth(struct hwr_thread *t, u32 kind, u64 address)
 {
 	(void)t;
