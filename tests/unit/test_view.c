@@ -433,7 +433,7 @@ TEST(detail, "a point's detail has its sizes, lives, threads and who frees")
 	heap_plain(&heap);
 	scope = scope_of(&heap, "all", NULL);
 	point = model_point_of(heap.trace->model, 4).index;
-	CHECK_EQ(point_detail_make(&detail, &scope, point, &heap.err), 0);
+	CHECK_EQ(point_detail_make(&detail, &scope, (struct point_id){point}, &heap.err), 0);
 	CHECK_EQ(detail.chunks, 1);
 	CHECK_EQ(detail.median_size, 300);
 	CHECK_EQ(detail.sizes.count[9], 1); /* 256 to 511 */

@@ -161,8 +161,8 @@ static void check_detail(const struct view_scope *x, const struct view_scope *y,
 	struct point_detail a = {0}, b = {0};
 	struct err err = {0};
 
-	CHECK(point_detail_make(&a, x, point, &err) == 0 &&
-	      point_detail_make(&b, y, point, &err) == 0);
+	CHECK(point_detail_make(&a, x, (struct point_id){point}, &err) == 0 &&
+	      point_detail_make(&b, y, (struct point_id){point}, &err) == 0);
 	CHECK_EQ(a.chunks, b.chunks);
 	CHECK(a.sums.peak_bytes == b.sums.peak_bytes && a.sums.bytes == b.sums.bytes);
 	point_detail_release(&a);

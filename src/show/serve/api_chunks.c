@@ -221,7 +221,7 @@ static void put_ends(struct call *call, const struct view_chunk *chunk)
 
 	put_thread(call, "alloc_thread", chunk->page->alloc_thread[chunk->at]);
 	put_stack(call, "alloc_stack",
-		  model->points.data[view_point_of(&call->scope, chunk)].frame);
+		  model->points.data[view_point_of(&call->scope, chunk).index].frame);
 	if (!view_is_freed(chunk)) {
 		json_null(json, "free_thread");
 		json_null(json, "free_stack");
@@ -273,7 +273,7 @@ static void put_chunk(struct call *call, const struct view_chunk *chunk,
 	pthread_mutex_unlock(&call->trace->types_lock);
 	json_open_flat(json, "data", '{');
 	put_fields(json, FIELD("id", chunk->number),
-		   FIELD("point", view_point_of(&call->scope, chunk)),
+		   FIELD("point", view_point_of(&call->scope, chunk).index),
 		   FIELD("addr", hex_text(chunk->page->address[chunk->at]).text),
 		   FIELD("size", chunk->page->size[chunk->at]),
 		   FIELD("call", kind_name(chunk->page->kind[chunk->at])), FIELD("type", type.name),

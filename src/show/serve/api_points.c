@@ -505,7 +505,7 @@ static int groups_find(struct call *call, u32 point, struct worst_groups *worst,
 	const struct thresholds limits = THRESHOLDS_DEFAULT;
 	struct point_chunks chunks;
 
-	if (view_point_chunks(call->trace, point, &chunks, err) < 0)
+	if (view_point_chunks(call->trace, (struct point_id){point}, &chunks, err) < 0)
 		return err->code;
 	behaviour_worst_groups(call->trace->model, &limits, chunks.numbers, chunks.count, worst);
 	return 0;
@@ -522,7 +522,7 @@ void api_point(struct call *call)
 	if (!call_index(call, 0, "point", call->trace->model->points.count, &point))
 		return;
 	if (study_scores(call->trace, &err) == 0 && study_types(call->trace, &err) == 0 &&
-	    point_detail_make(&detail, &call->scope, (u32)point, &err) == 0 &&
+	    point_detail_make(&detail, &call->scope, (struct point_id){(u32)point}, &err) == 0 &&
 	    groups_find(call, (u32)point, &worst, &err) == 0)
 		findings = study_findings(call->trace, &err);
 	if (!findings) {
@@ -540,7 +540,7 @@ static bool narrow(struct call *call, u32 point, struct err *err)
 	struct selection own = {0};
 	struct point_chunks chunks;
 
-	if (view_point_chunks(call->trace, point, &chunks, err) < 0)
+	if (view_point_chunks(call->trace, (struct point_id){point}, &chunks, err) < 0)
 		return false;
 	own.count = call->trace->model->chunks.count;
 	own.words = calloc(selection_words(own.count) + 1, sizeof *own.words);

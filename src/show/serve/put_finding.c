@@ -6,11 +6,11 @@
 static void put_points(struct json *json, const struct finding *finding,
 		       const struct verdict_points *points)
 {
-	put_fields(json, field_if(points->count, FIELD("point", points->points[0])),
+	put_fields(json, field_if(points->count, FIELD("point", points->points[0].index)),
 		   FIELD("points", finding->points));
 	json_open_flat(json, "point_ids", '[');
 	for (u32 i = 0; i < points->count; i++)
-		json_number(json, NULL, points->points[i]);
+		json_number(json, NULL, points->points[i].index);
 	json_close(json, ']');
 }
 

@@ -53,12 +53,6 @@ struct gathered {
 	u64 row_count;
 };
 
-static struct view_chunk chunk_of(const struct view_scope *scope, u64 number)
-{
-	return (struct view_chunk){number, chunk_at(&scope->trace->model->chunks, number),
-				   (u32)(number % CHUNK_PAGE)};
-}
-
 /* Those of a point lie anywhere, and each brings its neighbours into memory: what has gathered is let go now and then. */
 static struct view_chunk chunk_in(const struct gathered *self, u64 position)
 {
@@ -66,7 +60,7 @@ static struct view_chunk chunk_in(const struct gathered *self, u64 position)
 
 	if (unlikely(position % REST == REST - 1))
 		model_rest(self->scope->trace->model);
-	return chunk_of(self->scope, self->numbers.data[position]);
+	return view_chunk_at(self->scope, self->numbers.data[position]);
 }
 
 static int gather(struct gathered *self, struct err *err)
@@ -84,7 +78,7 @@ static int gather(struct gathered *self, struct err *err)
 		}
 		return view_check(self->scope, err);
 	}
-	if (view_point_chunks(self->scope->trace, (u32)self->query->point, &own, err) < 0)
+	if (view_point_chunks(self->scope->trace, (struct point_id){(u32)self->query->point}, &own, err) < 0)
 		return err->code;
 	for (u64 i = 0; i < own.count; i++)
 		if (selection_has(&self->scope->selection, own.numbers[i]) &&
@@ -318,7 +312,7 @@ static int add_bar(struct chunks_view *view, const struct gathered *self, u64 po
 	bar.flags = (view_is_freed(&chunk) ? 0 : BAR_ALIVE) |
 		    (chunk.page->kind[chunk.at] == HW_REALLOC ? BAR_REALLOC : 0);
 	if (self->scope->trace->severity)
-		bar.severity = self->scope->trace->severity[view_point_of(self->scope, &chunk)];
+		bar.severity = self->scope->trace->severity[view_point_of(self->scope, &chunk).index];
 	add_accesses(self, &chunk, &bar);
 	return vec_push(&view->bars, bar) ? 0 : ERR_MEMORY;
 }
@@ -448,7 +442,7 @@ int chunk_neighbours_find(struct chunk_neighbours *self, const struct view_scope
 			  struct err *err)
 {
 	struct view_scope all = {.trace = scope->trace, .selection = scope->trace->all};
-	struct view_chunk own = chunk_of(scope, number), chunk;
+	struct view_chunk own = view_chunk_at(scope, number), chunk;
 	u64 address = own.page->address[own.at], when = own.page->alloc_ticks[own.at];
 	u64 below = 0, above = UINT64_MAX;
 

@@ -36,16 +36,16 @@ static bool weighed_room(struct weighed *self, u64 points)
 	       self->heaviest;
 }
 
-static void credit(struct weighed *self, u32 node, u32 point, u8 severity)
+static void credit(struct weighed *self, u32 node, struct point_id point, u8 severity)
 {
-	double weight = self->points[point];
+	double weight = self->points[point.index];
 
 	self->self[node] += weight;
 	if (severity > self->severity[node])
 		self->severity[node] = severity;
 	if (weight > self->heaviest[node]) {
 		self->heaviest[node] = weight;
-		self->point[node] = point;
+		self->point[node] = point.index;
 	}
 }
 
@@ -58,7 +58,7 @@ static void sum_up(struct weighed *self, const struct study *trace)
 	for (u32 i = 0; i < trace->model->points.count; i++) {
 		if (!(self->points[i] > 0) || shape->tip[i] == UINT32_MAX)
 			continue;
-		credit(self, shape->tip[i], i, trace->severity ? trace->severity[i] : 0);
+		credit(self, shape->tip[i], (struct point_id){i}, trace->severity ? trace->severity[i] : 0);
 		if (shape->dir == FLAME_PIVOT && shape->above[i] != UINT32_MAX)
 			self->total[shape->above[i]] += self->points[i];
 	}

@@ -10,10 +10,10 @@
 #include "host/base/units.h"
 #include "study/layout/slots.h"
 
-const char *view_point_module(const struct study *trace, u32 point)
+const char *view_point_module(const struct study *trace, struct point_id point)
 {
 	struct finding_place place =
-		finding_place(&trace->stacks, trace->model->points.data[point].frame);
+		finding_place(&trace->stacks, trace->model->points.data[point.index].frame);
 	const char *slash = strrchr(place.own.module, '/');
 
 	return slash ? slash + 1 : place.own.module;
@@ -50,7 +50,7 @@ static u32 key_by_label(struct view_keys *self, struct map *by_label, const char
 }
 
 static const char *point_label(const struct view_keys *self, const struct study *trace,
-			       u32 point)
+			       struct point_id point)
 {
 	const char *label;
 
@@ -58,7 +58,7 @@ static const char *point_label(const struct view_keys *self, const struct study 
 		label = view_point_module(trace, point);
 		return *label ? label : "(unknown)";
 	}
-	label = trace->point_types[point].name;
+	label = trace->point_types[point.index].name;
 	return label ? label : "(unknown)";
 }
 
@@ -68,17 +68,17 @@ static int make_labelled(struct view_keys *self, struct study *trace)
 	int status = 0;
 
 	for (u32 i = 0; i < trace->model->points.count && status == 0; i++) {
-		self->of_point[i] = key_by_label(self, &by_label, point_label(self, trace, i));
+		self->of_point[i] = key_by_label(self, &by_label, point_label(self, trace, (struct point_id){i}));
 		status = self->of_point[i] == UINT32_MAX ? ERR_MEMORY : 0;
 	}
 	map_release(&by_label);
 	return status;
 }
 
-static const char *function_label(const struct study *trace, u32 point)
+static const char *function_label(const struct study *trace, struct point_id point)
 {
 	struct finding_place place =
-		finding_place(&trace->stacks, trace->model->points.data[point].frame);
+		finding_place(&trace->stacks, trace->model->points.data[point.index].frame);
 
 	return *place.own.function ? place.own.function : "(unknown)";
 }
@@ -87,7 +87,7 @@ static int make_of_points(struct view_keys *self, struct study *trace)
 {
 	for (u32 i = 0; i < trace->model->points.count; i++) {
 		self->of_point[i] = i;
-		if (!vec_push(&self->keys, (struct view_key){function_label(trace, i), i}))
+		if (!vec_push(&self->keys, (struct view_key){function_label(trace, (struct point_id){i}), i}))
 			return ERR_MEMORY;
 	}
 	return 0;

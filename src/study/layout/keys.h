@@ -25,7 +25,7 @@ static inline u32 view_key_of(const struct view_keys *self, const struct view_sc
 	if (self->of_chunk)
 		return self->of_chunk[chunk->number];
 	if (self->of_point)
-		return self->of_point[view_point_of(scope, chunk)];
+		return self->of_point[view_point_of(scope, chunk).index];
 	if (self->by == BY_SIZE)
 		return size ? 64 - (u32)__builtin_clzll(size) : 0;
 	if (self->by == BY_THREAD)
@@ -36,6 +36,6 @@ static inline u32 view_key_of(const struct view_keys *self, const struct view_sc
 }
 
 /* The file that the program's own code of a stack is in: without the folder. "" = unknown. */
-const char *view_point_module(const struct study *trace, u32 point);
+const char *view_point_module(const struct study *trace, struct point_id point);
 
 #endif

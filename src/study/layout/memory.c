@@ -213,8 +213,7 @@ static int start_legend(struct painting *self, struct err *err)
 static u8 color_of(struct painting *self, u64 index)
 {
 	u64 number = self->moment->chunks.data[index].number;
-	struct view_chunk chunk = {number, chunk_at(&self->scope->trace->model->chunks, number),
-				   (u32)(number % CHUNK_PAGE)};
+	struct view_chunk chunk = view_chunk_at(self->scope, number);
 
 	if (self->query->color == COLOR_ALTERNATE_CHUNKS)
 		return (u8)(1 + index % 2);

@@ -75,9 +75,7 @@ static int rise_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 			return err->code;
 		for (u32 k = 0; k < picked; k++) {
 			u64 number = codes[k] >> 1, units, bytes;
-			struct view_chunk chunk = {number,
-						   chunk_at(&scope->trace->model->chunks, number),
-						   (u32)(number % CHUNK_PAGE)};
+			struct view_chunk chunk = view_chunk_at(scope, number);
 			struct rise *rise = &rises[self->key(scope, &chunk)];
 
 			view_weigh_chunk(scope, &chunk, &units, &bytes);

@@ -118,7 +118,7 @@ static void settle(struct gathering *self)
 	}
 }
 
-static int gather_all(struct gathering *self, u32 point, struct err *err)
+static int gather_all(struct gathering *self, struct point_id point, struct err *err)
 {
 	const struct view_scope *scope = self->scope;
 	struct point_chunks chunks;
@@ -127,8 +127,7 @@ static int gather_all(struct gathering *self, u32 point, struct err *err)
 		return err->code;
 	for (u64 i = 0; i < chunks.count; i++) {
 		u64 number = chunks.numbers[i];
-		struct view_chunk chunk = {number, chunk_at(&scope->trace->model->chunks, number),
-					   (u32)(number % CHUNK_PAGE)};
+		struct view_chunk chunk = view_chunk_at(scope, number);
 
 		if (i % CHUNK_PAGE == 0 && view_check(scope, err) < 0)
 			return err->code;
@@ -138,7 +137,7 @@ static int gather_all(struct gathering *self, u32 point, struct err *err)
 	return 0;
 }
 
-static int one_peak(const struct view_scope *scope, u32 point, double *peak, struct err *err)
+static int one_peak(const struct view_scope *scope, struct point_id point, double *peak, struct err *err)
 {
 	int status = point_peak(scope, point, peak, err);
 	double *peaks;
@@ -149,23 +148,23 @@ static int one_peak(const struct view_scope *scope, u32 point, double *peak, str
 	status = peaks ? point_peaks(scope, peaks, err)
 		       : err_memory_for(err, "the point");
 	if (status == 0)
-		*peak = peaks[point];
+		*peak = peaks[point.index];
 	free(peaks);
 	return status;
 }
 
-int point_detail_make(struct point_detail *self, const struct view_scope *scope, u32 point,
+int point_detail_make(struct point_detail *self, const struct view_scope *scope, struct point_id point,
 		      struct err *err)
 {
 	struct gathering gathering = {.detail = self, .scope = scope};
 	struct point_sums *sums = point_sums_make(scope, err);
 	int status = sums ? 0 : err->code;
 
-	self->point = point;
+	self->point = point.index;
 	if (status == 0)
 		status = gather_all(&gathering, point, err);
 	if (status == 0)
-		self->sums = sums[point];
+		self->sums = sums[point.index];
 	if (status == 0 && !point_peaks_known(scope))
 		status = one_peak(scope, point, &self->sums.peak_bytes, err);
 	if (status == 0) {

@@ -40,7 +40,8 @@ struct summing {
 	u32 parts;
 };
 
-static bool note_thread(struct thread_sets *self, struct tally_line *line, u32 point, u32 thread)
+static bool note_thread(struct thread_sets *self, struct tally_line *line, struct point_id point,
+			u32 thread)
 {
 	u64 *seen;
 
@@ -48,10 +49,10 @@ static bool note_thread(struct thread_sets *self, struct tally_line *line, u32 p
 		line->threads |= 1ull << thread % THREAD_BITS;
 		return true;
 	}
-	if (self->last[point] == thread + 1)
+	if (self->last[point.index] == thread + 1)
 		return true;
-	self->last[point] = thread + 1;
-	seen = map_at(&self->seen, (u64)point << 32 | (thread + 1));
+	self->last[point.index] = thread + 1;
+	seen = map_at(&self->seen, (u64)point.index << 32 | (thread + 1));
 	if (!seen)
 		return false;
 	line->threads += !*seen;
@@ -92,8 +93,8 @@ static int sum_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 	u64 page = UINT64_MAX;
 
 	for (u64 at = first; at < end && view_next(scope, &at, &chunk) && chunk.number < end;) {
-		u32 point = view_point_of(scope, &chunk);
-		struct tally_line *line = &self->lines[part][point];
+		struct point_id point = view_point_of(scope, &chunk);
+		struct tally_line *line = &self->lines[part][point.index];
 
 		if (chunk.number / CHUNK_PAGE != page) {
 			page = chunk.number / CHUNK_PAGE;
@@ -204,7 +205,7 @@ bool point_peaks_known(const struct view_scope *scope)
 
 static u32 point_key(const struct view_scope *scope, const struct view_chunk *chunk)
 {
-	return view_point_of(scope, chunk);
+	return view_point_of(scope, chunk).index;
 }
 
 int point_peaks(const struct view_scope *scope, double *peaks, struct err *err)
@@ -227,9 +228,8 @@ static int moment_order(const void *a, const void *b)
 	return x->change < y->change ? -1 : x->change > y->change;
 }
 
-int point_peak(const struct view_scope *scope, u32 point, double *peak, struct err *err)
+int point_peak(const struct view_scope *scope, struct point_id point, double *peak, struct err *err)
 {
-	const struct chunk_table *table = &scope->trace->model->chunks;
 	VEC(struct moment) moments = {0};
 	struct point_chunks chunks;
 	i64 live = 0, highest = 0;
@@ -242,8 +242,7 @@ int point_peak(const struct view_scope *scope, u32 point, double *peak, struct e
 		return err_memory_for(err, "the peaks");
 	for (u64 i = 0; i < chunks.count; i++) {
 		u64 number = chunks.numbers[i], units, bytes;
-		struct view_chunk chunk = {number, chunk_at(table, number),
-					   (u32)(number % CHUNK_PAGE)};
+		struct view_chunk chunk = view_chunk_at(scope, number);
 
 		if (!selection_has(&scope->selection, number) || !view_is_ever_live(&chunk))
 			continue;

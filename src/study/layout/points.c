@@ -40,7 +40,7 @@ static void *make_index(struct study *trace, u32 slot, struct err *err)
 	if (!self || !self->first)
 		goto fail;
 	for (u64 at = 0; view_next(&scope, &at, &chunk); total++)
-		self->first[view_point_of(&scope, &chunk) + 2]++;
+		self->first[view_point_of(&scope, &chunk).index + 2]++;
 	for (u64 i = 2; i < points + 2; i++)
 		self->first[i] += self->first[i - 1];
 	self->numbers = malloc((total + 1) * sizeof *self->numbers);
@@ -48,7 +48,7 @@ static void *make_index(struct study *trace, u32 slot, struct err *err)
 		goto fail;
 	/* Each place moves on by one until it is that of the next point. */
 	for (u64 at = 0; view_next(&scope, &at, &chunk);)
-		self->numbers[self->first[view_point_of(&scope, &chunk) + 1]++] = (u32)chunk.number;
+		self->numbers[self->first[view_point_of(&scope, &chunk).index + 1]++] = (u32)chunk.number;
 	return self;
 fail:
 	if (self)
@@ -57,22 +57,22 @@ fail:
 	return NULL;
 }
 
-int view_point_chunks(struct study *trace, u32 point, struct point_chunks *chunks,
+int view_point_chunks(struct study *trace, struct point_id point, struct point_chunks *chunks,
 		      struct err *err)
 {
 	const struct chunks_by_point *known = &trace->model->by_point;
 	const struct point_index *index;
 
 	if (known->chunks) {
-		chunks->numbers = &known->chunks[known->first[point]];
-		chunks->count = known->first[point + 1] - known->first[point];
+		chunks->numbers = &known->chunks[known->first[point.index]];
+		chunks->count = known->first[point.index + 1] - known->first[point.index];
 		return 0;
 	}
 	index = study_slot(trace, SLOT_POINT_CHUNKS, make_index, index_free, err);
 	if (!index)
 		return err->code;
-	chunks->numbers = &index->numbers[index->first[point]];
-	chunks->count = index->first[point + 1] - index->first[point];
+	chunks->numbers = &index->numbers[index->first[point.index]];
+	chunks->count = index->first[point.index + 1] - index->first[point.index];
 	return 0;
 }
 
@@ -140,18 +140,18 @@ struct order {
 	u64 heap_count;
 };
 
-static double score_of(const struct order *self, u32 point, enum score score)
+static double score_of(const struct order *self, struct point_id point, enum score score)
 {
-	const struct score_set *scores = &self->trace->scores[point];
+	const struct score_set *scores = &self->trace->scores[point.index];
 
 	return scores->known[score] ? scores->value[score] : NAN;
 }
 
-static double number_of(const struct order *self, u32 point, enum point_column column)
+static double number_of(const struct order *self, struct point_id point, enum point_column column)
 {
 	static const struct point_sums nothing;
-	const struct point_sums *sums = &self->sums[point];
-	const struct point_sums *base = self->query->base ? &self->query->base[point] : &nothing;
+	const struct point_sums *sums = &self->sums[point.index];
+	const struct point_sums *base = self->query->base ? &self->query->base[point.index] : &nothing;
 
 	switch (column) {
 	case POINT_CHUNKS:
@@ -161,7 +161,7 @@ static double number_of(const struct order *self, u32 point, enum point_column c
 	case POINT_PEAK:
 		return sums->peak_bytes;
 	case POINT_LIVE:
-		return self->query->live ? self->query->live[point] : sums->kept_bytes;
+		return self->query->live ? self->query->live[point.index] : sums->kept_bytes;
 	case POINT_LEAKED:
 		return sums->kept_bytes;
 	case POINT_DELTA:
@@ -177,7 +177,7 @@ static double number_of(const struct order *self, u32 point, enum point_column c
 	case POINT_TEMPORARY:
 		return sums->temporary;
 	case POINT_SEV:
-		return self->trace->severity[point] ? self->trace->severity[point] : NAN;
+		return self->trace->severity[point.index] ? self->trace->severity[point.index] : NAN;
 	case POINT_LIFETIME:
 		return score_of(self, point, SCORE_LIFETIME);
 	case POINT_USAGE:
@@ -194,7 +194,7 @@ static double number_of(const struct order *self, u32 point, enum point_column c
 	case POINT_COLUMNS:
 		break;
 	}
-	return point;
+	return point.index;
 }
 
 /* What is unknown comes last, whichever way. */
@@ -249,14 +249,14 @@ static void heap_sink(struct order *self, u64 at)
 	}
 }
 
-static void take_peak(struct order *self, u32 point, double peak)
+static void take_peak(struct order *self, struct point_id point, double peak)
 {
-	self->own_sums[point].peak_bytes = peak;
-	self->settled[point] = 1;
+	self->own_sums[point.index].peak_bytes = peak;
+	self->settled[point.index] = 1;
 	for (u32 k = 0; k < self->query->sort_count; k++)
 		if (self->query->sorts[k].column == POINT_PEAK ||
 		    self->query->sorts[k].column == POINT_DELTA_PEAK)
-			self->keys[(u64)point * self->query->sort_count + k] =
+			self->keys[(u64)point.index * self->query->sort_count + k] =
 				number_of(self, point, self->query->sorts[k].column);
 }
 
@@ -268,7 +268,7 @@ static int settle_all(struct order *self, struct err *err)
 			   : err_memory_for(err, "the points");
 
 	for (u32 i = 0; i < points && status == 0; i++)
-		take_peak(self, i, peaks[i]);
+		take_peak(self, (struct point_id){i}, peaks[i]);
 	for (u64 i = self->heap_count / 2; status == 0 && i-- > 0;)
 		heap_sink(self, i);
 	free(peaks);
@@ -276,12 +276,12 @@ static int settle_all(struct order *self, struct err *err)
 }
 
 /* The peak of a point; a point of very many chunks is found with all others. */
-static int settle(struct order *self, u32 point, struct err *err)
+static int settle(struct order *self, struct point_id point, struct err *err)
 {
 	double peak;
 	int status;
 
-	if (!self->settled || self->settled[point])
+	if (!self->settled || self->settled[point.index])
 		return 0;
 	if (++self->found % 4 == 0)
 		model_rest(self->trace->model);
@@ -297,7 +297,7 @@ static int next_point(struct order *self, u32 *point, struct err *err)
 	int status = 0;
 
 	while (self->settled && !self->settled[self->heap[0]] && status == 0) {
-		status = settle(self, self->heap[0], err);
+		status = settle(self, (struct point_id){self->heap[0]}, err);
 		heap_sink(self, 0);
 	}
 	if (status < 0)
@@ -343,12 +343,11 @@ static int spark_make(struct point_row *row, const struct view_scope *scope,
 	row->spark = arena_new_array(arena, u8, axis->bins);
 	if (!row->spark)
 		return err_memory_for(err, "the points");
-	if (view_point_chunks(scope->trace, row->point, &chunks, err) < 0)
+	if (view_point_chunks(scope->trace, (struct point_id){row->point}, &chunks, err) < 0)
 		return err->code;
 	for (u64 i = 0; i < chunks.count; i++) {
 		u64 number = chunks.numbers[i];
-		struct view_chunk chunk = {number, chunk_at(&scope->trace->model->chunks, number),
-					   (u32)(number % CHUNK_PAGE)};
+		struct view_chunk chunk = view_chunk_at(scope, number);
 		int from, to = (int)axis->bins;
 
 		if (!selection_has(&scope->selection, number))
@@ -428,14 +427,14 @@ static int find_keys(struct order *self)
 	for (u32 i = 0; self->keys && i < points; i++)
 		for (u32 k = 0; k < sorts; k++)
 			self->keys[(u64)i * sorts + k] =
-				number_of(self, i, self->query->sorts[k].column);
+				number_of(self, (struct point_id){i}, self->query->sorts[k].column);
 	return self->keys ? 0 : ERR_MEMORY;
 }
 
 /* The most that the peak of a point's selected chunks can be. */
-static double peak_bound(const struct view_scope *scope, u32 point, const struct point_sums *sums)
+static double peak_bound(const struct view_scope *scope, struct point_id point, const struct point_sums *sums)
 {
-	double whole = (double)scope->trace->model->order.peaks[point];
+	double whole = (double)scope->trace->model->order.peaks[point.index];
 
 	return whole < sums->bytes ? whole : sums->bytes;
 }
@@ -458,7 +457,7 @@ static int order_init(struct order *self, struct err *err)
 		if (!self->settled)
 			return err_memory_for(err, "the points");
 		for (u32 i = 0; i < points; i++)
-			self->own_sums[i].peak_bytes = peak_bound(self->scope, i, &self->sums[i]);
+			self->own_sums[i].peak_bytes = peak_bound(self->scope, (struct point_id){i}, &self->sums[i]);
 	}
 	self->heap = calloc(points + 1, sizeof *self->heap);
 	if (!self->heap || find_names(self) < 0 || find_keys(self) < 0)

@@ -25,7 +25,7 @@ struct point_sums *point_sums_compute(const struct view_scope *scope, struct err
 /* Whether the sums have their peaks, too. If not they can be had for one point, or for all; both are exact. */
 bool point_peaks_known(const struct view_scope *scope);
 /* 1 = it has so many chunks that point_peaks is the way. */
-int point_peak(const struct view_scope *scope, u32 point, double *peak, struct err *err);
+int point_peak(const struct view_scope *scope, struct point_id point, double *peak, struct err *err);
 int point_peaks(const struct view_scope *scope, double *peaks, struct err *err);
 
 /* The sums of all chunks in the index of a model, if this build would find the same; NULL = it has none. */
@@ -38,7 +38,7 @@ struct point_chunks {
 	const u32 *numbers;
 	u64 count;
 };
-int view_point_chunks(struct study *trace, u32 point, struct point_chunks *chunks,
+int view_point_chunks(struct study *trace, struct point_id point, struct point_chunks *chunks,
 		      struct err *err);
 
 enum point_column {
@@ -138,7 +138,7 @@ struct point_detail { /* all zero = empty */
 	struct thread_list allocs, frees;  /* most first */
 };
 
-int point_detail_make(struct point_detail *self, const struct view_scope *scope, u32 point,
+int point_detail_make(struct point_detail *self, const struct view_scope *scope, struct point_id point,
 		      struct err *err);
 void point_detail_release(struct point_detail *self);
 

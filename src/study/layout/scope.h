@@ -72,6 +72,13 @@ struct view_chunk {
 	u32 at;
 };
 
+/* The chunk of a number, whether it is of the scope or not. */
+static inline struct view_chunk view_chunk_at(const struct view_scope *self, u64 number)
+{
+	return (struct view_chunk){number, chunk_at(&self->trace->model->chunks, number),
+				   (u32)(number % CHUNK_PAGE)};
+}
+
 /* Goes over the chunks of the scope, in order of their numbers: start with *at = 0. False at the end. */
 static inline bool view_next(const struct view_scope *self, u64 *at, struct view_chunk *chunk)
 {
@@ -124,13 +131,10 @@ static inline bool view_is_kept(const struct view_chunk *chunk)
 	return end == CHUNK_KEPT || end == CHUNK_LIVE;
 }
 
-static inline u32 view_point_of(const struct view_scope *self, const struct view_chunk *chunk)
+static inline struct point_id view_point_of(const struct view_scope *self,
+					    const struct view_chunk *chunk)
 {
-	const struct model *model = self->trace->model;
-	u32 context = chunk->page->alloc_context[chunk->at];
-	u32 known = context < model->context_points.count ? model->context_points.data[context] : 0;
-
-	return known ? known - 1 : 0; /* as model_point_of */
+	return model_point_of(self->trace->model, chunk->page->alloc_context[chunk->at]);
 }
 
 /* What a chunk stands for, as model_weigh tells it. */

@@ -62,9 +62,9 @@ static bool line_find(struct building *self, u32 file, u32 line, u32 *row)
 	return true;
 }
 
-static void add_sums(struct line_sums *to, const struct model *model, u32 point)
+static void add_sums(struct line_sums *to, const struct model *model, struct point_id point)
 {
-	const struct model_point *from = &model->points.data[point];
+	const struct model_point *from = &model->points.data[point.index];
 	bool exec = model_keeps_nothing(model);
 
 	to->allocs += model_count(model, from->allocations);
@@ -73,7 +73,7 @@ static void add_sums(struct line_sums *to, const struct model *model, u32 point)
 	to->leaked += exec ? 0 : from->live_bytes;
 }
 
-static bool credit(struct building *self, const struct symbol_frame *frame, u32 point)
+static bool credit(struct building *self, const struct symbol_frame *frame, struct point_id point)
 {
 	const struct model *model = self->trace->model;
 	u32 file, line;
@@ -82,11 +82,11 @@ static bool credit(struct building *self, const struct symbol_frame *frame, u32 
 		return true;
 	if (!file_find(self, frame->file, &file) || !line_find(self, file, frame->line, &line))
 		return false;
-	if (self->line_stamps.data[line] != point + 1)
+	if (self->line_stamps.data[line] != point.index + 1)
 		add_sums(&self->table->lines.data[line].incl, model, point);
-	if (self->file_stamps.data[file] != point + 1)
+	if (self->file_stamps.data[file] != point.index + 1)
 		add_sums(&self->table->files.data[file].incl, model, point);
-	self->line_stamps.data[line] = self->file_stamps.data[file] = point + 1;
+	self->line_stamps.data[line] = self->file_stamps.data[file] = point.index + 1;
 	return true;
 }
 
@@ -99,10 +99,10 @@ static bool is_system(const struct stack_names *names)
 	       (names->count && strcmp(names->frames[names->count - 1].function, "_start") == 0);
 }
 
-static bool add_point(struct building *self, u32 point)
+static bool add_point(struct building *self, struct point_id point)
 {
 	const struct model *model = self->trace->model;
-	struct frame_id frame = model->points.data[point].frame;
+	struct frame_id frame = model->points.data[point.index].frame;
 	struct finding_place place = finding_place(&self->trace->stacks, frame);
 	u32 file, line;
 
@@ -120,7 +120,7 @@ static bool add_point(struct building *self, u32 point)
 		return false;
 	add_sums(&self->table->files.data[file].self, model, point);
 	add_sums(&self->table->lines.data[line].self, model, point);
-	self->table->own_line[point] = line + 1;
+	self->table->own_line[point.index] = line + 1;
 	return true;
 }
 
@@ -226,7 +226,7 @@ static void *make(struct study *trace, u32 slot, struct err *err)
 
 	(void)slot;
 	for (u32 i = 0; done && i < points; i++)
-		done = add_point(&building, i);
+		done = add_point(&building, (struct point_id){i});
 	done = done && sort_files(self) && sort_lines(self, points);
 	map_release(&building.by_path);
 	map_release(&building.by_text);

@@ -52,28 +52,28 @@ static bool met(struct names_met *self, const char *text, u32 *row)
 }
 
 /* A point counts once, however often the name is on its stack. */
-static bool credit(struct names_met *self, const char *text, u32 point)
+static bool credit(struct names_met *self, const char *text, struct point_id point)
 {
 	const struct model *model = self->trace->model;
-	const struct model_point *from = &model->points.data[point];
+	const struct model_point *from = &model->points.data[point.index];
 	u32 row;
 
 	if (!*text)
 		return true;
 	if (!met(self, text, &row))
 		return false;
-	if (self->stamps.data[row] == point + 1)
+	if (self->stamps.data[row] == point.index + 1)
 		return true;
-	self->stamps.data[row] = point + 1;
+	self->stamps.data[row] = point.index + 1;
 	self->list->rows.data[row].count += (double)model_count(model, from->allocations);
 	self->list->rows.data[row].bytes += (double)from->bytes;
 	return true;
 }
 
-static bool meet_stack(struct names_met *self, u32 point, bool files)
+static bool meet_stack(struct names_met *self, struct point_id point, bool files)
 {
 	const struct context_table *contexts = &self->trace->model->contexts;
-	u32 at = self->trace->model->points.data[point].frame.index;
+	u32 at = self->trace->model->points.data[point.index].frame.index;
 
 	for (; at; at = contexts->frames.data[at].parent) {
 		struct stack_names names = stack_names(&self->trace->stacks, (struct frame_id){at});
@@ -115,13 +115,14 @@ static int meet_all(struct names_met *self, struct study *trace, enum suggest_ki
 		enough = meet_threads(self);
 	for (u32 i = 0; i < trace->model->points.count && enough; i++) {
 		const char *type = kind == SUGGEST_TYPE ? trace->point_types[i].name : NULL;
+		struct point_id point = {i};
 
 		if (kind == SUGGEST_FN || kind == SUGGEST_FILE)
-			enough = meet_stack(self, i, kind == SUGGEST_FILE);
+			enough = meet_stack(self, point, kind == SUGGEST_FILE);
 		else if (kind == SUGGEST_MODULE)
-			enough = credit(self, view_point_module(trace, i), i);
+			enough = credit(self, view_point_module(trace, point), point);
 		else if (kind == SUGGEST_TYPE)
-			enough = credit(self, type ? type : "", i);
+			enough = credit(self, type ? type : "", point);
 	}
 	return enough ? 0 : err_memory_for(err, "the names");
 }

@@ -48,25 +48,25 @@ static const u8 inference_of_kind[FINDING_KINDS] = {
 	[FINDING_RESIDENT] = INFERENCES,
 };
 
-static bool holds(const struct study *trace, u32 point, enum inference inference)
+static bool holds(const struct study *trace, struct point_id point, enum inference inference)
 {
-	return inference_of(&trace->inferences, (struct point_id){point}, inference).state ==
+	return inference_of(&trace->inferences, point, inference).state ==
 	       STATE_HOLDS;
 }
 
-static bool is_about(const struct study *trace, const struct finding *finding, u32 point)
+static bool is_about(const struct study *trace, const struct finding *finding, struct point_id point)
 {
 	enum inference inference = (enum inference)inference_of_kind[finding->kind];
 
 	if (inference == INFERENCES)
 		return true;
 	if (inference == INFERENCE_KEPT)
-		return trace->behaviour.points[point].hits[INFERENCE_KEPT].chunks != 0;
+		return trace->behaviour.points[point.index].hits[INFERENCE_KEPT].chunks != 0;
 	return holds(trace, point, inference) ||
 	       (finding->kind == FINDING_CHURN && holds(trace, point, INFERENCE_TEMPORARY));
 }
 
-static void add_point(struct verdict_points *self, u32 point)
+static void add_point(struct verdict_points *self, struct point_id point)
 {
 	if (self->count < VERDICT_POINTS_MAX)
 		self->points[self->count++] = point;
@@ -81,7 +81,7 @@ int verdict_points_find(struct verdict_points *self, struct study *trace,
 
 	*self = (struct verdict_points){0};
 	if (own)
-		add_point(self, own - 1);
+		add_point(self, (struct point_id){own - 1});
 	if (own && finding->points > 1) {
 		const u64 *places = study_slot(trace, SLOT_PLACES, make_places, free, err);
 
@@ -89,8 +89,8 @@ int verdict_points_find(struct verdict_points *self, struct study *trace,
 			return err->code;
 		for (u32 i = 0; i < model->points.count; i++)
 			if (i != own - 1 && places[i] == places[own - 1] &&
-			    is_about(trace, finding, i))
-				add_point(self, i);
+			    is_about(trace, finding, (struct point_id){i}))
+				add_point(self, (struct point_id){i});
 	}
 	return 0;
 }
@@ -100,12 +100,12 @@ int verdict_points_find(struct verdict_points *self, struct study *trace,
 static void put_points(struct strbuf *out, const struct verdict_points *self)
 {
 	if (self->count == 1) {
-		strbuf_addf(out, "point == %u", self->points[0]);
+		strbuf_addf(out, "point == %u", self->points[0].index);
 		return;
 	}
 	strbuf_add(out, "point in (");
 	for (u32 i = 0; i < self->count; i++)
-		strbuf_addf(out, "%s%u", i ? ", " : "", self->points[i]);
+		strbuf_addf(out, "%s%u", i ? ", " : "", self->points[i].index);
 	strbuf_add(out, ")");
 }
 

@@ -9,7 +9,7 @@
 enum { VERDICT_POINTS_MAX = 100 };
 
 struct verdict_points {
-	u32 points[VERDICT_POINTS_MAX]; /* the one that costs most first */
+	struct point_id points[VERDICT_POINTS_MAX]; /* the one that costs most first */
 	u32 count;
 };
 

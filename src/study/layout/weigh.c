@@ -174,7 +174,7 @@ static int weigh_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 		while (at < (page + 1) * CHUNK_PAGE && view_next(self->scope, &at, &chunk)) {
 			if (chunk.number >= (page + 1) * CHUNK_PAGE)
 				break;
-			values[view_point_of(self->scope, &chunk)] += chunk_weight(self, &chunk);
+			values[view_point_of(self->scope, &chunk).index] += chunk_weight(self, &chunk);
 		}
 	}
 	return 0;
