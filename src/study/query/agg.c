@@ -70,11 +70,13 @@ static bool tally_block(void *data, const struct block *block, const u64 *bits)
 }
 
 /* One pass over the chunks of all traces. */
-static int pass(struct aggregator *self, const struct state *state)
+static int pass(struct aggregator *self, struct state *state,
+		bool (*each)(void *self, const struct block *block, const u64 *bits))
 {
 	for (u32 t = 0; t < self->run->engine->count; t++) {
 		struct err err = {0};
 		struct planner planner = run_planner(self->run, t, &err);
+		struct scan scan = run_scan(self->run, state, t);
 
 		if (!state->sel[t].words)
 			continue;
@@ -82,8 +84,7 @@ static int pass(struct aggregator *self, const struct state *state)
 		self->domain = planner.domain;
 		if (self->agg->has_key && !(self->plan = plan_key(&planner, &self->agg->key)))
 			return run_fail(self->run, &err);
-		scan_blocks(self->domain, &state->sel[t], state->colors[t], state->palette,
-			    tally_block, self);
+		scan_blocks(&scan, each, self);
 	}
 	return 0;
 }
@@ -134,7 +135,7 @@ static double percentile(double *values, u64 count, double percent)
 }
 
 /* The first pass has counted the values of each entry, the second puts them beside each other. */
-static int percentiles(struct aggregator *self, const struct state *state, double *out)
+static int percentiles(struct aggregator *self, struct state *state, double *out)
 {
 	u64 entries = self->entries->count, total = 0;
 	struct agg_tally *tallies = self->tallies;
@@ -150,7 +151,7 @@ static int percentiles(struct aggregator *self, const struct state *state, doubl
 		free(self->values);
 		return run_no_memory(self->run);
 	}
-	status = pass(self, state);
+	status = pass(self, state, tally_block);
 	for (u64 i = 0, start = 0; status == 0 && i < entries; start += (u64)tallies[i].weight, i++)
 		out[i] = percentile(self->values + start, (u64)tallies[i].weight,
 				    self->agg->percent);
@@ -196,25 +197,6 @@ static bool count_block(void *data, const struct block *block, const u64 *bits)
 	return true;
 }
 
-static int count_values(struct aggregator *self, const struct state *state)
-{
-	for (u32 t = 0; t < self->run->engine->count; t++) {
-		struct err err = {0};
-		struct planner planner = run_planner(self->run, t, &err);
-
-		if (!state->sel[t].words)
-			continue;
-		self->trace = t;
-		self->domain = planner.domain;
-		self->plan = plan_key(&planner, &self->agg->key);
-		if (!self->plan)
-			return run_fail(self->run, &err);
-		scan_blocks(self->domain, &state->sel[t], state->colors[t], state->palette,
-			    count_block, self);
-	}
-	return 0;
-}
-
 static bool is_sampled(const struct run *run)
 {
 	for (u32 t = 0; t < run->engine->count; t++)
@@ -245,10 +227,10 @@ static int add_agg(struct run *run, struct state *state, const struct query_agg 
 		return run_no_memory(run);
 	}
 	if (agg->kind == AGG_PERCENTILE) {
-		status = is_sampled(run) ? count_values(&self, state) : count_chunks(&self);
+		status = is_sampled(run) ? pass(&self, state, count_block) : count_chunks(&self);
 		return status < 0 ? status : percentiles(&self, state, column.numbers);
 	}
-	status = pass(&self, state);
+	status = pass(&self, state, tally_block);
 	for (u64 i = 0; status == 0 && i < entries->count; i++)
 		column.numbers[i] = tally_number(&self.tallies[i], agg->kind);
 	return status;

@@ -511,14 +511,13 @@ static void plan_small(struct joiner *self)
 static int join_trace(struct joiner *self, struct state *state)
 {
 	struct entries *entries = self->entries;
-	struct selection *sel = &state->sel[self->trace];
+	struct scan scan = run_scan(self->run, state, self->trace);
 
-	entries->groups[self->trace] = malloc((selection_words(sel->count) * 64 + 1) * sizeof(u32));
+	entries->groups[self->trace] = malloc((selection_words(scan.selection->count) * 64 + 1) * sizeof(u32));
 	if (!entries->groups[self->trace])
 		return run_no_memory(self->run);
 	plan_small(self);
-	scan_blocks(self->domain, sel, state->colors[self->trace], state->palette, join_block,
-		    self);
+	scan_blocks(&scan, join_block, self);
 	return self->failed ? run_no_memory(self->run) : 0;
 }
 
@@ -732,7 +731,8 @@ static int unify_trace(struct run *run, struct state *state, u32 trace, u64 limi
 		return run_no_memory(run);
 	for (u32 i = 0; i < domain->contexts; i++)
 		frames[i] = target[domain_frame(domain, i, false)];
-	scan_blocks(domain, &state->sel[trace], NULL, NULL, add_bytes, &adder);
+	scan_blocks(&(struct scan){.domain = domain, .selection = &state->sel[trace]}, add_bytes,
+		    &adder);
 	for (u32 i = (u32)domain->frames; i-- > 1;) {
 		u32 parent =
 			context_table_frame(&domain->model->contexts, (struct frame_id){i})->parent;

@@ -110,6 +110,7 @@ static int collect_trace(struct run *run, struct state *state, u32 trace, struct
 {
 	struct err err = {0};
 	struct planner planner = run_planner(run, trace, &err);
+	struct scan scan = run_scan(run, state, trace);
 
 	self->trace = trace;
 	for (u32 k = 0; k < self->count; k++) {
@@ -117,8 +118,7 @@ static int collect_trace(struct run *run, struct state *state, u32 trace, struct
 		if (!self->plans[k])
 			return run_fail(run, &err);
 	}
-	scan_blocks(planner.domain, &state->sel[trace], state->colors[trace], state->palette,
-		    collect, self);
+	scan_blocks(&scan, collect, self);
 	return self->failed ? run_no_memory(run) : 0;
 }
 

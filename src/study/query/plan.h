@@ -109,14 +109,20 @@ enum zone_answer mask_zone(const struct mask_plan *self, const struct chunk_zone
 /* What a chunk counts for, in a sampled trace. */
 double chunk_weight(const struct model *model, u64 size);
 
-/* Keeps of the selection what the mask holds for, and counts it anew. colors: by chunk, or NULL. */
-bool scan_filter(const struct domain *domain, const struct mask_plan *mask, const u8 *colors,
-		 const u32 *palette, struct selection *selection);
+/* What a pass looks at. */
+struct scan {
+	const struct domain *domain;
+	struct selection *selection;
+	const u8 *colors; /* by chunk, or NULL */
+	const u32 *palette;
+};
 
-/* Calls for each block that has chunks of the selection: bits are those of the block's BLOCK chunks. False as soon
- * as one returns false. */
-bool scan_blocks(const struct domain *domain, const struct selection *selection, const u8 *colors,
-		 const u32 *palette,
+/* Keeps of the selection what the mask holds for, and counts it anew. */
+void scan_filter(const struct scan *scan, const struct mask_plan *mask);
+
+/* Calls for each block that has chunks of the selection: bits are those of the block's BLOCK chunks. Ends as soon as one
+ * returns false. */
+void scan_blocks(const struct scan *scan,
 		 bool (*each)(void *self, const struct block *block, const u64 *bits), void *self);
 
 #endif

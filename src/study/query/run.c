@@ -25,6 +25,14 @@ struct planner run_planner(struct run *run, u32 trace, struct err *err)
 /* ---- sources ---- */
 
 /* All chunks of a trace for which the mask holds. */
+struct scan run_scan(struct run *run, struct state *state, u32 trace)
+{
+	return (struct scan){.domain = &run->engine->domains[trace],
+			     .selection = &state->sel[trace],
+			     .colors = state->colors[trace],
+			     .palette = state->palette};
+}
+
 static int select_by(struct run *run, u32 trace, struct mask_plan *mask, struct state *out)
 {
 	const struct domain *domain = &run->engine->domains[trace];
@@ -33,7 +41,7 @@ static int select_by(struct run *run, u32 trace, struct mask_plan *mask, struct 
 	if (!selection_init(sel, domain->model))
 		return run_no_memory(run);
 	memset(sel->words, 0xff, selection_words(sel->count) * sizeof *sel->words);
-	scan_filter(domain, mask, NULL, NULL, sel);
+	scan_filter(&(struct scan){.domain = domain, .selection = sel}, mask);
 	return 0;
 }
 
@@ -158,7 +166,7 @@ static int mark_stacks(struct run *run, u32 trace, const struct map *keys, struc
 				   .index = INDEX_POINT,
 				   .table = table,
 				   .count = domain->contexts};
-	scan_filter(domain, mask, NULL, NULL, sel);
+	scan_filter(&(struct scan){.domain = domain, .selection = sel}, mask);
 	return 0;
 }
 
@@ -325,6 +333,7 @@ static int run_where(struct run *run, struct state *state, const struct stage *s
 	for (u32 t = 0; t < run->engine->count; t++) {
 		struct err err = {0};
 		struct planner planner = run_planner(run, t, &err);
+		struct scan scan = run_scan(run, state, t);
 		struct mask_plan *mask;
 
 		if (!state->sel[t].words)
@@ -332,7 +341,7 @@ static int run_where(struct run *run, struct state *state, const struct stage *s
 		mask = plan_mask(&planner, stage->expr);
 		if (!mask)
 			return run_fail(run, &err);
-		scan_filter(planner.domain, mask, state->colors[t], state->palette, &state->sel[t]);
+		scan_filter(&scan, mask);
 	}
 	filter_order(state);
 	return 0;
@@ -418,6 +427,7 @@ static int run_paint(struct run *run, struct state *state, const struct stage *s
 	if (state->entries)
 		return run_entries_color(run, state, stage);
 	for (u32 t = 0; t < run->engine->count; t++) {
+		struct scan scan;
 		int status;
 
 		if (!state->sel[t].words)
@@ -425,8 +435,8 @@ static int run_paint(struct run *run, struct state *state, const struct stage *s
 		status = painter_init(run, state, stage, t, &painter);
 		if (status < 0)
 			return status;
-		scan_blocks(&run->engine->domains[t], &state->sel[t], state->colors[t],
-			    state->palette, paint, &painter);
+		scan = run_scan(run, state, t); /* after the painter, which makes the colours */
+		scan_blocks(&scan, paint, &painter);
 	}
 	return 0;
 }

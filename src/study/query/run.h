@@ -43,6 +43,9 @@ int run_order(struct run *run, struct state *state, u64 most);
 int run_rows(struct run *run, struct state *state, const struct query_options *options,
 	     struct result **out);
 
+/* A pass over the chunks of a trace that the state has. */
+struct scan run_scan(struct run *run, struct state *state, u32 trace);
+
 int run_fail(struct run *run, const struct err *err);
 int run_no_memory(struct run *run);
 struct planner run_planner(struct run *run, u32 trace, struct err *err);

@@ -585,12 +585,17 @@ static bool any_bit(const u64 *words, u32 count)
 	return any != 0;
 }
 
+/* Moves to the block of this number in a page. */
+static void block_take(struct block *self, const struct scan *scan, u64 page, u32 number)
+{
+	self->first = number * BLOCK;
+	self->chunk = page * CHUNK_PAGE + self->first;
+	self->colors = scan->colors ? scan->colors + self->chunk : NULL;
+}
+
 struct filter {
-	const struct domain *domain;
+	const struct scan *scan;
 	const struct mask_plan *mask;
-	const u8 *colors;
-	const u32 *palette;
-	struct selection *selection;
 	u64 from, to; /* pages */
 	u64 chunks, bytes;
 };
@@ -598,7 +603,9 @@ struct filter {
 static void filter_page(const struct filter *self, u64 number, const struct chunk_page *page,
 			u64 *words)
 {
-	struct block block = {.domain = self->domain, .page = page, .palette = self->palette};
+	struct block block = {.domain = self->scan->domain,
+			      .page = page,
+			      .palette = self->scan->palette};
 	u8 holds[BLOCK];
 
 	for (u32 b = 0; b < PAGE_BLOCKS; b++) {
@@ -606,9 +613,7 @@ static void filter_page(const struct filter *self, u64 number, const struct chun
 
 		if (!any_bit(bits, BLOCK_WORDS))
 			continue;
-		block.first = b * BLOCK;
-		block.chunk = number * CHUNK_PAGE + block.first;
-		block.colors = self->colors ? self->colors + block.chunk : NULL;
+		block_take(&block, self->scan, number, b);
 		mask_eval(self->mask, &block, holds);
 		for (u32 i = 0; i < BLOCK_WORDS; i++)
 			bits[i] &= pack(holds + 64 * i);
@@ -633,12 +638,12 @@ static void count_page(struct filter *self, const struct chunk_page *page, const
 static void *filter_pages(void *data)
 {
 	struct filter *self = data;
-	const struct chunk_table *chunks = &self->domain->model->chunks;
+	const struct chunk_table *chunks = &self->scan->domain->model->chunks;
 
 	for (u64 i = self->from; i < self->to; i++) {
 		const struct chunk_page *page = chunks->pages.data[i];
 		const struct chunk_zone *zone = chunk_zone(chunks, i);
-		u64 *words = self->selection->words + i * (CHUNK_PAGE / 64);
+		u64 *words = self->scan->selection->words + i * (CHUNK_PAGE / 64);
 		enum zone_answer answer = zone ? mask_zone(self->mask, zone) : ZONE_SOME;
 
 		if (!page || answer == ZONE_NONE)
@@ -649,7 +654,7 @@ static void *filter_pages(void *data)
 			filter_page(self, i, page, words);
 		count_page(self, page, words);
 		if (i % STRIDE_PAGES == STRIDE_PAGES - 1)
-			model_release_range(self->domain->model,
+			model_release_range(self->scan->domain->model,
 					    (i + 1 - STRIDE_PAGES) * CHUNK_PAGE,
 					    (i + 1) * CHUNK_PAGE);
 	}
@@ -680,12 +685,10 @@ static bool value_is_serial(const struct value_plan *self)
 	return serial;
 }
 
-bool scan_filter(const struct domain *domain, const struct mask_plan *mask, const u8 *colors,
-		 const u32 *palette, struct selection *selection)
+void scan_filter(const struct scan *scan, const struct mask_plan *mask)
 {
-	u64 pages = domain->model->chunks.pages.count;
-	struct filter left = {domain, mask, colors, palette, selection, 0, pages, 0, 0},
-		      right = left;
+	u64 pages = scan->domain->model->chunks.pages.count;
+	struct filter left = {.scan = scan, .mask = mask, .to = pages}, right = left;
 	pthread_t thread;
 	bool helped = pages >= 2 * PAGES_EACH && !mask_is_serial(mask);
 
@@ -698,33 +701,28 @@ bool scan_filter(const struct domain *domain, const struct mask_plan *mask, cons
 	filter_pages(&left);
 	if (helped)
 		pthread_join(thread, NULL);
-	selection->chunks = left.chunks + (helped ? right.chunks : 0);
-	selection->bytes = left.bytes + (helped ? right.bytes : 0);
-	return true;
+	scan->selection->chunks = left.chunks + (helped ? right.chunks : 0);
+	scan->selection->bytes = left.bytes + (helped ? right.bytes : 0);
 }
 
-bool scan_blocks(const struct domain *domain, const struct selection *selection, const u8 *colors,
-		 const u32 *palette,
+void scan_blocks(const struct scan *scan,
 		 bool (*each)(void *self, const struct block *block, const u64 *bits), void *self)
 {
-	const struct chunk_table *chunks = &domain->model->chunks;
-	struct block block = {.domain = domain, .palette = palette};
+	const struct chunk_table *chunks = &scan->domain->model->chunks;
+	struct block block = {.domain = scan->domain, .palette = scan->palette};
 
 	for (u64 i = 0; i < chunks->pages.count; i++) {
 		block.page = chunks->pages.data[i];
 		for (u32 b = 0; block.page && b < PAGE_BLOCKS; b++) {
 			const u64 *bits =
-				selection->words + i * (CHUNK_PAGE / 64) + b * BLOCK_WORDS;
+				scan->selection->words + i * (CHUNK_PAGE / 64) + b * BLOCK_WORDS;
 
 			if (!any_bit(bits, BLOCK_WORDS))
 				continue;
-			block.first = b * BLOCK;
-			block.chunk = i * CHUNK_PAGE + block.first;
-			block.colors = colors ? colors + block.chunk : NULL;
+			block_take(&block, scan, i, b);
 			if (!each(self, &block, bits))
-				return false;
+				return;
 		}
-		model_pass(domain->model, i * CHUNK_PAGE);
+		model_pass(scan->domain->model, i * CHUNK_PAGE);
 	}
-	return true;
 }
