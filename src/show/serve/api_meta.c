@@ -235,18 +235,17 @@ void api_trace(struct call *call)
 void api_suggest(struct call *call)
 {
 	const char *word = call_text(call, "kind"), *text = call_text(call, "s");
+	struct suggest_query query = {.kind = SUGGEST_FN, .text = text ? text : "", .limit = 20};
 	struct suggestions list = {0};
-	enum suggest_kind kind = SUGGEST_FN;
 	struct err err = {0};
-	u64 limit = 20;
 
-	if (word && !suggest_kind_parse(word, &kind)) {
+	if (word && !suggest_kind_parse(word, &query.kind)) {
 		call_bad(call, "kind", "fn, type, module, file or thread");
 		return;
 	}
-	if (!call_number(call, "n", 1, 500, &limit))
+	if (!call_number(call, "n", 1, 500, &query.limit))
 		return;
-	if (suggestions_make(&list, call->trace, kind, text ? text : "", limit, &err) < 0) {
+	if (suggestions_make(&list, call->trace, &query, &err) < 0) {
 		call_fail(call, &err);
 	} else if (reply_begin(call, list.found > list.rows.count)) {
 		json_open_flat(&call->json, "data", '[');

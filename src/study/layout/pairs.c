@@ -32,8 +32,13 @@ static void add_frame(const struct study *trace, u32 index, u64 *names, u64 *lin
 		*names = hash_u64(hash_text(*names, file_name(known.module)) ^ frame->address);
 }
 
+struct stack_keys { /* of all points */
+	struct stack_key *data; /* NULL = there was no memory */
+	u64 count;
+};
+
 /* Callers come before what they call. */
-static struct stack_key *keys_make(const struct study *trace)
+static struct stack_keys keys_make(const struct study *trace)
 {
 	const struct model *model = trace->model;
 	u64 frames = model->contexts.frames.count;
@@ -58,7 +63,7 @@ static struct stack_key *keys_make(const struct study *trace)
 	}
 	free(names);
 	free(lines);
-	return keys;
+	return (struct stack_keys){keys, model->points.count};
 }
 
 static int by_names_and_lines(const void *a, const void *b)
@@ -92,19 +97,25 @@ static int compare(const struct stack_key *a, const struct stack_key *b, bool li
 }
 
 /* Pairs what is equal and is not paired yet, in order. */
-static void pair(struct view_pairs *self, const struct stack_key *ours, u64 our_count,
-		 const struct stack_key *theirs, u64 their_count, bool lines)
+static void pair(struct view_pairs *self, const struct stack_keys *ours,
+		 const struct stack_keys *theirs, bool lines)
 {
-	for (u64 i = 0, k = 0; i < our_count && k < their_count;) {
-		int order = compare(&ours[i], &theirs[k], lines);
+	int (*order)(const void *, const void *) = lines ? by_names_and_lines : by_names;
 
-		if (order < 0 || (order == 0 && self->base_of[ours[i].point])) {
+	qsort(ours->data, ours->count, sizeof *ours->data, order);
+	qsort(theirs->data, theirs->count, sizeof *theirs->data, order);
+	for (u64 i = 0, k = 0; i < ours->count && k < theirs->count;) {
+		const struct stack_key *our = &ours->data[i], *their = &theirs->data[k];
+		int step = compare(our, their, lines);
+
+		if (step < 0 || (step == 0 && self->base_of[our->point])) {
 			i++;
-		} else if (order > 0 || self->taken[theirs[k].point]) {
+		} else if (step > 0 || self->taken[their->point]) {
 			k++;
 		} else {
-			self->base_of[ours[i++].point] = theirs[k].point + 1;
-			self->taken[theirs[k++].point] = 1;
+			self->base_of[our->point] = their->point + 1;
+			self->taken[their->point] = 1;
+			i++, k++;
 		}
 	}
 }
@@ -112,23 +123,18 @@ static void pair(struct view_pairs *self, const struct stack_key *ours, u64 our_
 int view_pairs_make(struct view_pairs *self, const struct study *trace,
 		    const struct study *base, struct err *err)
 {
-	u64 our_count = trace->model->points.count, their_count = base->model->points.count;
-	struct stack_key *ours = keys_make(trace), *theirs = keys_make(base);
+	struct stack_keys ours = keys_make(trace), theirs = keys_make(base);
 	bool done;
 
-	self->base_of = calloc(our_count + 1, sizeof *self->base_of);
-	self->taken = calloc(their_count + 1, 1);
-	done = ours && theirs && self->base_of && self->taken;
+	self->base_of = calloc(ours.count + 1, sizeof *self->base_of);
+	self->taken = calloc(theirs.count + 1, 1);
+	done = ours.data && theirs.data && self->base_of && self->taken;
 	if (done) {
-		qsort(ours, our_count, sizeof *ours, by_names_and_lines);
-		qsort(theirs, their_count, sizeof *theirs, by_names_and_lines);
-		pair(self, ours, our_count, theirs, their_count, true);
-		qsort(ours, our_count, sizeof *ours, by_names);
-		qsort(theirs, their_count, sizeof *theirs, by_names);
-		pair(self, ours, our_count, theirs, their_count, false);
+		pair(self, &ours, &theirs, true);
+		pair(self, &ours, &theirs, false);
 	}
-	free(ours);
-	free(theirs);
+	free(ours.data);
+	free(theirs.data);
 	return done ? 0 : err_memory_for(err, "a comparison");
 }
 

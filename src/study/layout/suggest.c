@@ -163,21 +163,21 @@ static void *make_all(struct study *trace, u32 slot, struct err *err)
 }
 
 _Static_assert((int)SUGGEST_KINDS <= LAYOUT_SLOTS - SLOT_SUGGEST, "one slot for each kind");
-int suggestions_make(struct suggestions *self, struct study *trace, enum suggest_kind kind,
-		     const char *text, u64 limit, struct err *err)
+int suggestions_make(struct suggestions *self, struct study *trace,
+		     const struct suggest_query *query, struct err *err)
 {
 	const struct suggestions *all =
-		study_slot(trace, SLOT_SUGGEST + kind, make_all, suggestions_free, err);
+		study_slot(trace, SLOT_SUGGEST + query->kind, make_all, suggestions_free, err);
 	struct view_pattern pattern;
 	int status;
 
 	if (!all)
 		return err->code;
-	status = view_pattern_init(&pattern, text, err);
+	status = view_pattern_init(&pattern, query->text, err);
 	for (u64 i = 0; i < all->rows.count && status == 0; i++) {
 		if (!view_pattern_matches(&pattern, all->rows.data[i].label))
 			continue;
-		if (self->found++ < limit && !vec_push(&self->rows, all->rows.data[i]))
+		if (self->found++ < query->limit && !vec_push(&self->rows, all->rows.data[i]))
 			status = err_memory_for(err, "the names");
 	}
 	view_pattern_release(&pattern);

@@ -28,9 +28,13 @@ struct suggestions {                 /* all zero = empty */
 	struct arena arena;
 };
 
-/* Those that match (see study/layout/pattern.h), at most `limit`. */
-int suggestions_make(struct suggestions *self, struct study *trace, enum suggest_kind kind,
-		     const char *text, u64 limit, struct err *err);
+struct suggest_query {
+	enum suggest_kind kind;
+	const char *text; /* a pattern, see study/layout/pattern.h */
+	u64 limit;
+};
+int suggestions_make(struct suggestions *self, struct study *trace,
+		     const struct suggest_query *query, struct err *err);
 void suggestions_release(struct suggestions *self);
 
 #endif

@@ -378,16 +378,17 @@ static u64 hash_functions(const struct stack_names *names, u64 hash)
 	return hash;
 }
 
-static int number_stacks(struct run *run, const struct state *state, u32 trace, bool by_name,
+static int number_stacks(const struct joiner *self, const struct state *state, bool by_name,
 			 struct stack_numbers *numbers, double **out)
 {
-	struct domain *domain = &run->engine->domains[trace];
+	struct run *run = self->run;
+	struct domain *domain = &run->engine->domains[self->trace];
 	const struct model *model = domain->model;
 	u64 *keys = arena_new_array(&run->arena, u64, domain->frames + 1);
 	double *table = arena_new_array(&run->arena, double, domain->contexts + 1);
 	struct err err = {0};
 	u32 *visible;
-	int status = visible_frames(run, state, trace, &visible);
+	int status = visible_frames(run, state, self->trace, &visible);
 
 	if (status < 0)
 		return status;
@@ -586,8 +587,7 @@ static int plan_keys(struct joiner *self, const struct state *state, const struc
 
 		self->key_renumber[k] = key_numbers[k].numbers[self->trace];
 		if (!key->is_user && key->field == F_STACK) {
-			status = number_stacks(self->run, state, self->trace, by_name, stacks,
-					       &numbers);
+			status = number_stacks(self, state, by_name, stacks, &numbers);
 			if (status < 0)
 				return status;
 			self->keys[k] = table_plan(self->run, self->domain, numbers);
