@@ -290,9 +290,10 @@ static const struct result_stack *show_stack(const struct stack_book *self,
 	return stack;
 }
 
-int ask_stacks(struct store *store, const u64 *keys, u64 count, u32 depth, struct result *result,
-	       const struct result_stack **out, struct err *err)
+int ask_stacks(struct store *store, const u64 *keys, u32 depth, struct result *table,
+	       struct err *err)
 {
+	u64 count = result_rows(table), columns = table->columns.count;
 	struct stack_book book = {0};
 	int status = 0;
 
@@ -304,7 +305,9 @@ int ask_stacks(struct store *store, const u64 *keys, u64 count, u32 depth, struc
 	for (u64 i = 0; i < count && status == 0; i++) {
 		const u64 *row = map_find(&book.by_key, keys[i]);
 
-		out[i] = row ? show_stack(&book, &book.rows.data[*row - 1], depth, result) : NULL;
+		if (row)
+			table->cells.data[(i + 1) * columns - 1] = value_stack(
+				show_stack(&book, &book.rows.data[*row - 1], depth, table));
 	}
 	vec_release(&book.rows);
 	vec_release(&book.wanted);
@@ -322,8 +325,7 @@ void found_points_release(struct found_points *self)
 
 /* Only for points that are shown: to count the runs of all would take a set for each. */
 static int count_runs(struct store *store, const struct fleet_query *query,
-		      const struct found_points *found, const char *condition, struct map *runs,
-		      struct err *err)
+		      const struct found_points *found, struct map *runs, struct err *err)
 {
 	u64 count = found->places.count;
 	int status = 0;
@@ -334,7 +336,7 @@ static int count_runs(struct store *store, const struct fleet_query *query,
 
 		strbuf_add(&ask.sql, "SELECT place, uniqExact(push)");
 		ask_table(&ask, TABLE_POINTS);
-		strbuf_addf(&ask.sql, " WHERE %s AND place IN (", condition);
+		strbuf_addf(&ask.sql, " WHERE %s AND place IN (", found->condition);
 		question_list(&ask, found->places.data + i,
 			      count - i < AT_ONCE ? count - i : AT_ONCE);
 		strbuf_add(&ask.sql, ") AND ");
@@ -349,29 +351,21 @@ static int count_runs(struct store *store, const struct fleet_query *query,
 }
 
 int ask_found(struct store *store, const struct fleet_query *query,
-	      const struct found_points *found, const char *condition, struct result *table,
-	      u64 runs_column, u64 stack_column, struct err *err)
+	      const struct found_points *found, struct result *table, struct err *err)
 {
-	u64 count = found->places.count, columns = table->columns.count;
-	const struct result_stack **stacks =
-		arena_new_array(&table->arena, const struct result_stack *, count + 1);
+	u64 columns = table->columns.count, runs_column = 0;
 	struct map runs = {0};
-	int status;
+	int status = count_runs(store, query, found, &runs, err);
 
-	if (!stacks)
-		return err_memory(err);
-	if (!count)
-		return 0;
-	status = count_runs(store, query, found, condition, &runs, err);
-	if (status == 0)
-		status = ask_stacks(store, found->stacks.data, count, query->depth, table, stacks,
-				    err);
-	for (u64 i = 0; i < count && i < result_rows(table) && status == 0; i++) {
+	while (runs_column < columns && strcmp(table->columns.data[runs_column].name, "runs") != 0)
+		runs_column++;
+	for (u64 i = 0; i < result_rows(table) && status == 0; i++) {
 		const u64 *in = map_find(&runs, found->places.data[i]);
 
 		table->cells.data[i * columns + runs_column] = value_number(in ? *in : 0);
-		table->cells.data[i * columns + stack_column] = value_stack(stacks[i]);
 	}
+	if (status == 0 && found->places.count)
+		status = ask_stacks(store, found->stacks.data, query->depth, table, err);
 	map_release(&runs);
 	return status;
 }

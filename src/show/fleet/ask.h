@@ -74,21 +74,21 @@ void ask_pushes(struct question *self, const struct fleet_filter *filter);
 /* " LIMIT N"; 0 = none */
 void ask_limit(struct question *self, u64 rows);
 
-/* Stacks of a result by their keys; out[i] is NULL where the store does not have one. */
-int ask_stacks(struct store *store, const u64 *keys, u64 count, u32 depth, struct result *result,
-	       const struct result_stack **out, struct err *err);
+/* Fills the last column of a table with stacks, by a key for each row; unknown where the store has none. */
+int ask_stacks(struct store *store, const u64 *keys, u32 depth, struct result *table,
+	       struct err *err);
 
 /* Points that are shown: their places and one stack of each, by row of a table. */
-struct found_points { /* all zero = empty */
+struct found_points {          /* all zero but the condition = empty */
+	const char *condition; /* that holds in runs that are counted */
 	VEC(u64) places;
 	VEC(u64) stacks;
 };
 void found_points_release(struct found_points *self);
 
-/* Fills the column of the number of runs (in which the condition holds), and the one of stacks. */
+/* Fills the column "runs" and the last one, of stacks. */
 int ask_found(struct store *store, const struct fleet_query *query,
-	      const struct found_points *found, const char *condition, struct result *table,
-	      u64 runs_column, u64 stack_column, struct err *err);
+	      const struct found_points *found, struct result *table, struct err *err);
 
 /* The result, or NULL and err if it is incomplete. */
 struct result *ask_done(struct result *result, int status, struct err *err);

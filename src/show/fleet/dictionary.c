@@ -32,13 +32,14 @@ void dictionary_added(struct dictionary *self, u64 key, u64 first)
 }
 
 /* Which of the keys from `first` on the shard has. */
-static int ask_keys(const struct dictionary *self, struct store *store, u32 shard,
-		    const char *sql_head, u64 first, struct map *there, struct err *err)
+static int ask_keys(const struct dictionary *self, const struct dictionary_target *to, u64 first,
+		    struct map *there, struct err *err)
 {
-	struct question ask = {.store = store, .one_shard = true, .shard = shard};
+	struct question ask = {.store = to->store, .one_shard = true, .shard = to->shard};
 	char *field;
 
-	strbuf_add(&ask.sql, sql_head);
+	strbuf_addf(&ask.sql, "SELECT DISTINCT %s FROM %s WHERE %s IN ", to->key,
+		    schema_table(to->table), to->key);
 	for (u64 i = first; i < self->waiting.count && i < first + ASK_KEYS; i++)
 		strbuf_addf(&ask.sql, "%s%llu", i == first ? "(" : ",",
 			    (unsigned long long)self->waiting.data[i].key);
@@ -49,12 +50,12 @@ static int ask_keys(const struct dictionary *self, struct store *store, u32 shar
 	return question_end(&ask);
 }
 
-static int send_new(struct dictionary *self, struct store *store, u32 shard, enum fleet_table table,
-		    const struct map *there, u64 *sent, struct err *err)
+static int send_new(struct dictionary *self, const struct dictionary_target *to,
+		    const struct map *there, struct err *err)
 {
 	struct strbuf rows = {0}, into = {0};
 	u64 count = 0;
-	int status = schema_into(table, &into, err);
+	int status = schema_into(to->table, &into, err);
 
 	for (u64 i = 0; i < self->waiting.count; i++) {
 		const struct dictionary_row *row = &self->waiting.data[i];
@@ -65,35 +66,28 @@ static int send_new(struct dictionary *self, struct store *store, u32 shard, enu
 		count++;
 	}
 	if (status == 0 && count)
-		status = store_insert(store, shard, strbuf_text(&into), &rows, err);
+		status = store_insert(to->store, to->shard, strbuf_text(&into), &rows, err);
 	if (status == 0)
-		*sent += count;
+		*to->sent += count;
 	strbuf_release(&rows);
 	strbuf_release(&into);
 	return status;
 }
 
-int dictionary_send(struct dictionary *self, struct store *store, u32 shard, enum fleet_table table,
-		    const char *key_name, u64 *sent, struct err *err)
+int dictionary_send(struct dictionary *self, const struct dictionary_target *to, struct err *err)
 {
-	struct strbuf head = {0};
 	struct map there = {0};
 	int status = self->failed ? err_memory_for(err, "names") : 0;
 
-	strbuf_addf(&head, "SELECT DISTINCT %s FROM %s WHERE %s IN ", key_name, schema_table(table),
-		    key_name);
-	if (head.failed)
-		status = err_memory_for(err, "names");
 	for (u64 i = 0; i < self->waiting.count && status == 0; i += ASK_KEYS)
-		status = ask_keys(self, store, shard, strbuf_text(&head), i, &there, err);
+		status = ask_keys(self, to, i, &there, err);
 	if (status == 0 && self->waiting.count)
-		status = send_new(self, store, shard, table, &there, sent, err);
+		status = send_new(self, to, &there, err);
 	if (status == 0) {
 		vec_clear(&self->waiting);
 		strbuf_clear(&self->rows);
 	}
 	map_release(&there);
-	strbuf_release(&head);
 	return status;
 }
 

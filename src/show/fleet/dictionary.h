@@ -23,9 +23,17 @@ bool dictionary_wants(struct dictionary *self, u64 key);
 /* To be called when the row that is wanted was put at the end of self->rows, which had `first` bytes. */
 void dictionary_added(struct dictionary *self, u64 key, u64 first);
 
-/* Sends those of the waiting rows that the shard does not have. *sent is raised by their number. */
-int dictionary_send(struct dictionary *self, struct store *store, u32 shard, enum fleet_table table,
-		    const char *key_name, u64 *sent, struct err *err);
+/* Where a dictionary goes. */
+struct dictionary_target {
+	struct store *store;
+	u32 shard;
+	enum fleet_table table;
+	const char *key; /* its column */
+	u64 *sent;       /* is raised by the number of rows */
+};
+
+/* Sends those of the waiting rows that the shard does not have. */
+int dictionary_send(struct dictionary *self, const struct dictionary_target *to, struct err *err);
 void dictionary_release(struct dictionary *self);
 
 /* The key of a text in the table of names, 0 for "". */

@@ -354,20 +354,14 @@ static void add_row(const struct growth *self, const struct candidate *candidate
 static int add_rows(struct growth *self, struct result *table, struct err *err)
 {
 	u64 count = self->rows.count, *keys = arena_new_array(&self->arena, u64, count + 1);
-	const struct result_stack **stacks =
-		arena_new_array(&table->arena, const struct result_stack *, count + 1);
-	int status = keys && stacks ? 0 : err_memory(err);
 
-	for (u64 i = 0; i < count && status == 0; i++) {
+	if (!keys)
+		return err_memory(err);
+	for (u64 i = 0; i < count; i++) {
 		add_row(self, &self->rows.data[i], table);
 		keys[i] = self->rows.data[i].stack;
 	}
-	if (status == 0 && count)
-		status = ask_stacks(self->store, keys, count, self->query->depth, table, stacks,
-				    err);
-	for (u64 i = 0; i < count && i < result_rows(table) && status == 0; i++)
-		table->cells.data[i * COLUMNS + COLUMNS - 1] = value_stack(stacks[i]);
-	return status;
+	return count ? ask_stacks(self->store, keys, self->query->depth, table, err) : 0;
 }
 
 static void set_columns(const struct growth *self, struct result *table)

@@ -33,10 +33,7 @@ static const struct result_column point_columns[] = {
 	COLUMN("place", NULL, VALUE_TEXT, "identifier of the point in the store, across builds"),
 	COLUMN("stack", "stack", VALUE_STACK, "call stack"),
 };
-enum {
-	POINT_COLUMNS = sizeof point_columns / sizeof *point_columns,
-	POINT_STACK = POINT_COLUMNS - 1
-};
+enum { POINT_COLUMNS = sizeof point_columns / sizeof *point_columns };
 
 struct build_sums {
 	u64 program, build;
@@ -125,7 +122,7 @@ static void add_point(struct result *table, const struct build_list *builds, cha
 static int read_points(struct store *store, const struct fleet_query *query,
 		       const struct build_list *builds, struct result *table, struct err *err)
 {
-	struct found_points found = {0};
+	struct found_points found = {.condition = "kept_bytes > 0"};
 	struct question ask = {.store = store};
 	char *fields[5];
 
@@ -142,8 +139,7 @@ static int read_points(struct store *store, const struct fleet_query *query,
 			ask.status = err_memory(err);
 	}
 	if (ask.status == 0)
-		ask.status = ask_found(store, query, &found, "kept_bytes > 0", table, 2,
-				       POINT_STACK, err);
+		ask.status = ask_found(store, query, &found, table, err);
 	found_points_release(&found);
 	return question_end(&ask);
 }

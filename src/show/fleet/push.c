@@ -67,15 +67,17 @@ static void give_up(struct lane *self, u64 runs)
 static int lane_flush(struct lane *self, struct err *err)
 {
 	struct pusher *pusher = self->pusher;
+	const struct dictionary_target names = {&pusher->store, self->shard, TABLE_NAMES, "name",
+						&pusher->sent[TABLE_NAMES]};
+	const struct dictionary_target stacks = {&pusher->store, self->shard, TABLE_STACKS, "stack",
+						 &pusher->sent[TABLE_STACKS]};
 	int status;
 
 	if (!self->waiting)
 		return 0;
-	status = dictionary_send(&self->batch.names, &pusher->store, self->shard, TABLE_NAMES,
-				 "name", &pusher->sent[TABLE_NAMES], err);
+	status = dictionary_send(&self->batch.names, &names, err);
 	if (status == 0)
-		status = dictionary_send(&self->batch.stacks, &pusher->store, self->shard,
-					 TABLE_STACKS, "stack", &pusher->sent[TABLE_STACKS], err);
+		status = dictionary_send(&self->batch.stacks, &stacks, err);
 	for (u32 table = 0; table < FLEET_TABLES && status == 0; table++)
 		if (table != TABLE_RUNS)
 			status = send_table(self, (enum fleet_table)table, err);
@@ -143,19 +145,18 @@ void pusher_close(struct pusher *self)
 	memset(self, 0, sizeof *self);
 }
 
-static int ask_shard(struct pusher *self, u32 shard, const u64 *runs, u64 count, struct map *there,
+static int ask_shard(struct question *ask, const u64 *runs, u64 count, struct map *there,
 		     struct err *err)
 {
-	struct question ask = {.store = &self->store, .one_shard = true, .shard = shard};
 	char *field;
 
-	strbuf_add(&ask.sql, "SELECT DISTINCT run FROM runs WHERE run IN (");
-	question_list(&ask, runs, count);
-	strbuf_add(&ask.sql, ")");
-	while (question_row(&ask, &field, 1, err))
+	strbuf_add(&ask->sql, "SELECT DISTINCT run FROM runs WHERE run IN (");
+	question_list(ask, runs, count);
+	strbuf_add(&ask->sql, ")");
+	while (question_row(ask, &field, 1, err))
 		if (!map_put(there, reply_number(field), 1))
-			ask.status = err_memory(err);
-	return question_end(&ask);
+			ask->status = err_memory(err);
+	return question_end(ask);
 }
 
 /* Each shard is asked for all: a run may have gone to another one when there were fewer. */
@@ -166,10 +167,15 @@ int pusher_has(struct pusher *self, const u64 *runs, u64 count, bool *there, str
 
 	for (u32 shard = 0; shard < self->store.shards.count && status == 0; shard++)
 		for (u64 first = 0; first < count && status == 0 && !self->lanes[shard].failed;
-		     first += ASK_RUNS)
-			status = ask_shard(self, shard, runs + first,
+		     first += ASK_RUNS) {
+			struct question ask = {.store = &self->store,
+					       .one_shard = true,
+					       .shard = shard};
+
+			status = ask_shard(&ask, runs + first,
 					   count - first < ASK_RUNS ? count - first : ASK_RUNS,
 					   &found, err);
+		}
 	for (u64 i = 0; i < count; i++)
 		there[i] = map_find(&found, runs[i]) != NULL;
 	map_release(&found);

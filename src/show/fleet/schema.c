@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "show/fleet/question.h"
+
 struct column {
 	const char *name, *type;
 };
@@ -442,29 +444,24 @@ int schema_check(struct store *self, struct err *err)
 
 /* ---- tidying ---- */
 
-static int expire_table(struct store *self, u32 shard, const struct table *table, u64 days,
-			u64 *dropped, struct err *err)
+static int expire_table(struct question *ask, const struct table *table, u64 days, u64 *dropped,
+			struct err *err)
 {
-	struct reply old = {0};
 	struct strbuf sql = {0};
 	char *day;
-	int status;
 
 	strbuf_addf(
-		&sql,
+		&ask->sql,
 		"SELECT DISTINCT partition FROM system.parts WHERE active AND database = '%s' AND "
 		"table = '%s' AND toInt64(today()) - toInt64(toDate(partition)) > %llu",
-		self->database, table->name, (unsigned long long)days);
-	status = sql.failed ? err_memory(err) : store_ask(self, shard, strbuf_text(&sql), &old, err);
-	strbuf_clear(&sql);
-	while (status == 0 && reply_row(&old, &day, 1)) {
+		ask->store->database, table->name, (unsigned long long)days);
+	while (question_row(ask, &day, 1, err)) {
 		strbuf_addf(&sql, "ALTER TABLE %s DROP PARTITION '%.10s'", table->name, day);
-		status = tell(self, shard, &sql, err);
-		*dropped += status == 0;
+		ask->status = tell(ask->store, ask->shard, &sql, err);
+		*dropped += ask->status == 0;
 	}
-	reply_release(&old);
 	strbuf_release(&sql);
-	return status;
+	return question_end(ask);
 }
 
 /* The runs go first: what is dropped half is not seen. */
@@ -477,8 +474,13 @@ int schema_expire(struct store *self, u64 days, u64 *dropped, struct err *err)
 		return err_set(err, ERR_USAGE, "a store can keep at most 36500 days");
 	for (u32 shard = 0; shard < self->shards.count; shard++)
 		for (u32 i = 0; i < FLEET_TABLES && status == 0; i++)
-			if (tables[i].by_day)
-				status = expire_table(self, shard, &tables[i], days, dropped, err);
+			if (tables[i].by_day) {
+				struct question ask = {.store = self,
+						       .one_shard = true,
+						       .shard = shard};
+
+				status = expire_table(&ask, &tables[i], days, dropped, err);
+			}
 	return status;
 }
 

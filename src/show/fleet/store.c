@@ -227,6 +227,7 @@ struct sending {
 	bool packed;
 	u64 answer_max;
 	bool is_question; /* the answer waits for its end: an error in its midst would come with status 200 */
+	const char *sql;  /* of a question */
 };
 
 static int send(struct store *self, u32 shard, const struct sending *what, struct strbuf *answer,
@@ -272,8 +273,8 @@ static int send(struct store *self, u32 shard, const struct sending *what, struc
 	return status;
 }
 
-static int ask(struct store *self, u32 shard, struct sending *what, const char *sql,
-	       struct reply *answer, struct err *err)
+static int ask(struct store *self, u32 shard, struct sending *what, struct reply *answer,
+	       struct err *err)
 {
 	struct reply ignored = {0};
 	struct strbuf body = {0};
@@ -282,7 +283,7 @@ static int ask(struct store *self, u32 shard, struct sending *what, const char *
 	if (!answer)
 		answer = &ignored;
 	answer->at = 0;
-	strbuf_add(&body, sql);
+	strbuf_add(&body, what->sql);
 	what->body = &body;
 	what->is_question = true;
 	status = body.failed ? err_memory(err)
@@ -294,26 +295,26 @@ static int ask(struct store *self, u32 shard, struct sending *what, const char *
 
 int store_ask(struct store *self, u32 shard, const char *sql, struct reply *answer, struct err *err)
 {
-	struct sending what = {.database = self->database, .answer_max = HTTP_SHORT};
+	struct sending what = {.database = self->database, .sql = sql, .answer_max = HTTP_SHORT};
 
-	return ask(self, shard, &what, sql, answer, err);
+	return ask(self, shard, &what, answer, err);
 }
 
 int store_ask_outside(struct store *self, u32 shard, const char *sql, struct reply *answer,
 		      struct err *err)
 {
-	struct sending what = {.answer_max = HTTP_SHORT};
+	struct sending what = {.sql = sql, .answer_max = HTTP_SHORT};
 
-	return ask(self, shard, &what, sql, answer, err);
+	return ask(self, shard, &what, answer, err);
 }
 
 int store_ask_all(struct store *self, const char *sql, struct reply *answer, struct err *err)
 {
-	struct sending what = {.database = self->database, .answer_max = ANSWER_MAX};
+	struct sending what = {.database = self->database, .sql = sql, .answer_max = ANSWER_MAX};
 	int status = ERR_SYSTEM;
 
 	for (u32 i = 0; i < self->shards.count; i++) {
-		status = ask(self, i, &what, sql, answer, err);
+		status = ask(self, i, &what, answer, err);
 		if (status == 0 || !self->distributed || err->code != ERR_SYSTEM)
 			break;
 	}

@@ -90,7 +90,7 @@ enum { POINT_COLUMNS = sizeof point_columns / sizeof *point_columns };
 static void fill_points(struct question *ask, const struct fleet_query *query, struct result *table,
 			struct err *err)
 {
-	struct found_points found = {0};
+	struct found_points found = {.condition = "1"};
 	char *fields[7];
 
 	while (question_row(ask, fields, 7, err)) {
@@ -98,7 +98,7 @@ static void fill_points(struct question *ask, const struct fleet_query *query, s
 
 		if (!row || !vec_push(&found.places, reply_number(fields[5])) ||
 		    !vec_push(&found.stacks, reply_number(fields[6]))) {
-			table->failed = true;
+			ask->status = err_memory_for(err, "the answer");
 			break;
 		}
 		row[0] = value_real(real(fields[0]));
@@ -107,7 +107,7 @@ static void fill_points(struct question *ask, const struct fleet_query *query, s
 		row[6] = value_text(ask_hex(table, reply_number(fields[5])));
 	}
 	if (ask->status == 0)
-		ask->status = ask_found(ask->store, query, &found, "1", table, 5, 7, err);
+		ask->status = ask_found(ask->store, query, &found, table, err);
 	found_points_release(&found);
 }
 

@@ -192,8 +192,9 @@ static void reply_mprof_beside(struct call *call, enum mprof_table table,
 		call->has_rows_total = true;
 		more = offset < call->rows_total && limit < call->rows_total - offset;
 		if (reply_begin(call, more)) {
-			put_beside(call, ours, theirs, keys, offset, limit);
-			put_gone_rows(call, ours_all, theirs, keys);
+			put_beside(&call->json, &(struct beside){ours, theirs, keys}, offset,
+				   limit);
+			put_gone_rows(&call->json, &(struct beside){ours_all, theirs, keys});
 			cut(ours, offset, limit);
 			render_json_value(&call->json, "data", ours);
 			reply_end(call);

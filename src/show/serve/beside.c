@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "host/base/map.h"
 #include "show/render/fields.h"
 
 static bool is_key(const char *keys, const char *name)
@@ -49,9 +50,9 @@ static u64 hash_row(const struct result *table, u64 row, const char *keys)
 	return hash;
 }
 
-static void put_row(struct json *json, const struct result *ours, u64 row,
-		    const struct result *theirs, u64 their_row, const char *keys)
+static void put_row(struct json *json, const struct beside *self, u64 row, u64 their_row)
 {
+	const struct result *ours = self->ours, *theirs = self->theirs;
 	bool has = their_row != UINT64_MAX;
 
 	json_open_flat(json, NULL, '{');
@@ -62,7 +63,7 @@ static void put_row(struct json *json, const struct result *ours, u64 row,
 	for (u64 i = 0; has && i < ours->columns.count; i++) {
 		const struct value *value = result_cell(theirs, their_row, i);
 
-		if (is_sum(ours, i, keys))
+		if (is_sum(ours, i, self->keys))
 			put_fields(json, field_if(value->known, FIELD(ours->columns.data[i].name,
 								      value->number)));
 	}
@@ -73,7 +74,7 @@ static void put_row(struct json *json, const struct result *ours, u64 row,
 		const struct value *now = result_cell(ours, row, i);
 		const struct value *then = has ? result_cell(theirs, their_row, i) : NULL;
 
-		if (is_sum(ours, i, keys))
+		if (is_sum(ours, i, self->keys))
 			put_fields(json,
 				   field_if(now->known && (!then || then->known),
 					    FIELD(ours->columns.data[i].name,
@@ -83,35 +84,33 @@ static void put_row(struct json *json, const struct result *ours, u64 row,
 	json_close(json, '}');
 }
 
-void put_beside(struct call *call, const struct result *ours, const struct result *theirs,
-		const char *keys, u64 first, u64 count)
+void put_beside(struct json *json, const struct beside *self, u64 first, u64 count)
 {
-	u64 rows = result_rows(ours);
+	u64 rows = result_rows(self->ours);
 	struct map places = {0}; /* row of theirs + 1 */
 
 	/* Of several rows with the same key the first one counts. */
-	for (u64 i = result_rows(theirs); i-- > 0;)
-		map_put(&places, hash_row(theirs, i, keys), i + 1);
-	json_open_flat(&call->json, "base", '[');
+	for (u64 i = result_rows(self->theirs); i-- > 0;)
+		map_put(&places, hash_row(self->theirs, i, self->keys), i + 1);
+	json_open_flat(json, "base", '[');
 	for (u64 i = first; i < rows && i - first < count; i++) {
-		const u64 *place = map_find(&places, hash_row(ours, i, keys));
+		const u64 *place = map_find(&places, hash_row(self->ours, i, self->keys));
 
-		put_row(&call->json, ours, i, theirs, place ? *place - 1 : UINT64_MAX, keys);
+		put_row(json, self, i, place ? *place - 1 : UINT64_MAX);
 	}
-	json_close(&call->json, ']');
+	json_close(json, ']');
 	map_release(&places);
 }
 
-void put_gone_rows(struct call *call, const struct result *ours, const struct result *theirs,
-		   const char *keys)
+void put_gone_rows(struct json *json, const struct beside *self)
 {
 	struct map known = {0};
 	u64 gone = 0;
 
-	for (u64 i = 0; i < result_rows(ours); i++)
-		map_put(&known, hash_row(ours, i, keys), 1);
-	for (u64 i = 0; i < result_rows(theirs); i++)
-		gone += !map_find(&known, hash_row(theirs, i, keys));
-	json_number(&call->json, "gone", gone);
+	for (u64 i = 0; i < result_rows(self->ours); i++)
+		map_put(&known, hash_row(self->ours, i, self->keys), 1);
+	for (u64 i = 0; i < result_rows(self->theirs); i++)
+		gone += !map_find(&known, hash_row(self->theirs, i, self->keys));
+	json_number(json, "gone", gone);
 	map_release(&known);
 }

@@ -3,16 +3,20 @@
 #ifndef SHOW_SERVE_BESIDE_H
 #define SHOW_SERVE_BESIDE_H
 
-#include "show/serve/api.h"
+#include "host/base/json.h"
+#include "study/result/result.h"
+
+/* Rows are the same if the columns `keys` (names with spaces between) are; stacks if the names of their functions are. */
+struct beside {
+	const struct result *ours, *theirs;
+	const char *keys;
+};
 
 /* Writes "base": for each row [first, first + count) of ours what the base has in its place, as numbers, or null, and how
- * much ours is more. Rows are the same if these columns (names with spaces
- * between) are; stacks if the names of their functions are. */
-void put_beside(struct call *call, const struct result *ours, const struct result *theirs,
-		const char *keys, u64 first, u64 count);
+ * much ours is more. */
+void put_beside(struct json *json, const struct beside *self, u64 first, u64 count);
 
 /* Writes "gone": how many rows only the base has. */
-void put_gone_rows(struct call *call, const struct result *ours, const struct result *theirs,
-		   const char *keys);
+void put_gone_rows(struct json *json, const struct beside *self);
 
 #endif
