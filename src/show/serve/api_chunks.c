@@ -44,27 +44,13 @@ static bool chunks_read(struct call *call, struct chunks_query *query)
 	return true;
 }
 
-enum bar_column {
-	BAR_ID,
-	BAR_ROW,
-	BAR_T0,
-	BAR_T1,
-	BAR_FIRST,
-	BAR_LAST,
-	BAR_SIZE,
-	BAR_FLAGS,
-	BAR_SEV,
-	BAR_COLOR,
-	BAR_COLUMNS
-};
-
-static const struct reply_column bar_columns[BAR_COLUMNS] = {
-	[BAR_ID] = {"id", COLUMN_F64, NULL},       [BAR_ROW] = {"row", COLUMN_U32, NULL},
-	[BAR_T0] = {"t0", COLUMN_F64, NULL},       [BAR_T1] = {"t1", COLUMN_F64, NULL},
-	[BAR_FIRST] = {"first", COLUMN_F64, NULL}, [BAR_LAST] = {"last", COLUMN_F64, NULL},
-	[BAR_SIZE] = {"size", COLUMN_F64, NULL},   [BAR_FLAGS] = {"flags", COLUMN_U8, NULL},
-	[BAR_SEV] = {"sev", COLUMN_U8, NULL},      [BAR_COLOR] = {"color", COLUMN_U8, NULL},
-};
+/* fill_bars has the values in the same order. */
+static const struct reply_column bar_columns[] = {
+	{"id", COLUMN_F64, NULL},   {"row", COLUMN_U32, NULL},   {"t0", COLUMN_F64, NULL},
+	{"t1", COLUMN_F64, NULL},   {"first", COLUMN_F64, NULL}, {"last", COLUMN_F64, NULL},
+	{"size", COLUMN_F64, NULL}, {"flags", COLUMN_U8, NULL},  {"sev", COLUMN_U8, NULL},
+	{"color", COLUMN_U8, NULL}};
+enum { BAR_COLUMNS = sizeof bar_columns / sizeof *bar_columns };
 
 static const struct reply_column cell_columns[] = {{"n", COLUMN_U32, NULL},
 						   {"bytes", COLUMN_F32, NULL}};
@@ -98,20 +84,13 @@ static bool fill_bars(struct reply_columns *table, const struct chunks_view *vie
 	for (u64 i = 0; i < view->bars.count; i++) {
 		const struct chunk_bar *bar = &view->bars.data[i];
 		const double values[BAR_COLUMNS] = {
-			[BAR_ID] = (double)bar->number,
-			[BAR_ROW] = bar->row,
-			[BAR_T0] = (double)bar->from_ns,
-			[BAR_T1] = (double)bar->to_ns,
-			[BAR_FIRST] = bar->first_ns,
-			[BAR_LAST] = bar->last_ns,
-			[BAR_SIZE] = (double)bar->size,
-			[BAR_FLAGS] = bar->flags,
-			[BAR_SEV] = bar->severity,
-			[BAR_COLOR] = by_chunk ? by_chunk[bar->number] : 0,
-		};
+			(double)bar->number,  bar->row,
+			(double)bar->from_ns, (double)bar->to_ns,
+			bar->first_ns,        bar->last_ns,
+			(double)bar->size,    bar->flags,
+			bar->severity,        by_chunk ? by_chunk[bar->number] : 0};
 
-		for (u32 k = 0; k < BAR_COLUMNS; k++)
-			table->columns[k].values[i] = values[k];
+		reply_set_row(table, i, values);
 	}
 	return true;
 }

@@ -126,36 +126,15 @@ void api_excessive(struct call *call)
 
 /* ---- the data set ---- */
 
-enum object_column {
-	OBJECT_ID,
-	OBJECT_CALLER,
-	OBJECT_SIZE,
-	OBJECT_DESTROYER,
-	OBJECT_FREQ,
-	OBJECT_LIFE,
-	OBJECT_RATIO,
-	OBJECT_CLUSTER,
-	OBJECT_FLAG,
-	OBJECT_BASE_FREQ, /* these with a base only */
-	OBJECT_BASE_LIFE,
-	OBJECT_BASE_RATIO,
-	OBJECT_COLUMNS
-};
-
-static const struct reply_column object_columns[OBJECT_COLUMNS] = {
-	[OBJECT_ID] = {"id", COLUMN_U32, NULL},
-	[OBJECT_CALLER] = {"caller", COLUMN_U32, NULL},
-	[OBJECT_SIZE] = {"size", COLUMN_F64, NULL},
-	[OBJECT_DESTROYER] = {"destroyer", COLUMN_U32, NULL},
-	[OBJECT_FREQ] = {"freq", COLUMN_F64, NULL},
-	[OBJECT_LIFE] = {"life", COLUMN_F64, NULL},
-	[OBJECT_RATIO] = {"ratio", COLUMN_F64, NULL},
-	[OBJECT_CLUSTER] = {"cluster", COLUMN_U8, NULL},
-	[OBJECT_FLAG] = {"flag", COLUMN_U8, NULL},
-	[OBJECT_BASE_FREQ] = {"base_freq", COLUMN_F64, NULL},
-	[OBJECT_BASE_LIFE] = {"base_life", COLUMN_F64, NULL},
-	[OBJECT_BASE_RATIO] = {"base_ratio", COLUMN_F64, NULL},
-};
+/* fill_object has the values in the same order. The last three are there with a base only. */
+static const struct reply_column object_columns[] = {
+	{"id", COLUMN_U32, NULL},        {"caller", COLUMN_U32, NULL},
+	{"size", COLUMN_F64, NULL},      {"destroyer", COLUMN_U32, NULL},
+	{"freq", COLUMN_F64, NULL},      {"life", COLUMN_F64, NULL},
+	{"ratio", COLUMN_F64, NULL},     {"cluster", COLUMN_U8, NULL},
+	{"flag", COLUMN_U8, NULL},       {"base_freq", COLUMN_F64, NULL},
+	{"base_life", COLUMN_F64, NULL}, {"base_ratio", COLUMN_F64, NULL}};
+enum { OBJECT_COLUMNS = sizeof object_columns / sizeof *object_columns };
 
 /* The objects of another trace, by what they are. */
 struct objects_base {
@@ -190,25 +169,24 @@ static void fill_object(struct reply_columns *table, const struct excessive *fou
 	const struct excessive_row *was = base_row(base, found, i);
 	const struct excessive_row *row = &found->rows.data[i];
 	const struct alloc_object *object = &found->objects.rows.data[row->object];
-	const double values[OBJECT_COLUMNS] = {
-		[OBJECT_ID] = (double)i,
-		[OBJECT_CALLER] =
-			reply_string(table, object_routine(&found->objects, object->caller)),
-		[OBJECT_SIZE] = (double)object->size,
-		[OBJECT_DESTROYER] =
-			reply_string(table, object_routine(&found->objects, object->destroyer)),
-		[OBJECT_FREQ] = row->frequency,
-		[OBJECT_LIFE] = row->life_ms * 1e6,
-		[OBJECT_RATIO] = row->ratio,
-		[OBJECT_CLUSTER] = row->cluster == UINT8_MAX ? 0 : row->cluster + 1,
-		[OBJECT_FLAG] = row->found_by,
-		[OBJECT_BASE_FREQ] = was ? was->frequency : NAN,
-		[OBJECT_BASE_LIFE] = was ? was->life_ms * 1e6 : NAN,
-		[OBJECT_BASE_RATIO] = was ? was->ratio : NAN,
-	};
+	/* Strings are numbered as they are met. */
+	const u32 caller = reply_string(table, object_routine(&found->objects, object->caller));
+	const u32 destroyer =
+		reply_string(table, object_routine(&found->objects, object->destroyer));
+	const double values[OBJECT_COLUMNS] = {(double)i,
+					       caller,
+					       (double)object->size,
+					       destroyer,
+					       row->frequency,
+					       row->life_ms * 1e6,
+					       row->ratio,
+					       row->cluster == UINT8_MAX ? 0 : row->cluster + 1,
+					       row->found_by,
+					       was ? was->frequency : NAN,
+					       was ? was->life_ms * 1e6 : NAN,
+					       was ? was->ratio : NAN};
 
-	for (u32 k = 0; k < table->column_count; k++)
-		table->columns[k].values[i] = values[k];
+	reply_set_row(table, i, values);
 }
 
 static void put_clusters(struct json *json, const struct excessive *found)
@@ -292,7 +270,7 @@ static void reply_objects(struct call *call, const struct judged *judged,
 	struct reply_columns table = {0};
 
 	if (reply_columns_init(&table, object_columns,
-			       base->given ? OBJECT_COLUMNS : OBJECT_BASE_FREQ, rows)) {
+			       base->given ? OBJECT_COLUMNS : OBJECT_COLUMNS - 3, rows)) {
 		for (u64 i = 0; i < rows; i++)
 			fill_object(&table, &judged->found, i, base);
 		reply_columns_send(call, &table, rows < count, put_emad_head, &judged->found);

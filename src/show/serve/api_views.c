@@ -56,71 +56,38 @@ static bool flame_read(struct call *call, struct flame_query *query)
 	return true;
 }
 
-enum flame_column {
-	FLAME_ID,
-	FLAME_PARENT,
-	FLAME_DEPTH,
-	FLAME_X0,
-	FLAME_X1,
-	FLAME_NAME,
-	FLAME_MODULE,
-	FLAME_FILE,
-	FLAME_LINE,
-	FLAME_SELF,
-	FLAME_TOTAL,
-	FLAME_SEV,
-	FLAME_POINT,
-	FLAME_FLAGS,
-	FLAME_MERGED_COUNT,
-	FLAME_BASE, /* this one and the next with a base only */
-	FLAME_DELTA,
-	FLAME_COLUMNS
-};
-
-static const struct reply_column flame_columns[FLAME_COLUMNS] = {
-	[FLAME_ID] = {"id", COLUMN_U32, NULL},
-	[FLAME_PARENT] = {"parent", COLUMN_U32, NULL},
-	[FLAME_DEPTH] = {"depth", COLUMN_U16, NULL},
-	[FLAME_X0] = {"x0", COLUMN_F64, NULL},
-	[FLAME_X1] = {"x1", COLUMN_F64, NULL},
-	[FLAME_NAME] = {"name", COLUMN_U32, NULL},
-	[FLAME_MODULE] = {"module", COLUMN_U32, NULL},
-	[FLAME_FILE] = {"file", COLUMN_U32, NULL},
-	[FLAME_LINE] = {"line", COLUMN_U32, NULL},
-	[FLAME_SELF] = {"self", COLUMN_F64, NULL},
-	[FLAME_TOTAL] = {"total", COLUMN_F64, NULL},
-	[FLAME_SEV] = {"sev", COLUMN_U8, NULL},
-	[FLAME_POINT] = {"point", COLUMN_U32, NULL},
-	[FLAME_FLAGS] = {"flags", COLUMN_U8, NULL},
-	[FLAME_MERGED_COUNT] = {"n_merged", COLUMN_U32, NULL},
-	[FLAME_BASE] = {"base", COLUMN_F64, NULL},
-	[FLAME_DELTA] = {"delta", COLUMN_F64, NULL},
-};
+/* fill_box has the values in the same order. The last two are there with a base only. */
+static const struct reply_column flame_columns[] = {
+	{"id", COLUMN_U32, NULL},     {"parent", COLUMN_U32, NULL}, {"depth", COLUMN_U16, NULL},
+	{"x0", COLUMN_F64, NULL},     {"x1", COLUMN_F64, NULL},     {"name", COLUMN_U32, NULL},
+	{"module", COLUMN_U32, NULL}, {"file", COLUMN_U32, NULL},   {"line", COLUMN_U32, NULL},
+	{"self", COLUMN_F64, NULL},   {"total", COLUMN_F64, NULL},  {"sev", COLUMN_U8, NULL},
+	{"point", COLUMN_U32, NULL},  {"flags", COLUMN_U8, NULL},   {"n_merged", COLUMN_U32, NULL},
+	{"base", COLUMN_F64, NULL},   {"delta", COLUMN_F64, NULL}};
+enum { FLAME_COLUMNS = sizeof flame_columns / sizeof *flame_columns };
 
 static void fill_box(struct reply_columns *table, u64 row, const struct flame_box *box)
 {
-	const double values[FLAME_COLUMNS] = {
-		[FLAME_ID] = box->id,
-		[FLAME_PARENT] = box->parent,
-		[FLAME_DEPTH] = box->depth,
-		[FLAME_X0] = box->x0,
-		[FLAME_X1] = box->x1,
-		[FLAME_NAME] = reply_string(table, box->name),
-		[FLAME_MODULE] = reply_string(table, box->module),
-		[FLAME_FILE] = reply_string(table, box->file),
-		[FLAME_LINE] = box->line,
-		[FLAME_SELF] = box->self,
-		[FLAME_TOTAL] = box->total,
-		[FLAME_SEV] = box->severity,
-		[FLAME_POINT] = box->point < 0 ? UINT32_MAX : (double)box->point,
-		[FLAME_FLAGS] = box->flags,
-		[FLAME_MERGED_COUNT] = box->merged,
-		[FLAME_BASE] = box->base,
-		[FLAME_DELTA] = box->total - box->base,
-	};
+	const u32 name = reply_string(table, box->name), module = reply_string(table, box->module);
+	const double values[FLAME_COLUMNS] = {box->id,
+					      box->parent,
+					      box->depth,
+					      box->x0,
+					      box->x1,
+					      name,
+					      module,
+					      reply_string(table, box->file),
+					      box->line,
+					      box->self,
+					      box->total,
+					      box->severity,
+					      box->point < 0 ? UINT32_MAX : (double)box->point,
+					      box->flags,
+					      box->merged,
+					      box->base,
+					      box->total - box->base};
 
-	for (u32 i = 0; i < table->column_count; i++)
-		table->columns[i].values[row] = values[i];
+	reply_set_row(table, row, values);
 }
 
 struct flame_head {
@@ -159,7 +126,7 @@ static void reply_flame(struct call *call, const struct flame_query *query,
 {
 	struct flame_head head = {query, view};
 	struct reply_columns table = {0};
-	u32 columns = query->base ? FLAME_COLUMNS : FLAME_BASE;
+	u32 columns = query->base ? FLAME_COLUMNS : FLAME_COLUMNS - 2;
 
 	if (reply_columns_init(&table, flame_columns, columns, view->boxes.count)) {
 		for (u64 i = 0; i < view->boxes.count; i++)

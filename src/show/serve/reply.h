@@ -15,4 +15,11 @@
 		}                                                                                  \
 	} while (0)
 
+/* A row of a table of columns: a value for each, in their order. */
+static inline void reply_set_row(struct reply_columns *self, u64 row, const double *values)
+{
+	for (u32 i = 0; i < self->column_count; i++)
+		self->columns[i].values[row] = values[i];
+}
+
 #endif
