@@ -74,24 +74,23 @@ static u64 time_of(const struct tracing *self, u64 ticks)
 	return self->model->image.start_ns + tick_clock_ns(&self->model->clock, ticks);
 }
 
-static int put_packet(struct tracing *self, struct err *err)
+/* After a failure nothing more is written. */
+static void put_packet(struct tracing *self)
 {
 	struct strbuf whole = {0};
 
 	proto_number(&self->packet, PACKET_SEQUENCE, SEQUENCE);
 	proto_number(&self->packet, PACKET_FLAGS, self->packets++ ? NEEDS_STATE : CLEARED);
 	proto_message(&whole, TRACE_PACKET, &self->packet);
-	if (whole.failed || self->part.failed || self->inner.failed || self->places.failed) {
-		strbuf_release(&whole);
-		return err_memory_for(err, "the export");
-	}
-	fwrite(whole.text, 1, whole.count, self->out);
+	if (whole.failed || self->part.failed || self->inner.failed)
+		self->places.failed = true;
+	if (!self->places.failed)
+		fwrite(whole.text, 1, whole.count, self->out);
 	strbuf_release(&whole);
-	return 0;
 }
 
 /* Every clock stands still at the start: all times here are of one. */
-static int put_clocks(struct tracing *self, struct err *err)
+static void put_clocks(struct tracing *self)
 {
 	enum { REALTIME = 1, BOOTTIME = 6 };
 
@@ -101,10 +100,10 @@ static int put_clocks(struct tracing *self, struct err *err)
 		proto_message(&self->part, CLOCKS_CLOCK, &self->inner);
 	}
 	proto_message(&self->packet, PACKET_CLOCKS, &self->part);
-	return put_packet(self, err);
+	put_packet(self);
 }
 
-static int put_track(struct tracing *self, u64 uuid, const char *name, u32 unit, struct err *err)
+static void put_track(struct tracing *self, u64 uuid, const char *name, u32 unit)
 {
 	proto_number(&self->part, TRACK_ID, uuid);
 	proto_number(&self->part, TRACK_PARENT, uuid == PROCESS_UUID ? 0 : PROCESS_UUID);
@@ -119,16 +118,16 @@ static int put_track(struct tracing *self, u64 uuid, const char *name, u32 unit,
 		proto_message(&self->part, TRACK_COUNTER, &self->inner);
 	}
 	proto_message(&self->packet, PACKET_TRACK, &self->part);
-	return put_packet(self, err);
+	put_packet(self);
 }
 
 /* Caveats are events at the start, so that they are seen. */
-static int put_caveats(struct tracing *self, struct err *err)
+static void put_caveats(struct tracing *self)
 {
 	struct result *caveats = export_caveats(self->job);
-	int status = caveats ? 0 : err_memory_for(err, "the export");
 
-	for (u64 i = 0; status == 0 && i <= caveats->caveats.count; i++) {
+	self->places.failed |= !caveats;
+	for (u64 i = 0; caveats && i <= caveats->caveats.count; i++) {
 		const char *text = i                            ? caveats->caveats.data[i - 1]
 				   : export_complete(self->job) ? "complete: yes"
 								: "complete: no";
@@ -138,44 +137,39 @@ static int put_caveats(struct tracing *self, struct err *err)
 		proto_number(&self->part, EVENT_TRACK, PROCESS_UUID);
 		proto_text(&self->part, EVENT_NAME, text);
 		proto_message(&self->packet, PACKET_EVENT, &self->part);
-		status = put_packet(self, err);
+		put_packet(self);
 	}
 	result_free(caveats);
-	return status;
 }
 
-static int put_counter(struct tracing *self, u64 uuid, u64 ticks, u64 value, struct err *err)
+static void put_counter(struct tracing *self, u64 uuid, u64 ticks, u64 value)
 {
 	proto_always(&self->packet, PACKET_TIMESTAMP, time_of(self, ticks));
 	proto_number(&self->part, EVENT_TYPE, TYPE_COUNTER);
 	proto_number(&self->part, EVENT_TRACK, uuid);
 	proto_always(&self->part, EVENT_VALUE, value);
 	proto_message(&self->packet, PACKET_EVENT, &self->part);
-	return put_packet(self, err);
+	put_packet(self);
 }
 
 /* The highest of each stretch of time, so that no peak is lost; equal ones once. */
-static int put_counters(struct tracing *self, struct err *err)
+static void put_counters(struct tracing *self)
 {
 	const struct timeline *timeline = &self->model->timeline;
 	u64 bytes = UINT64_MAX, chunks = UINT64_MAX;
-	int status = 0;
 
-	for (u32 i = 0; i <= timeline->current && i < TIMELINE_BUCKETS && status == 0; i++) {
+	for (u32 i = 0; i <= timeline->current && i < TIMELINE_BUCKETS; i++) {
 		const struct timeline_bucket *bucket = &timeline->bucket[i];
 		u64 ticks = timeline->start_ticks + i * timeline->width_ticks;
 
 		if (bucket->max_bytes != bytes)
-			status = put_counter(self, BYTES_UUID, ticks, bucket->max_bytes, err);
-		if (bucket->max_chunks != chunks && status == 0)
-			status = put_counter(self, CHUNKS_UUID, ticks, bucket->max_chunks, err);
+			put_counter(self, BYTES_UUID, ticks, bucket->max_bytes);
+		if (bucket->max_chunks != chunks)
+			put_counter(self, CHUNKS_UUID, ticks, bucket->max_chunks);
 		bytes = bucket->max_bytes;
 		chunks = bucket->max_chunks;
 	}
-	if (status == 0)
-		status = put_counter(self, BYTES_UUID, self->model->last_ticks,
-				     self->model->totals.live_bytes, err);
-	return status;
+	put_counter(self, BYTES_UUID, self->model->last_ticks, self->model->totals.live_bytes);
 }
 
 /* ---- names ---- */
@@ -187,34 +181,30 @@ static void add_string(struct tracing *self, u32 field, u64 id, const char *text
 	proto_message(&self->part, field, &self->inner);
 }
 
-static int put_interned(struct tracing *self, struct err *err)
+static void put_interned(struct tracing *self)
 {
 	proto_message(&self->packet, PACKET_INTERNED, &self->part);
-	return put_packet(self, err);
+	put_packet(self);
 }
 
 /* Functions and their source files have one number. */
-static int put_functions(struct tracing *self, struct err *err)
+static void put_functions(struct tracing *self)
 {
-	int status = 0;
-
-	for (u64 i = 0; i < self->places.functions.count && status == 0; i++) {
+	for (u64 i = 0; i < self->places.functions.count; i++) {
 		const struct place_function *function = &self->places.functions.data[i];
 
 		add_string(self, INTERNED_FUNCTION, i + 1, function->name);
 		if (*function->file)
 			add_string(self, INTERNED_SOURCE, i + 1, function->file);
-		status = put_interned(self, err);
+		put_interned(self);
 	}
-	return status;
 }
 
-static int put_mappings(struct tracing *self, struct err *err)
+static void put_mappings(struct tracing *self)
 {
 	const struct modmap *modules = &self->model->contexts.modules;
-	int status = 0;
 
-	for (u32 id = 0; id < modules->module_count && status == 0; id++) {
+	for (u32 id = 0; id < modules->module_count; id++) {
 		const struct modmap_module *module = modmap_module(modules, id);
 		u64 number = (u64)id + 1;
 
@@ -230,16 +220,13 @@ static int put_mappings(struct tracing *self, struct err *err)
 		proto_number(&self->inner, MAPPING_END, module->end);
 		proto_number(&self->inner, MAPPING_PATH, number);
 		proto_message(&self->part, INTERNED_MAPPING, &self->inner);
-		status = put_interned(self, err);
+		put_interned(self);
 	}
-	return status;
 }
 
-static int put_frames(struct tracing *self, struct err *err)
+static void put_frames(struct tracing *self)
 {
-	int status = 0;
-
-	for (u64 i = 0; i < self->places.lines.count && status == 0; i++) {
+	for (u64 i = 0; i < self->places.lines.count; i++) {
 		const struct place_line *line = &self->places.lines.data[i];
 		const struct place *place = &self->places.rows.data[line->place];
 		bool mapped = place->module != NO_MODULE;
@@ -252,42 +239,34 @@ static int put_frames(struct tracing *self, struct err *err)
 			proto_number(&self->inner, FRAME_SOURCE, (u64)line->function + 1);
 		proto_number(&self->inner, FRAME_LINE, line->line);
 		proto_message(&self->part, INTERNED_FRAME, &self->inner);
-		status = put_interned(self, err);
+		put_interned(self);
 	}
-	return status;
 }
 
 /* Outermost frame first; one stack for each point, which has its number. */
-static int put_stacks(struct tracing *self, struct err *err)
+static void put_stacks(struct tracing *self)
 {
-	int status = 0;
-
-	for (u64 i = 0; i < self->model->points.count && status == 0; i++) {
+	for (u64 i = 0; i < self->model->points.count; i++) {
 		places_walk(&self->places, self->model->points.data[i].frame);
 		proto_number(&self->inner, STACK_ID, i + 1);
 		for (u64 k = self->places.path.count; k-- > 0;)
 			proto_number(&self->inner, STACK_FRAME, (u64)self->places.path.data[k] + 1);
 		proto_message(&self->part, INTERNED_STACK, &self->inner);
-		status = put_interned(self, err);
+		put_interned(self);
 	}
-	return status;
 }
 
 /* Places are numbered by walking; their names must come before the stacks that use them. */
-static int put_names(struct tracing *self, struct err *err)
+static void put_names(struct tracing *self)
 {
-	int status = 0;
-
 	for (u64 i = 0; i < self->model->points.count; i++)
 		places_walk(&self->places, self->model->points.data[i].frame);
 	if (self->places.failed)
-		return err_memory_for(err, "the export");
-	status = put_functions(self, err);
-	if (status == 0)
-		status = put_mappings(self, err);
-	if (status == 0)
-		status = put_frames(self, err);
-	return status ? status : put_stacks(self, err);
+		return;
+	put_functions(self);
+	put_mappings(self);
+	put_frames(self);
+	put_stacks(self);
 }
 
 /* ---- profiles ---- */
@@ -314,13 +293,12 @@ static bool add_sample(struct tracing *self, u64 number, bool peak, struct expor
 	return true;
 }
 
-static int put_profile(struct tracing *self, bool peak, struct err *err)
+static void put_profile(struct tracing *self, bool peak)
 {
 	u64 ticks = peak ? self->model->totals.peak_ticks : self->model->last_ticks;
 	struct export_sum sums[3] = {{0}};
 	struct strbuf dump = {0};
 	u64 interval = self->model->image.sample_bytes;
-	int status;
 
 	proto_number(&dump, DUMP_PID, self->model->image.pid);
 	proto_number(&dump, DUMP_FROM_STARTUP, 1);
@@ -334,9 +312,8 @@ static int put_profile(struct tracing *self, bool peak, struct err *err)
 	proto_number(&self->part, PROFILE_INDEX, self->profiles++);
 	proto_always(&self->packet, PACKET_TIMESTAMP, time_of(self, ticks));
 	proto_message(&self->packet, PACKET_PROFILE, &self->part);
-	status = put_packet(self, err);
+	put_packet(self);
 	strbuf_release(&dump);
-	return status;
 }
 
 int perfetto_export(const struct export_job *job, FILE *out, struct err *err)
@@ -345,23 +322,16 @@ int perfetto_export(const struct export_job *job, FILE *out, struct err *err)
 	int status;
 
 	places_init(&self.places, &job->stacks);
-	status = put_clocks(&self, err);
-	if (status == 0)
-		status = put_track(&self, PROCESS_UUID, "", 0, err);
-	if (status == 0)
-		status = put_track(&self, BYTES_UUID, "live bytes", UNIT_BYTES, err);
-	if (status == 0)
-		status = put_track(&self, CHUNKS_UUID, "live chunks", UNIT_COUNT, err);
-	if (status == 0)
-		status = put_caveats(&self, err);
-	if (status == 0)
-		status = put_counters(&self, err);
-	if (status == 0)
-		status = put_names(&self, err);
-	if (status == 0)
-		status = put_profile(&self, true, err);
-	if (status == 0)
-		status = put_profile(&self, false, err);
+	put_clocks(&self);
+	put_track(&self, PROCESS_UUID, "", 0);
+	put_track(&self, BYTES_UUID, "live bytes", UNIT_BYTES);
+	put_track(&self, CHUNKS_UUID, "live chunks", UNIT_COUNT);
+	put_caveats(&self);
+	put_counters(&self);
+	put_names(&self);
+	put_profile(&self, true);
+	put_profile(&self, false);
+	status = self.places.failed ? err_memory_for(err, "the export") : 0;
 	places_release(&self.places);
 	strbuf_release(&self.packet);
 	strbuf_release(&self.part);
