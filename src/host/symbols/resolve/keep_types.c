@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/path.h"
 #include "host/symbols/types/call.h"
 #include "host/symbols/types/sizes.h"
 #include "host/trace/debugtypes.h"
@@ -113,10 +114,9 @@ static bool is_left_out(const char *path)
 	static const char *const names[] = {"libc.so",  "libc-",      "libm.so",   "libpthread",
 					    "ld-linux", "ld-",        "libstdc++", "libgcc_s",
 					    "libc++",   "libheapwise"};
-	const char *slash = strrchr(path, '/');
 
 	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
-		if (strncmp(slash ? slash + 1 : path, names[i], strlen(names[i])) == 0)
+		if (strncmp(path_file(path), names[i], strlen(names[i])) == 0)
 			return true;
 	return false;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/base/path.h"
 #include "host/symbols/types/pattern.h"
 
 #define NO_FILE UINT32_MAX
@@ -22,19 +23,12 @@ struct candidates {
 	bool other_path; /* only the end of the path is the same */
 };
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static int compare_base(const void *a, const void *b, void *opaque)
 {
 	const struct type_index *self = opaque;
 	const char *x = self->files.data[*(const u32 *)a].path;
 	const char *y = self->files.data[*(const u32 *)b].path;
-	int order = strcmp(last_part(x), last_part(y));
+	int order = strcmp(path_file(x), path_file(y));
 
 	return order ? order : strcmp(x, y);
 }
@@ -135,13 +129,13 @@ static u32 find_file(const struct type_index *self, const char *path, bool *othe
 	struct strbuf clean = {0};
 	u64 low = 0, high = self->files.count;
 	u32 best = NO_FILE, best_parts = 1;
-	const char *base = last_part(path);
+	const char *base = path_file(path);
 
 	type_index_clean_path("", path, &clean);
 	while (low < high) {
 		u64 middle = low + (high - low) / 2;
 
-		if (strcmp(last_part(self->files.data[self->by_base[middle]].path), base) < 0)
+		if (strcmp(path_file(self->files.data[self->by_base[middle]].path), base) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -151,7 +145,7 @@ static u32 find_file(const struct type_index *self, const char *path, bool *othe
 		u32 file = self->by_base[low], parts;
 		const char *known = self->files.data[file].path;
 
-		if (strcmp(last_part(known), base))
+		if (strcmp(path_file(known), base))
 			break;
 		if (!strcmp(known, strbuf_text(&clean))) {
 			best = file;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "host/base/map.h"
+#include "host/base/path.h"
 #include "host/base/strbuf.h"
 #include "host/base/vec.h"
 #include "host/symbols/ada_names.h"
@@ -133,10 +134,9 @@ static bool is_c_library(const char *path)
 {
 	static const char *const names[] = {"libc.so",    "libc-",    "libm.so",
 					    "libpthread", "ld-linux", "ld-"};
-	const char *slash = strrchr(path, '/');
 
 	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
-		if (strncmp(slash ? slash + 1 : path, names[i], strlen(names[i])) == 0)
+		if (strncmp(path_file(path), names[i], strlen(names[i])) == 0)
 			return true;
 	return false;
 }

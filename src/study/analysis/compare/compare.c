@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/path.h"
 #include "study/analysis/memoro/scores.h"
 #include "study/model/each.h"
 #include "study/model/narrow.h"
@@ -103,10 +104,7 @@ static void row_add(struct compare_row *row, u32 side, const struct compare_sums
 
 const char *compare_program_name(const struct model *model)
 {
-	const char *path = model->has_image ? model->image.program : "",
-		   *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
+	return path_file(model->has_image ? model->image.program : "");
 }
 
 static bool gave_up_by_exec(const struct model *model)

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "host/base/path.h"
 #include "study/analysis/compare/compare.h"
 #include "study/analysis/findings/findings.h"
 
@@ -38,13 +39,11 @@ size_t function_plain_length(const char *function)
 /* A module by its file's name; the program itself may have been renamed. */
 static const char *module_name(const struct model *model, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-
 	if (!*path)
 		return "?";
 	if (strcmp(path, model->image.program) == 0)
 		return "(program)";
-	return slash ? slash + 1 : path;
+	return path_file(path);
 }
 
 static bool is_loose(const struct comparison *self, const char *module)

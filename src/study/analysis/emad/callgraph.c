@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "host/base/path.h"
 #include "study/analysis/mprof/edges.h"
 #include "host/base/strbuf.h"
 
@@ -41,11 +42,11 @@ static const char *symbol_name(const struct symbol_table *symbols, u32 image,
 
 static const char *place_name(struct callgraph *self, const char *path, u64 address)
 {
-	const char *slash = strrchr(path, '/'), *copy = NULL;
+	const char *copy = NULL;
 	struct strbuf text = {0};
 
 	if (*path)
-		strbuf_addf(&text, "%s+0x%" PRIx64, slash ? slash + 1 : path, address);
+		strbuf_addf(&text, "%s+0x%" PRIx64, path_file(path), address);
 	else
 		strbuf_addf(&text, "0x%" PRIx64, address);
 	if (!text.failed)

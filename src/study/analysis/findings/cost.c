@@ -53,18 +53,18 @@ struct finding_costs finding_costs(const struct model *model, double byte_ticks)
 	return self;
 }
 
-double finding_cpu_ns(const struct finding_costs *self, u32 point, u64 units, double copied_bytes)
+double finding_cpu_ns(const struct finding_costs *self, struct point_id point, u64 units, double copied_bytes)
 {
 	double calls = (double)model_count(self->model, units);
-	u8 kind = self->model->points.data[point].kind;
+	u8 kind = self->model->points.data[point.index].kind;
 
 	return calls * (self->call_ns[kind < HW_KIND_COUNT ? kind : HW_MALLOC] + self->free_ns) +
 	       copied_bytes * COPY_NS_PER_BYTE;
 }
 
-double finding_peak_bytes(const struct finding_costs *self, u32 point, double part)
+double finding_peak_bytes(const struct finding_costs *self, struct point_id point, double part)
 {
-	return (double)self->model->points.data[point].at_peak_bytes * (part < 1 ? part : 1);
+	return (double)self->model->points.data[point.index].at_peak_bytes * (part < 1 ? part : 1);
 }
 
 /* ---- levels ---- */

@@ -18,10 +18,10 @@ struct finding_costs {
 struct finding_costs finding_costs(const struct model *model, double byte_ticks);
 
 /* Calls of the allocator at a point that could be spared, in units, with their frees; and bytes that would not be copied. */
-double finding_cpu_ns(const struct finding_costs *self, u32 point, u64 units, double copied_bytes);
+double finding_cpu_ns(const struct finding_costs *self, struct point_id point, u64 units, double copied_bytes);
 
 /* Bytes of a point at the program's peak, a part of them. */
-double finding_peak_bytes(const struct finding_costs *self, u32 point, double part);
+double finding_peak_bytes(const struct finding_costs *self, struct point_id point, double part);
 
 /* Chooses the saving that is the largest share, and the level by it. */
 void finding_settle(const struct finding_costs *self, struct finding *finding);

@@ -3,6 +3,7 @@
  * Host. */
 #include <string.h>
 
+#include "host/base/path.h"
 #include "study/analysis/findings/findings.h"
 #include "study/analysis/places/folds.h"
 
@@ -114,9 +115,7 @@ struct finding_place finding_place_of(const struct stack_source *source, const s
 
 static u64 hash_frame(u64 hash, const struct finding_frame *frame, bool lines)
 {
-	const char *slash = strrchr(frame->module, '/');
-
-	hash = hash_text(hash, slash ? slash + 1 : frame->module);
+	hash = hash_text(hash, path_file(frame->module));
 	hash = hash_text(hash, frame->function);
 	if (!*frame->function)
 		return hash_u64(hash ^ frame->offset);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "host/base/path.h"
 #include "study/analysis/findings/findings.h"
 #include "study/analysis/places/folds.h"
 #include "study/analysis/summary/summary.h"
@@ -400,26 +401,19 @@ const char *finding_saves(const struct finding *finding, struct result *result)
 	return taken(&text, result);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void put_frame(struct strbuf *out, const struct finding_frame *frame)
 {
 	if (*frame->function)
 		strbuf_add(out, frame->function);
 	else if (*frame->module)
-		strbuf_addf(out, "%s+0x%llx", base_name(frame->module),
+		strbuf_addf(out, "%s+0x%llx", path_file(frame->module),
 			    (unsigned long long)frame->offset);
 	else
 		strbuf_add(out, "unknown place");
 	if (*frame->file && frame->line)
-		strbuf_addf(out, " (%s:%u)", base_name(frame->file), frame->line);
+		strbuf_addf(out, " (%s:%u)", path_file(frame->file), frame->line);
 	else if (*frame->function && *frame->module)
-		strbuf_addf(out, " (%s)", base_name(frame->module));
+		strbuf_addf(out, " (%s)", path_file(frame->module));
 }
 
 const char *finding_where(const struct finding *finding, const struct stack_source *source,

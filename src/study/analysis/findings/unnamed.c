@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/path.h"
 #include "study/analysis/findings/findings.h"
 #include "study/analysis/places/modules.h"
 #include "host/base/units.h"
@@ -18,13 +19,6 @@ enum {
 	PART = 10,       /* more than one part in ten is worth a sentence */
 	SHOWN_PART = 100 /* and a module one in a hundred */
 };
-
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* ---- how many bytes ---- */
 
@@ -113,7 +107,7 @@ static void put_modules(const struct advice *self, struct strbuf *out)
 
 		strbuf_add(out, i ? ", " : ": ");
 		if (*row->path)
-			strbuf_addf(out, "%s (%s, %s)", file_name(row->path), share, states[self->remedies[i].state]);
+			strbuf_addf(out, "%s (%s, %s)", path_file(row->path), share, states[self->remedies[i].state]);
 		else
 			strbuf_addf(out, "JIT or other code outside files (%s)", share);
 	}
@@ -161,7 +155,7 @@ static void put_others(const struct advice *self, const char *trace, struct strb
 {
 	for (u32 i = 0; i < self->count; i++) {
 		const struct remedy *remedy = &self->remedies[i];
-		const char *path = self->modules[i].path, *name = file_name(path);
+		const char *path = self->modules[i].path, *name = path_file(path);
 
 		if (!*name)
 			put_step(steps, "let the runtime write /tmp/perf-PID.map for the code it generates");

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/base/path.h"
 #include "study/analysis/places/group.h"
 #include "study/analysis/places/modules.h"
 #include "host/base/strbuf.h"
@@ -184,11 +185,10 @@ static void add_type_caveats(struct bins *self)
 	u32 count = 0;
 
 	for (u64 i = 0; i < self->modules.rows.count && self->wanted.count; i++) {
-		const char *path = self->modules.rows.data[i].path, *slash = strrchr(path, '/');
+		const char *path = self->modules.rows.data[i].path;
 
 		if (self->types.states[i] == SYMBOLIZER_MISSING && strcmp(path, "[vdso]") != 0)
-			strbuf_addf(&missing, "%s%s", count++ ? ", " : "",
-				    slash ? slash + 1 : path);
+			strbuf_addf(&missing, "%s%s", count++ ? ", " : "", path_file(path));
 		else if (self->types.states[i] == SYMBOLIZER_STRIPPED && i < self->modules.own)
 			result_add_caveat(self->table,
 					  "types of %s are unknown: it has no debug information; build it with -g",

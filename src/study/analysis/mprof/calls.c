@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "study/analysis/places/group.h"
-#include "study/analysis/mprof/lisp.h"
+#include "study/analysis/mprof/category.h"
 #include "host/base/strbuf.h"
 #include "host/base/units.h"
 

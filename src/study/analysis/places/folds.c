@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "host/base/path.h"
 #include "host/base/strbuf.h"
 #include "host/base/units.h"
 
@@ -56,27 +57,7 @@ struct finder {
 	VEC(u32) names; /* own functions of frames, + 1; 0 = the beginning */
 };
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* Where a function begins that has no name is not known: each call in it is one by itself. */
-static u64 key_of(const char *module, const char *function, u64 address)
-{
-	u64 hash = hash_text(hash_text(HASH_START, file_name(module)), function);
-
-	return *function ? hash : hash_u64(hash ^ address);
-}
-
-static u64 key_of_fold(const struct fold *fold) { return key_of(fold->module, fold->function, fold->address); }
-
-bool folds_hold(const struct folds *self, const char *module, const char *function, u64 address)
-{
-	return self && self->rows.count && map_find(&self->functions, key_of(module, function, address));
-}
+static u64 key_of_fold(const struct fold *fold) { return fold_key(fold->module, fold->function, fold->address); }
 
 /* ---- functions of stacks ---- */
 
@@ -404,7 +385,7 @@ static void put_name(struct strbuf *out, const struct fold *fold)
 	if (*fold->function)
 		strbuf_add(out, fold->function);
 	else
-		strbuf_addf(out, "%s+0x%" PRIx64, file_name(fold->module), fold->address);
+		strbuf_addf(out, "%s+0x%" PRIx64, path_file(fold->module), fold->address);
 }
 
 static const char *name_of(const struct fold *fold, struct result *result)

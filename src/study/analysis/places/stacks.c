@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#include "study/analysis/places/folds.h"
+#include "host/base/path.h"
+#include "study/analysis/places/folded.h"
 #include "format/atomics.h"
 #include "host/symbols/type_text.h"
 
@@ -111,13 +112,6 @@ static bool is_library_header(const char *file)
 	return next == 'v' || (next >= '0' && next <= '9') || strstr(file, "/adainclude/");
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static const char *module_path(const struct stack_source *self, u32 id)
 {
 	const struct modmap_module *module = modmap_module(&self->model->contexts.modules, id);
@@ -201,7 +195,7 @@ static struct result_frame named(const struct stack_source *self, const struct f
 		out.inlined = entry->frames[i].inlined;
 		out.minor = function_is_minor(out.function, out.file);
 	}
-	out.minor |= library_is_runtime(file_name(out.module)) || folds_hold(self->folds, out.module, out.function, frame->address);
+	out.minor |= library_is_runtime(path_file(out.module)) || folds_hold(self->folds, out.module, out.function, frame->address);
 	return out;
 }
 
@@ -229,7 +223,7 @@ static void limit_depth(struct result_stack *stack, u32 depth)
 
 bool frame_is_recorder(const struct stack_source *self, const struct frame *frame)
 {
-	return strncmp(file_name(frame_module_path(self, frame)), "libheapwise", 11) == 0;
+	return strncmp(path_file(frame_module_path(self, frame)), "libheapwise", 11) == 0;
 }
 
 const struct result_stack *stack_of(const struct stack_source *self, struct frame_id frame,
@@ -279,7 +273,7 @@ bool library_is_system(const char *name)
 
 bool frame_is_own(const char *module, const char *function, const char *file)
 {
-	const char *name = file_name(module);
+	const char *name = path_file(module);
 
 	return !library_is_system(name) && !library_is_runtime(name) && !function_is_minor(function, file) &&
 	       strcmp(function, "_start") != 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/path.h"
 #include "study/model/each.h"
 
 enum { PAGE = 4096, GLIBC_HEAD = 8, GLIBC_LEAST = 32, GLIBC_STEP = 16, GLIBC_MAPPED_LEAST = 128 << 10 };
@@ -123,9 +124,7 @@ static void note_mapping(struct accounting *self, u64 address, u64 size)
 
 static bool is_module(const char *path, const char *name)
 {
-	const char *slash = strrchr(path, '/');
-
-	return strncmp(slash ? slash + 1 : path, name, strlen(name)) == 0;
+	return strncmp(path_file(path), name, strlen(name)) == 0;
 }
 
 /* Whether an allocator that is linked into the program was recorded. */

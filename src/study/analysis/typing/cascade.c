@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "host/base/path.h"
 #include "study/analysis/typing/guess.h"
 #include "host/symbols/types/frame.h"
 #include "study/model/each.h"
@@ -81,7 +82,7 @@ static struct type_answer ask_index(struct type_cascade *self, u64 size)
 /* Where functions of the C library are, and those of the recorder that stand before them. */
 static bool is_c_library(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = path_file(path);
 
 	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0 ||
 	       strncmp(name, "libheapwise", 11) == 0;
