@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A JSON reader.
- * Host. Input comes from strangers. */
+ * Host. Input comes from strangers.
+ * Our own, because yyjson is not a package of Debian 12. */
 #include "host/base/jsontree.h"
 
 #include <math.h>

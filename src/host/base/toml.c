@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Reads TOML, as far as toml.h says.
- * Host. The text is a stranger's: it is looked at byte by byte and never beyond its end. */
+ * Host. The text is a stranger's: it is looked at byte by byte and never beyond its end.
+ * Our own, because tomlc99 is not a package of Debian 12. */
 #include "host/base/toml.h"
 
 #include <errno.h>
