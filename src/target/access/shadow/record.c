@@ -349,48 +349,23 @@ static inline __attribute__((always_inline)) void record_store(u64 address, u64 
 		record(address, bytes, true, with);
 }
 
+#define DEFINE_SIZE(set, with, bytes)                                                              \
+	static void set##_load##bytes(u64 address, u64 n __attribute__((unused)))                  \
+	{                                                                                          \
+		record(address, bytes, false, with);                                               \
+	}                                                                                          \
+	static void set##_store##bytes(u64 address, u64 n __attribute__((unused)))                 \
+	{                                                                                          \
+		record_store(address, bytes, with, (u64)__builtin_return_address(0));              \
+	}
+
 /* One set of functions for each combination of what a run wants, so that no access asks. */
 #define DEFINE_SET(set, with)                                                                      \
-	static void set##_load1(u64 address, u64 n __attribute__((unused)))                        \
-	{                                                                                          \
-		record(address, 1, false, with);                                                   \
-	}                                                                                          \
-	static void set##_load2(u64 address, u64 n __attribute__((unused)))                        \
-	{                                                                                          \
-		record(address, 2, false, with);                                                   \
-	}                                                                                          \
-	static void set##_load4(u64 address, u64 n __attribute__((unused)))                        \
-	{                                                                                          \
-		record(address, 4, false, with);                                                   \
-	}                                                                                          \
-	static void set##_load8(u64 address, u64 n __attribute__((unused)))                        \
-	{                                                                                          \
-		record(address, 8, false, with);                                                   \
-	}                                                                                          \
-	static void set##_load16(u64 address, u64 n __attribute__((unused)))                       \
-	{                                                                                          \
-		record(address, 16, false, with);                                                  \
-	}                                                                                          \
-	static void set##_store1(u64 address, u64 n __attribute__((unused)))                       \
-	{                                                                                          \
-		record_store(address, 1, with, (u64)__builtin_return_address(0));                  \
-	}                                                                                          \
-	static void set##_store2(u64 address, u64 n __attribute__((unused)))                       \
-	{                                                                                          \
-		record_store(address, 2, with, (u64)__builtin_return_address(0));                  \
-	}                                                                                          \
-	static void set##_store4(u64 address, u64 n __attribute__((unused)))                       \
-	{                                                                                          \
-		record_store(address, 4, with, (u64)__builtin_return_address(0));                  \
-	}                                                                                          \
-	static void set##_store8(u64 address, u64 n __attribute__((unused)))                       \
-	{                                                                                          \
-		record_store(address, 8, with, (u64)__builtin_return_address(0));                  \
-	}                                                                                          \
-	static void set##_store16(u64 address, u64 n __attribute__((unused)))                      \
-	{                                                                                          \
-		record_store(address, 16, with, (u64)__builtin_return_address(0));                 \
-	}                                                                                          \
+	DEFINE_SIZE(set, with, 1)                                                                  \
+	DEFINE_SIZE(set, with, 2)                                                                  \
+	DEFINE_SIZE(set, with, 4)                                                                  \
+	DEFINE_SIZE(set, with, 8)                                                                  \
+	DEFINE_SIZE(set, with, 16)                                                                 \
 	static void set##_load_n(u64 address, u64 n) { record_n(address, n, false, with); }        \
 	static void set##_store_n(u64 address, u64 n) { record_n(address, n, true, with); }        \
 	static void (*const set[HW_REPORT_COUNT])(u64, u64) = {                                    \

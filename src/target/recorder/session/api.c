@@ -91,48 +91,28 @@ static int fail_with(int failure)
 	return -1;
 }
 
-HWR_EXPORT int heapwise_recorder_stop(void)
+static int ask(struct hwr_caller caller, enum hw_request_verb verb, const char *path)
 {
-	struct hwr_caller caller = HWR_CALLER();
-
 	if (!attached())
 		return 0;
 	serve(&caller);
-	return fail_with(hwr_request(HW_REQUEST_STOP, NULL));
+	if (verb == HW_REQUEST_RESTART && load_relaxed(&hwr_control->stopped) && hwr_control->sample_bytes)
+		hwr_sample_forget();
+	return fail_with(hwr_request(verb, path));
 }
+
+HWR_EXPORT int heapwise_recorder_stop(void) { return ask(HWR_CALLER(), HW_REQUEST_STOP, NULL); }
 
 HWR_EXPORT int heapwise_recorder_restart(const char *filename)
 {
-	struct hwr_caller caller = HWR_CALLER();
-
-	if (!filename)
-		return fail_with(EINVAL);
-	if (!attached())
-		return 0;
-	serve(&caller);
-	if (load_relaxed(&hwr_control->stopped) && hwr_control->sample_bytes)
-		hwr_sample_forget();
-	return fail_with(hwr_request(HW_REQUEST_RESTART, filename));
+	return filename ? ask(HWR_CALLER(), HW_REQUEST_RESTART, filename) : fail_with(EINVAL);
 }
 
-HWR_EXPORT int heapwise_recorder_save(void)
-{
-	struct hwr_caller caller = HWR_CALLER();
-
-	if (!attached())
-		return 0;
-	serve(&caller);
-	return fail_with(hwr_request(HW_REQUEST_SAVE, NULL));
-}
+HWR_EXPORT int heapwise_recorder_save(void) { return ask(HWR_CALLER(), HW_REQUEST_SAVE, NULL); }
 
 HWR_EXPORT int heapwise_recorder_dump(const char *filename, int freed)
 {
-	struct hwr_caller caller = HWR_CALLER();
-
-	if (!attached())
-		return 0;
-	serve(&caller);
-	return fail_with(hwr_request(freed ? HW_REQUEST_DUMP_FREED : HW_REQUEST_DUMP, filename));
+	return ask(HWR_CALLER(), freed ? HW_REQUEST_DUMP_FREED : HW_REQUEST_DUMP, filename);
 }
 
 HWR_EXPORT void heapwise_recorder_autosave(uint64_t count)

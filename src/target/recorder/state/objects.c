@@ -27,34 +27,52 @@ bool hwr_is_library(const char *path, const char *name)
 	return hwr_length(file) >= hwr_length(name) && hwr_same(file, name, hwr_length(name));
 }
 
-#ifndef HWR_LINKED
-
-static bool has_our_note(const u8 *note, u64 bytes)
+const u8 *hwr_note_find(const u8 *note, u64 bytes, u32 type, const char *name, u32 *content_bytes)
 {
 	const u8 *end = note + bytes;
+	size_t name_bytes = hwr_length(name) + 1;
 
 	while (end - note >= (i64)sizeof(ElfW(Nhdr))) {
 		const ElfW(Nhdr) *header = (const ElfW(Nhdr) *)note;
-		const u8 *name = note + sizeof *header;
+		const u8 *its_name = note + sizeof *header;
+		const u8 *content = its_name + ((header->n_namesz + 3) & ~3u);
 
-		if (header->n_type == HW_NOTE_LINKED && header->n_namesz == sizeof(HW_NOTE_NAME) &&
-		    hwr_same(name, HW_NOTE_NAME, sizeof(HW_NOTE_NAME)))
-			return true;
-		note = name + ((header->n_namesz + 3) & ~3u) + ((header->n_descsz + 3) & ~3u);
+		*content_bytes = header->n_descsz;
+		if (header->n_type == type && header->n_namesz == name_bytes &&
+		    hwr_same(its_name, name, name_bytes) && content + header->n_descsz <= end)
+			return content;
+		note = content + ((header->n_descsz + 3) & ~3u);
 	}
-	return false;
+	return NULL;
 }
+
+/* Of a module whose range begins as { ~0, 0 }: one segment more. */
+static void add_segment(struct hwr_module_at *module, const ElfW(Phdr) *segment)
+{
+	u64 start = module->base + segment->p_vaddr, end = start + segment->p_memsz;
+
+	if (segment->p_type == PT_GNU_EH_FRAME)
+		module->eh_frame_hdr = (const u8 *)start;
+	if (segment->p_type != PT_LOAD)
+		return;
+	module->start = start < module->start ? start : module->start;
+	module->end = end > module->end ? end : module->end;
+}
+
+#ifndef HWR_LINKED
 
 /* The first object is the program. */
 static int look_at_program(struct dl_phdr_info *info, size_t bytes, void *found)
 {
+	u32 content;
+
 	(void)bytes;
 	for (u32 i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 
 		if (segment->p_type == PT_NOTE &&
-		    has_our_note((const u8 *)(info->dlpi_addr + segment->p_vaddr),
-				 segment->p_memsz))
+		    hwr_note_find((const u8 *)(info->dlpi_addr + segment->p_vaddr), segment->p_memsz,
+				  HW_NOTE_LINKED, HW_NOTE_NAME, &content))
 			*(bool *)found = true;
 	}
 	return 1;
@@ -160,17 +178,8 @@ static bool static_module_at(u64 pc, struct hwr_module_at *module)
 
 	if (!hwr_is_static())
 		return false;
-	for (u32 i = 0; i < count; i++) {
-		u64 start = found.base + segment[i].p_vaddr;
-
-		if (segment[i].p_type == PT_GNU_EH_FRAME)
-			found.eh_frame_hdr = (const u8 *)start;
-		if (segment[i].p_type != PT_LOAD)
-			continue;
-		found.start = start < found.start ? start : found.start;
-		found.end = start + segment[i].p_memsz > found.end ? start + segment[i].p_memsz
-								   : found.end;
-	}
+	for (u32 i = 0; i < count; i++)
+		add_segment(&found, &segment[i]);
 	if (pc - found.start >= found.end - found.start)
 		return false;
 	*module = found;
@@ -243,15 +252,10 @@ static int phdr_visit(struct dl_phdr_info *info, size_t bytes, void *data)
 	(void)bytes;
 	for (u32 i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		u64 start = info->dlpi_addr + segment->p_vaddr;
 
-		if (segment->p_type == PT_GNU_EH_FRAME)
-			found.eh_frame_hdr = (const u8 *)start;
-		if (segment->p_type != PT_LOAD)
-			continue;
-		covers |= search->pc - start < segment->p_memsz;
-		found.start = start < found.start ? start : found.start;
-		found.end = start + segment->p_memsz > found.end ? start + segment->p_memsz : found.end;
+		add_segment(&found, segment);
+		covers |= segment->p_type == PT_LOAD &&
+			  search->pc - info->dlpi_addr - segment->p_vaddr < segment->p_memsz;
 	}
 	if (covers)
 		*search->module = found;
@@ -261,10 +265,8 @@ static int phdr_visit(struct dl_phdr_info *info, size_t bytes, void *data)
 /* The program, which the kernel has mapped: where its segments lie apart, as on aarch64 and with some linkers,
  * _dl_find_object knows one of them at a time. (So it does of the loader, whose gaps may hold others, the vDSO for one. The loader
  * maps all else in one piece.) */
-static struct {
-	u64 base, start, end;
-	u64 entry; /* _start; 0 = unknown */
-} program;
+static struct hwr_module_at program;
+static u64 program_entry; /* _start; 0 = unknown */
 
 static u64 entry_of(u64 base, const ElfW(Ehdr) *header)
 {
@@ -275,18 +277,14 @@ static int program_visit(struct dl_phdr_info *info, size_t bytes, void *data)
 {
 	(void)bytes;
 	(void)data;
-	program.base = info->dlpi_addr;
-	program.start = ~0ull;
+	program = (struct hwr_module_at){.start = ~0ull, .base = info->dlpi_addr};
 	for (u32 i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		u64 start = info->dlpi_addr + segment->p_vaddr, end = start + segment->p_memsz;
+		u64 start = info->dlpi_addr + segment->p_vaddr;
 
-		if (segment->p_type != PT_LOAD)
-			continue;
-		program.start = start < program.start ? start : program.start;
-		program.end = end > program.end ? end : program.end;
-		if (segment->p_offset == 0 && segment->p_filesz >= sizeof(ElfW(Ehdr)))
-			program.entry = entry_of(info->dlpi_addr, (const ElfW(Ehdr) *)start);
+		add_segment(&program, segment);
+		if (segment->p_type == PT_LOAD && segment->p_offset == 0 && segment->p_filesz >= sizeof(ElfW(Ehdr)))
+			program_entry = entry_of(info->dlpi_addr, (const ElfW(Ehdr) *)start);
 	}
 	return 1; /* the first one is the program */
 }
@@ -297,7 +295,7 @@ bool hwr_is_program_start(u64 pc)
 {
 	enum { START_BYTES = 96 }; /* it sets some registers and calls __libc_start_main */
 
-	return program.entry && pc - program.entry - 1 < START_BYTES;
+	return program_entry && pc - program_entry - 1 < START_BYTES;
 }
 
 bool hwr_module_at(u64 pc, struct hwr_module_at *module)

@@ -27,6 +27,9 @@ void hwr_module_program_init(void);
  * CFI for it. */
 bool hwr_is_program_start(u64 pc);
 
+/* The content of the note of this type and name; NULL if it is not among those. */
+const u8 *hwr_note_find(const u8 *note, u64 bytes, u32 type, const char *name, u32 *content_bytes);
+
 /* True if this copy has nothing to do here: the program has one linked in, which records; or ours is the one that is
  * linked in, and the process has more rights than whoever started it. */
 bool hwr_stands_back(void);

@@ -85,24 +85,6 @@ static bool take_turn(void)
 
 static void end_turn(void) { store_release(&at_work, 0); }
 
-static struct build_id note_build_id(const u8 *note, u64 bytes)
-{
-	const u8 *end = note + bytes;
-
-	while (end - note >= (i64)sizeof(ElfW(Nhdr))) {
-		const ElfW(Nhdr) *header = (const ElfW(Nhdr) *)note;
-		const u8 *name = note + sizeof *header;
-		const u8 *data = name + ((header->n_namesz + 3) & ~3u);
-
-		if (header->n_type == NT_GNU_BUILD_ID && header->n_namesz == 4 &&
-		    hwr_same(name, "GNU", 4) && header->n_descsz <= BUILD_ID_MAX &&
-		    data + header->n_descsz <= end)
-			return (struct build_id){ data, header->n_descsz };
-		note = data + ((header->n_descsz + 3) & ~3u);
-	}
-	return (struct build_id){ NULL, 0 };
-}
-
 static struct build_id module_build_id(const struct hwr_module_at *module)
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)module->start;
@@ -117,7 +99,9 @@ static struct build_id module_build_id(const struct hwr_module_at *module)
 
 		if (segment[i].p_type == PT_NOTE && at >= module->start &&
 		    at + segment[i].p_memsz <= module->end)
-			id = note_build_id((const u8 *)at, segment[i].p_memsz);
+			id.bytes = hwr_note_find((const u8 *)at, segment[i].p_memsz, NT_GNU_BUILD_ID, "GNU", &id.count);
+		if (!id.bytes || id.count > BUILD_ID_MAX)
+			id = (struct build_id){ NULL, 0 };
 	}
 	return id;
 }
