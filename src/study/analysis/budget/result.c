@@ -6,6 +6,7 @@
 #include "study/analysis/budget/budget.h"
 #include "study/analysis/summary/summary.h"
 #include "host/base/units.h"
+#include "study/result/field.h"
 
 enum {
 	AT_STATUS,
@@ -221,38 +222,32 @@ static const char *title_of(const struct check *self, struct result *record, str
 	return take_copy(record, text);
 }
 
-static void add(struct result *record, const char *name, const char *label, enum value_type type,
-		struct value value, const char *meaning)
-{
-	result_add_field(record, (struct result_column)COLUMN(name, label, type, meaning), value);
-}
-
 static void add_head(struct result *record, const struct check *self)
 {
 	const struct model *model = self->query.trace.source->model;
 	struct strbuf text = {0};
 
 	record->title = title_of(self, record, &text);
-	add(record, "file", "trace", VALUE_TEXT,
+	result_field(record, "file", "trace", VALUE_TEXT,
 	    value_text(result_copy(record, self->query.trace.label)), "checked trace");
-	add(record, "baseline", "baseline", VALUE_TEXT,
+	result_field(record, "baseline", "baseline", VALUE_TEXT,
 	    self->query.baseline ? value_text(result_copy(record, self->query.baseline->label))
 				 : value_unknown(),
 	    "baseline trace");
-	add(record, "program", NULL, VALUE_PATH,
+	result_field(record, "program", NULL, VALUE_PATH,
 	    model->has_image ? value_text(result_copy(record, model->image.program))
 			     : value_unknown(),
 	    "its program");
-	add(record, "passed", NULL, VALUE_BOOL, value_number(!self->failed),
+	result_field(record, "passed", NULL, VALUE_BOOL, value_number(!self->failed),
 	    "whether the check passed");
-	add(record, "checked", NULL, VALUE_COUNT, value_number(self->rows.count),
+	result_field(record, "checked", NULL, VALUE_COUNT, value_number(self->rows.count),
 	    "checked limits");
-	add(record, "over", NULL, VALUE_COUNT, value_number(self->over),
+	result_field(record, "over", NULL, VALUE_COUNT, value_number(self->over),
 	    "exceeded limits");
-	add(record, "hidden_kept_bytes", NULL, VALUE_BYTES,
+	result_field(record, "hidden_kept_bytes", NULL, VALUE_BYTES,
 	    value_number(self->sets.data[0].hidden_bytes),
 	    "bytes that the C and C++ libraries keep on purpose; not counted as kept");
-	add(record, "complete", NULL, VALUE_BOOL,
+	result_field(record, "complete", NULL, VALUE_BOOL,
 	    value_number(!self->incomplete[0].count && !self->incomplete[1].count),
 	    "whether every event is in trace and baseline");
 	for (u32 i = 0; i < 2; i++)

@@ -167,7 +167,7 @@ static bool key_is_of_point(enum compare_by by)
 static int add_chunk(struct pass *pass, const struct chunk *chunk, struct err *err)
 {
 	struct comparison *self = pass->self;
-	u32 point = chunk_point(chunk).index;
+	struct point_id point = chunk_point(chunk);
 	struct compare_fate fate = fate_of(pass, chunk);
 	struct compare_sums sums = sums_of_chunk(chunk, &fate);
 	struct compare_row key = {0}, *row;
@@ -175,8 +175,8 @@ static int add_chunk(struct pass *pass, const struct chunk *chunk, struct err *e
 
 	if (!fate.born)
 		return 0;
-	if (key_is_of_point(self->query.by) && pass->rows.data[point]) {
-		row = &self->rows.data[pass->rows.data[point] - 1];
+	if (key_is_of_point(self->query.by) && pass->rows.data[point.index]) {
+		row = &self->rows.data[pass->rows.data[point.index] - 1];
 	} else {
 		status = key_is_of_point(self->query.by)
 				 ? compare_key_of_point(self, pass->side, point, &key, err)
@@ -186,9 +186,9 @@ static int add_chunk(struct pass *pass, const struct chunk *chunk, struct err *e
 		row = row_of(self, &key);
 		if (!row)
 			return err_memory_for(err, "a comparison");
-		pass->rows.data[point] = (u32)(row - self->rows.data) + 1;
+		pass->rows.data[point.index] = (u32)(row - self->rows.data) + 1;
 	}
-	row_add(row, pass->side, &sums, &pass->model->points.data[point]);
+	row_add(row, pass->side, &sums, &pass->model->points.data[point.index]);
 	if (pass->cuts)
 		compare_sums_add(&self->totals[pass->side], &sums);
 	return 0;
@@ -224,7 +224,7 @@ static int add_points(struct comparison *self, u32 side, struct err *err)
 				return err_memory_for(err, "a comparison");
 			continue;
 		}
-		status = compare_key_of_point(self, side, i, &key, err);
+		status = compare_key_of_point(self, side, (struct point_id){i}, &key, err);
 		if (status < 0)
 			return status;
 		row = row_of(self, &key);

@@ -227,7 +227,7 @@ bool compare_chart(const struct comparison *self, struct chart *chart, struct ch
 /* ---- the parts, for compare.c ---- */
 
 /* Which row a point of a side belongs to: its key and name. */
-int compare_key_of_point(struct comparison *self, u32 side, u32 point, struct compare_row *row,
+int compare_key_of_point(struct comparison *self, u32 side, struct point_id point, struct compare_row *row,
 			 struct err *err);
 /* The same for keys that each chunk has: type and thread. */
 int compare_key_of_chunk(struct comparison *self, u32 side, u64 chunk, struct compare_row *row,

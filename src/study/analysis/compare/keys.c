@@ -264,10 +264,10 @@ static int set_name(struct compare_row *row, const char *name, struct err *err)
 	return 0;
 }
 
-int compare_key_of_point(struct comparison *self, u32 side, u32 point, struct compare_row *row,
+int compare_key_of_point(struct comparison *self, u32 side, struct point_id point, struct compare_row *row,
 			 struct err *err)
 {
-	const struct model_point *from = &self->query.side[side].source->model->points.data[point];
+	const struct model_point *from = &self->query.side[side].source->model->points.data[point.index];
 	u32 node;
 	int status;
 

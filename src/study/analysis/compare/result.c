@@ -8,6 +8,7 @@
 #include "study/analysis/compare/compare.h"
 #include "study/analysis/summary/summary.h"
 #include "host/base/units.h"
+#include "study/result/field.h"
 
 static enum value_type type_of(enum compare_metric metric)
 {
@@ -63,12 +64,6 @@ static const char *remark_of(enum compare_metric metric, bool had)
 	return had ? totals[metric].remark : bare[metric];
 }
 
-static void add(struct result *record, const char *name, const char *label, enum value_type type,
-		struct value value, const char *meaning)
-{
-	result_add_field(record, (struct result_column)COLUMN(name, label, type, meaning), value);
-}
-
 static void add_total(struct result *record, const struct comparison *self,
 		      enum compare_metric metric)
 {
@@ -79,11 +74,11 @@ static void add_total(struct result *record, const struct comparison *self,
 		COLUMN(totals[metric].b, label, type_of(metric), totals[metric].meaning);
 
 	now.remark = a == b ? "unchanged" : remark_of(metric, a != 0);
-	add(record, totals[metric].a, NULL, type_of(metric), value_number(a), "the same in A");
+	result_field(record, totals[metric].a, NULL, type_of(metric), value_number(a), "the same in A");
 	result_add_field(record, now, value_number(b));
-	add(record, totals[metric].delta, NULL, delta_type_of(metric), value_signed(delta(a, b)),
+	result_field(record, totals[metric].delta, NULL, delta_type_of(metric), value_signed(delta(a, b)),
 	    "B minus A");
-	add(record, totals[metric].change, NULL, VALUE_CHANGE, change(a, b),
+	result_field(record, totals[metric].change, NULL, VALUE_CHANGE, change(a, b),
 	    "the difference as a share of A");
 }
 
@@ -101,11 +96,11 @@ static struct result *summary_of(const struct comparison *self)
 	now.remark = a == b ? "unchanged"
 		     : a    ? "was {duration_ns.a}: {duration_ns.delta}, {duration_ns.pct}"
 			    : "was {duration_ns.a}: {duration_ns.delta}";
-	add(record, "duration_ns.a", NULL, VALUE_NS, value_number(a), "the same in A");
+	result_field(record, "duration_ns.a", NULL, VALUE_NS, value_number(a), "the same in A");
 	result_add_field(record, now, value_number(b));
-	add(record, "duration_ns.delta", NULL, VALUE_DELTA_NS, value_signed(delta(a, b)),
+	result_field(record, "duration_ns.delta", NULL, VALUE_DELTA_NS, value_signed(delta(a, b)),
 	    "B minus A");
-	add(record, "duration_ns.pct", NULL, VALUE_CHANGE, change(a, b),
+	result_field(record, "duration_ns.pct", NULL, VALUE_CHANGE, change(a, b),
 	    "the difference as a share of A");
 	return record;
 }
@@ -429,16 +424,16 @@ static void add_side(struct result *record, const struct comparison *self, u32 s
 
 	file.remark = remarks[side][self->query.one_trace];
 	result_add_field(record, file, value_text(result_copy(record, of->label)));
-	add(record, names[side][1], NULL, VALUE_TEXT,
+	result_field(record, names[side][1], NULL, VALUE_TEXT,
 	    value_text(word ? result_copy(record, word) : NULL),
 	    "moment up to which it counts; none = its end");
-	add(record, names[side][2], NULL, VALUE_PATH,
+	result_field(record, names[side][2], NULL, VALUE_PATH,
 	    value_text(result_copy(record, model->image.program)), "its program");
-	add(record, names[side][3], NULL, VALUE_TEXT,
+	result_field(record, names[side][3], NULL, VALUE_TEXT,
 	    value_text(result_copy(record, model->image.command)), "its command line");
-	add(record, names[side][4], NULL, VALUE_BOOL,
+	result_field(record, names[side][4], NULL, VALUE_BOOL,
 	    value_number(summary_complete(model, of->info)), "whether every event is in the trace");
-	add(record, names[side][5], NULL, VALUE_BYTES, value_number(model->image.sample_bytes),
+	result_field(record, names[side][5], NULL, VALUE_BYTES, value_number(model->image.sample_bytes),
 	    "sampling interval; 0 = every allocation is recorded");
 }
 
@@ -455,19 +450,19 @@ static void add_states(struct result *record, const struct comparison *self)
 		       "{changed.shrank} shrank, {changed.same} same";
 	result_add_field(record, first, value_number(self->rows.count));
 	for (u32 i = 0; i < COMPARE_STATES; i++)
-		add(record, names[i], NULL, VALUE_COUNT, value_number(self->states[i]),
+		result_field(record, names[i], NULL, VALUE_COUNT, value_number(self->states[i]),
 		    "rows with this status");
 	share.remark = "of A and {matched.b} of B are in rows that both have";
 	result_add_field(record, share,
 			 self->sum[0] ? value_real(units_share(self->matched[0], self->sum[0]))
 				      : value_unknown());
-	add(record, "matched.b", NULL, VALUE_SHARE,
+	result_field(record, "matched.b", NULL, VALUE_SHARE,
 	    self->sum[1] ? value_real(units_share(self->matched[1], self->sum[1]))
 			 : value_unknown(),
 	    "share of B's metric in rows that both have");
-	add(record, "unmatched.a", NULL, type_of(self->query.metric),
+	result_field(record, "unmatched.a", NULL, type_of(self->query.metric),
 	    value_number(self->sum[0] - self->matched[0]), "A's metric in rows that only A has");
-	add(record, "unmatched.b", NULL, type_of(self->query.metric),
+	result_field(record, "unmatched.b", NULL, type_of(self->query.metric),
 	    value_number(self->sum[1] - self->matched[1]), "B's metric in rows that only B has");
 }
 
@@ -479,19 +474,19 @@ static void add_head(struct result *record, const struct comparison *self)
 	add_side(record, self, 0);
 	add_side(record, self, 1);
 	result_add_field(record, by, value_text(compare_by_name(self->query.by)));
-	add(record, "metric", NULL, VALUE_TEXT, value_text(compare_metric_name(self->query.metric)),
+	result_field(record, "metric", NULL, VALUE_TEXT, value_text(compare_metric_name(self->query.metric)),
 	    "key that identifies rows");
 	add_states(record, self);
-	add(record, "same_build", NULL, VALUE_BOOL, value_number(is_same_build(self)),
+	result_field(record, "same_build", NULL, VALUE_BOOL, value_number(is_same_build(self)),
 	    "whether both programs have the same build-id, if they have one");
-	add(record, "time_map", NULL, VALUE_TEXT,
+	result_field(record, "time_map", NULL, VALUE_TEXT,
 	    value_text(compare_align_name(self->query.align == COMPARE_ALIGN_MARKS && !self->anchors
 						  ? COMPARE_ALIGN_START
 						  : self->query.align)),
 	    "how the clocks of the heap lines are aligned");
-	add(record, "bin_ns", NULL, VALUE_NS, value_number(self->bin_ns),
+	result_field(record, "bin_ns", NULL, VALUE_NS, value_number(self->bin_ns),
 	    "time covered by a row of the heap lines");
-	add(record, "common_marks", NULL, VALUE_COUNT, value_number(self->anchors),
+	result_field(record, "common_marks", NULL, VALUE_COUNT, value_number(self->anchors),
 	    "marks in both recordings");
 }
 

@@ -95,6 +95,12 @@ bool excessive_is_slowed(const struct excessive *self);
 /* Estimated time in the allocator for one allocation of this object and its free; 0 = not known. */
 double excessive_pair_ns(const struct excessive *self, const struct alloc_object *object);
 
+/* What all excessive objects cost together. */
+struct excessive_cost {
+	double allocations, allocator_ns, pool_saves_ns, live;
+};
+struct excessive_cost excessive_cost(const struct excessive *self);
+
 /* The verdict in words, as the result has it. */
 void excessive_verdict(const struct excessive *self, struct strbuf *text);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What was found of excessive allocation, as results and as diagrams.
+ * What was found of excessive allocation, as results.
  * Host. */
 #include <string.h>
 
@@ -8,9 +8,7 @@
 #include "host/base/units.h"
 #include "host/base/text_width.h"
 #include "study/model/durations.h"
-
-/* What a free list in the cache costs for one get and one put: some instructions. */
-static const double POOL_PAIR_NS = 5;
+#include "study/result/field.h"
 
 /* ---- tables ---- */
 
@@ -320,116 +318,7 @@ static struct result *silhouette_table(const struct excessive *self)
 	return table;
 }
 
-/* ---- the verdict ---- */
-
-struct cost {
-	double allocations, allocator_ns, pool_saves_ns, live;
-};
-
-static void add_cost(struct cost *cost, const struct excessive *self, u32 at)
-{
-	const struct excessive_row *row = &self->rows.data[at];
-	double run_ns = (double)model_duration_ns(self->objects.source->model),
-	       pair_ns = excessive_pair_ns(self, &self->objects.rows.data[row->object]);
-
-	cost->allocations += row->frequency;
-	cost->allocator_ns += row->frequency * pair_ns;
-	if (pair_ns > POOL_PAIR_NS)
-		cost->pool_saves_ns += row->frequency * (pair_ns - POOL_PAIR_NS);
-	if (run_ns > 0)
-		cost->live += row->frequency * row->life_ms * 1e6 / run_ns;
-}
-
-static struct cost cost_of(const struct excessive *self)
-{
-	struct cost cost = {0};
-
-	for (u64 i = 0; i < self->found.count; i++)
-		add_cost(&cost, self, self->found.data[i]);
-	for (u64 i = 0; i < self->varied.count; i++)
-		add_cost(&cost, self->callers, self->varied.data[i]);
-	return cost;
-}
-
-static void say_who(const struct excessive *self, struct strbuf *text)
-{
-	bool both = self->query->methods == BY_BOTH;
-
-	if (both && self->found_both)
-		strbuf_addf(text, "both methods find %s (clusters %s, ratios %s)",
-			    units_count(self->found_both).text,
-			    units_count(self->found_kmeans).text,
-			    units_count(self->found_iqr).text);
-	else if (self->found_kmeans && self->found_iqr)
-		strbuf_addf(text, "clusters find %s and ratios %s others: check both",
-			    units_count(self->found_kmeans).text,
-			    units_count(self->found_iqr).text);
-	else if (self->found_kmeans)
-		strbuf_addf(text, "clusters find %s%s", units_count(self->found_kmeans).text,
-			    both ? ", ratios none" : "");
-	else
-		strbuf_addf(text, "ratios find %s%s", units_count(self->found_iqr).text,
-			    both ? ", clusters none" : "");
-}
-
-static void say_cost(const struct excessive *self, const struct cost *cost, struct strbuf *text)
-{
-	const struct model *model = self->objects.source->model;
-	bool is_cpu;
-	double run_ns = model_cpu_ns(model, &is_cpu);
-
-	strbuf_addf(text, " They account for %s allocations, %s of all, with about %s live at a time.",
-		    units_count((u64)(cost->allocations + 0.5)).text,
-		    units_percent(cost->allocations /
-				  (double)model_count(model, model->totals.allocations))
-			    .text,
-		    units_count((u64)(cost->live + 0.999)).text);
-	if (!(cost->allocator_ns > 0)) {
-		strbuf_add(text, self->costs.all.timed ? " Too few calls were timed to estimate their cost."
-						       : " Their cost was not sampled.");
-		return;
-	}
-	strbuf_addf(text, " The allocator spends about %s on them",
-		    units_ns((u64)cost->allocator_ns).text);
-	if (run_ns > 0 && !excessive_is_slowed(self))
-		strbuf_addf(text, ", %s of the run%s", units_percent(cost->allocator_ns / run_ns).text, is_cpu ? "'s CPU time" : "");
-	strbuf_addf(text, "; a pool would save about %s, reusing the objects all of it.",
-		    units_ns((u64)cost->pool_saves_ns).text);
-}
-
-static void say_varied(const struct excessive *self, struct strbuf *text)
-{
-	if (self->varied.count)
-		strbuf_add(text, units_things(self->varied.count, "caller(s) (is|are) excessive with all sizes together").text);
-}
-
-static void say_verdict(const struct excessive *self, const struct cost *cost, struct strbuf *text)
-{
-	if (!self->enough) {
-		strbuf_addf(text,
-			    "Cannot be judged: only %s freed, and quartiles and clusters need %d. Frequency and life are listed.",
-			    units_things(self->rows.count, "allocation object(s) (was|were)").text, EXCESSIVE_MIN_OBJECTS);
-		return;
-	}
-	if (!excessive_is_found(self)) {
-		strbuf_addf(text, "No excessive allocation among %s%s.",
-			    units_things(self->rows.count, "object(s)").text,
-			    self->query->methods == BY_BOTH ? ", by either method" : "");
-		if (self->set_aside.count)
-			strbuf_addf(text, " %s found and set aside: rare, lasting or cheap.",
-				    units_things(self->set_aside.count, "object(s) (was|were)").text);
-		return;
-	}
-	strbuf_addf(text,
-		    "Excessive allocation, of %s objects: ", units_count(self->rows.count).text);
-	if (self->found.count)
-		say_who(self, text);
-	if (self->found.count && self->varied.count)
-		strbuf_add(text, "; ");
-	say_varied(self, text);
-	strbuf_add_char(text, '.');
-	say_cost(self, cost, text);
-}
+/* ---- the record ---- */
 
 /* Text has the cost in fields of its own: a title is one line. */
 static const char *first_sentence(struct result *result, const char *text)
@@ -438,14 +327,6 @@ static const char *first_sentence(struct result *result, const char *text)
 
 	return end ? arena_copy_text(&result->arena, text, (u64)(end + 1 - text))
 		   : result_copy(result, text);
-}
-
-/* ---- the record ---- */
-
-static void add_number(struct result *result, const char *name, const char *label,
-		       enum value_type type, struct value value, const char *meaning)
-{
-	result_add_field(result, (struct result_column)COLUMN(name, label, type, meaning), value);
 }
 
 static void add_kmeans(struct result *result, const struct excessive *self)
@@ -459,21 +340,21 @@ static void add_kmeans(struct result *result, const struct excessive *self)
 						.section = "Clusters (k-means)",
 						.meaning = "objects in the excessive cluster"},
 			 value_number(self->found_kmeans));
-	add_number(result, "kmeans.k", "k", VALUE_COUNT, value_number(self->clusters.k),
+	result_field(result, "kmeans.k", "k", VALUE_COUNT, value_number(self->clusters.k),
 		   "number of clusters");
-	add_number(result, "kmeans.k_from", "k is", VALUE_TEXT,
+	result_field(result, "kmeans.k_from", "k is", VALUE_TEXT,
 		   value_text(query->k ? "given" : "that of the best silhouette"),
 		   "how k was chosen");
-	add_number(result, "kmeans.silhouette", "silhouette", VALUE_RATIO,
+	result_field(result, "kmeans.silhouette", "silhouette", VALUE_RATIO,
 		   value_real(self->clusters.silhouette),
 		   "how well clusters are separated, up to 1");
-	add_number(result, "kmeans.features", "features", VALUE_TEXT,
+	result_field(result, "kmeans.features", "features", VALUE_TEXT,
 		   value_text(query->raw ? "frequency and life as they are"
 					 : "standardised logarithms of frequency and life"),
 		   "what is clustered");
-	add_number(result, "kmeans.seed", NULL, VALUE_ID, value_number(query->seed),
+	result_field(result, "kmeans.seed", NULL, VALUE_ID, value_number(query->seed),
 		   "seed of the random starts");
-	add_number(result, "kmeans.restarts", NULL, VALUE_COUNT, value_number(query->restarts),
+	result_field(result, "kmeans.restarts", NULL, VALUE_COUNT, value_number(query->restarts),
 		   "random starts, of which the tightest is used");
 }
 
@@ -488,49 +369,49 @@ static void add_iqr(struct result *result, const struct excessive *self)
 						.section = "Ratios R, in 1/ms (outliers)",
 						.meaning = "objects above the threshold"},
 			 value_number(self->found_iqr));
-	add_number(result, "iqr.q1", "Q1", VALUE_RATIO, value_real(iqr->q1), "first quartile");
-	add_number(result, "iqr.q3", "Q3", VALUE_RATIO, value_real(iqr->q3), "third quartile");
-	add_number(result, "iqr.iqr", "IQR", VALUE_RATIO, value_real(iqr->iqr), "Q3 - Q1");
-	add_number(result, "iqr.mu", "mu", VALUE_RATIO, value_real(iqr->mu),
+	result_field(result, "iqr.q1", "Q1", VALUE_RATIO, value_real(iqr->q1), "first quartile");
+	result_field(result, "iqr.q3", "Q3", VALUE_RATIO, value_real(iqr->q3), "third quartile");
+	result_field(result, "iqr.iqr", "IQR", VALUE_RATIO, value_real(iqr->iqr), "Q3 - Q1");
+	result_field(result, "iqr.mu", "mu", VALUE_RATIO, value_real(iqr->mu),
 		   "number of IQRs above Q3");
-	add_number(result, "iqr.mu_from", "mu is", VALUE_TEXT, value_text(iqr->mu_from),
+	result_field(result, "iqr.mu_from", "mu is", VALUE_TEXT, value_text(iqr->mu_from),
 		   "how mu was chosen");
-	add_number(result, "iqr.threshold", "threshold", VALUE_RATIO, value_real(iqr->threshold),
+	result_field(result, "iqr.threshold", "threshold", VALUE_RATIO, value_real(iqr->threshold),
 		   "Q3 + mu × IQR");
-	add_number(result, "iqr.low", "lowest R", VALUE_RATIO, value_real(iqr->low),
+	result_field(result, "iqr.low", "lowest R", VALUE_RATIO, value_real(iqr->low),
 		   "of all objects");
-	add_number(result, "iqr.high", "highest R", VALUE_RATIO, value_real(iqr->high),
+	result_field(result, "iqr.high", "highest R", VALUE_RATIO, value_real(iqr->high),
 		   "of all objects");
 }
 
-static void add_totals(struct result *result, const struct excessive *self, const struct cost *cost)
+static void add_totals(struct result *result, const struct excessive *self, const struct excessive_cost *cost)
 {
-	add_number(result, "excessive", NULL, VALUE_BOOL, value_number(excessive_is_found(self)),
+	result_field(result, "excessive", NULL, VALUE_BOOL, value_number(excessive_is_found(self)),
 		   "a method found an object, or a caller with all of its sizes");
-	add_number(result, "rule", "rule", VALUE_TEXT,
+	result_field(result, "rule", "rule", VALUE_TEXT,
 		   value_text(self->query->paper ? "paper" : "robust"), "deciding rule");
 	if (!self->query->paper)
-		add_number(result, "floor", "floor", VALUE_SHARE, value_real(self->query->floor),
+		result_field(result, "floor", "floor", VALUE_SHARE, value_real(self->query->floor),
 			   "share of the run's CPU time and of all allocations below which an object is set aside");
-	add_number(result, "set_aside_objects", self->set_aside.count ? "set aside" : NULL,
+	result_field(result, "set_aside_objects", self->set_aside.count ? "set aside" : NULL,
 		   VALUE_COUNT, value_number(self->set_aside.count),
 		   "objects found that are rare, lasting or cheap");
-	add_number(result, "judged", NULL, VALUE_BOOL, value_number(self->enough),
+	result_field(result, "judged", NULL, VALUE_BOOL, value_number(self->enough),
 		   "there were enough objects");
-	add_number(result, "freed_objects", NULL, VALUE_COUNT, value_number(self->rows.count),
+	result_field(result, "freed_objects", NULL, VALUE_COUNT, value_number(self->rows.count),
 		   "freed allocation objects");
-	add_number(result, "never_freed_objects", NULL, VALUE_COUNT,
+	result_field(result, "never_freed_objects", NULL, VALUE_COUNT,
 		   value_number(self->objects.rows.count - self->rows.count),
 		   "allocation objects that were never freed");
-	add_number(result, "found_allocations", excessive_is_found(self) ? "their allocations" : NULL,
+	result_field(result, "found_allocations", excessive_is_found(self) ? "their allocations" : NULL,
 		   VALUE_COUNT, value_number((u64)(cost->allocations + 0.5)),
 		   "chunks of the objects found");
 	if (!(cost->allocator_ns > 0))
 		return;
-	add_number(result, "allocator_ns", "time in the allocator", VALUE_NS,
+	result_field(result, "allocator_ns", "time in the allocator", VALUE_NS,
 		   value_number((u64)cost->allocator_ns),
 		   "estimated time in the allocator for them");
-	add_number(result, "pool_saves_ns", "a pool would save", VALUE_NS,
+	result_field(result, "pool_saves_ns", "a pool would save", VALUE_NS,
 		   value_number((u64)cost->pool_saves_ns),
 		   "estimated part of that time that a pool would save");
 }
@@ -565,24 +446,17 @@ static void add_own_caveats(struct result *result, const struct excessive *self)
 					  "frequency of those found by iqr alone");
 }
 
-void excessive_verdict(const struct excessive *self, struct strbuf *text)
-{
-	struct cost cost = cost_of(self);
-
-	say_verdict(self, &cost, text);
-}
-
 struct result *excessive_result(const struct excessive *self, struct err *err)
 {
 	struct result *result = result_new(RESULT_RECORD, "excessive", "");
-	struct cost cost = cost_of(self);
+	struct excessive_cost cost = excessive_cost(self);
 	struct strbuf verdict = {0};
 
 	if (!result)
 		goto fail;
-	say_verdict(self, &cost, &verdict);
+	excessive_verdict(self, &verdict);
 	result->title = first_sentence(result, strbuf_text(&verdict));
-	add_number(result, "conclusion", NULL, VALUE_TEXT,
+	result_field(result, "conclusion", NULL, VALUE_TEXT,
 		   value_text(result_copy(result, strbuf_text(&verdict))), "in words");
 	strbuf_release(&verdict);
 	add_totals(result, self, &cost);
@@ -620,73 +494,4 @@ struct result *excessive_data(const struct excessive *self, struct err *err)
 	err_memory_for(err, "the result");
 	result_free(table);
 	return NULL;
-}
-
-/* ---- diagrams ---- */
-
-static const char *dot_label(struct excessive_charts *charts, const struct excessive *self,
-			     const struct excessive_row *row)
-{
-	const struct alloc_object *object = &self->objects.rows.data[row->object];
-	struct strbuf text = {0};
-	const char *label;
-
-	strbuf_addf(&text, "%s, %s", object_routine(&self->objects, object->caller),
-		    units_bytes(object->size).text);
-	label = arena_copy(&charts->arena, strbuf_text(&text));
-	strbuf_release(&text);
-	return label;
-}
-
-bool excessive_charts_make(struct excessive_charts *charts, const struct excessive *self)
-{
-	u64 count = self->rows.count;
-
-	*charts = (struct excessive_charts){
-		.chart = {{.title = "Frequency and lifetime of allocation objects",
-			   .x_label = "frequency",
-			   .y_label = "mean life, ms",
-			   .group_name = self->clusters.k ? "cluster" : NULL},
-			  {.title = "Frequency / lifetime ratio of allocation objects",
-			   .x_label = "objects by R",
-			   .y_label = "R, 1/ms",
-			   .line_count = (self->query->methods & BY_IQR) && self->enough ? 2 : 0}},
-		.lines = {{self->iqr.q3, "Q3"}, {self->iqr.threshold, "threshold"}}};
-	for (u32 c = 0; c < 2; c++) {
-		charts->dots[c] = calloc(count + 1, sizeof *charts->dots[c]);
-		if (!charts->dots[c])
-			return false;
-		charts->chart[c].log_y = true;
-		charts->chart[c].mark_name = "excessive";
-		charts->chart[c].dots = charts->dots[c];
-		charts->chart[c].count = count;
-	}
-	charts->chart[0].log_x = true;
-	charts->chart[1].lines = charts->lines;
-	for (u64 i = 0; i < count; i++) {
-		const struct excessive_row *row = &self->rows.data[i];
-		struct chart_dot dot = {.x = row->frequency,
-					.y = row->life_ms,
-					.group = row->cluster == UINT8_MAX ? 0 : row->cluster,
-					.marked = row->found_by & BY_KMEANS};
-
-		if (row->found_by)
-			dot.label = dot_label(charts, self, row);
-		if (!(self->query->methods & BY_KMEANS))
-			dot.marked = row->found_by;
-		charts->dots[0][i] = dot;
-		dot = (struct chart_dot){.x = (double)(count - i),
-					 .y = row->ratio,
-					 .marked = row->found_by & BY_IQR,
-					 .label = dot.label};
-		charts->dots[1][i] = dot;
-	}
-	return true;
-}
-
-void excessive_charts_release(struct excessive_charts *charts)
-{
-	free(charts->dots[0]);
-	free(charts->dots[1]);
-	arena_release(&charts->arena);
 }

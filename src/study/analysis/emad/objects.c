@@ -97,17 +97,17 @@ struct object_key {
 };
 
 static struct object_key key_of(const struct object_table *self, const struct chunk *chunk,
-				u32 *point)
+				struct point_id *point)
 {
 	const struct chunk_page *page = chunk->page;
 	u32 context = page->free_context[chunk->at], destroyer = 0;
 
-	*point = chunk_point(chunk).index;
+	*point = chunk_point(chunk);
 	if (context < self->free_functions.count)
 		destroyer = self->free_functions.data[context];
 	return (struct object_key){
 		.size = self->by_caller ? 0 : page->size[chunk->at],
-		.caller = self->calls.calls.data[self->alloc_calls.data[*point]].function.index,
+		.caller = self->calls.calls.data[self->alloc_calls.data[point->index]].function.index,
 		.destroyer = !chunk_is_freed(chunk) ? NEVER_FREED
 			     : destroyer                     ? destroyer - 1
 							     : FREE_NOT_SEEN};
@@ -211,21 +211,22 @@ static int add_chunk(struct object_table *self, const struct chunk *chunk)
 {
 	u64 size = chunk->page->size[chunk->at], units, bytes, born = chunk->page->alloc_ticks[chunk->at],
 			  died = chunk->page->free_ticks[chunk->at];
-	u32 point, context = chunk->page->free_context[chunk->at];
+	struct point_id point;
+	u32 context = chunk->page->free_context[chunk->at];
 	struct object_key key = key_of(self, chunk, &point);
 	struct alloc_object *object = object_at(self, &key);
 
 	if (!object)
 		return ERR_MEMORY;
 	model_weigh(chunk->model, size, &units, &bytes);
-	if (count_wrappers(self, object, self->alloc_via.data[point],
+	if (count_wrappers(self, object, self->alloc_via.data[point.index],
 			   key.destroyer < FREE_NOT_SEEN ? self->freed_via.data[context] : NO_WRAPPER, units) < 0)
 		return ERR_MEMORY;
 	if (object->units == 0) {
 		object->first_ticks = born;
 		object->least = object->most = size;
 		object->kind = chunk->page->kind[chunk->at];
-		object->first_call = self->alloc_calls.data[point];
+		object->first_call = self->alloc_calls.data[point.index];
 	}
 	object->units += units;
 	object->bytes += (double)size * (double)units;
@@ -279,10 +280,10 @@ int objects_find(struct object_table *self, const struct stack_source *source,
 
 u32 objects_of_chunk(const struct object_table *self, const struct chunk *chunk, u32 *call)
 {
-	u32 point;
+	struct point_id point;
 	struct object_key key = key_of(self, chunk, &point);
 
-	*call = self->alloc_calls.data[point];
+	*call = self->alloc_calls.data[point.index];
 	for (u64 hash = key_hash(&key);; hash = hash_u64(hash + 1)) {
 		const u64 *index = map_find(&self->by_hash, hash);
 

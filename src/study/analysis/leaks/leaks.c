@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "study/analysis/places/group.h"
+#include "study/result/field.h"
 
 static const char *const class_names[CLASSES] = {
 	[CLASS_UNKNOWN] = "unknown",   [CLASS_REACHABLE] = "reachable",
@@ -156,26 +157,6 @@ const char *leaks_unknown_reason(const struct model *model, struct result *resul
 
 /* ---- result ---- */
 
-static void field(struct result *result, const char *name, const char *label, enum value_type type,
-		  struct value value, const char *meaning)
-{
-	struct result_column column = {.name = name,
-				       .label = label,
-				       .type = type,
-				       .meaning = meaning};
-
-	result_add_field(result, column, value);
-}
-
-static struct result_column *last(struct result *result)
-{
-	static struct result_column nowhere;
-
-	if (result->failed || !result->columns.count)
-		return &nowhere;
-	return &result->columns.data[result->columns.count - 1];
-}
-
 static const struct {
 	enum chunk_class chunk_class;
 	const char *bytes, *chunks, *label, *remark, *meaning;
@@ -205,17 +186,17 @@ static void add_sums(struct result *result, const struct model *model,
 		bool unknown = sums[i].chunk_class == CLASS_UNKNOWN;
 		bool known = scanned || unknown;
 
-		field(result, sums[i].bytes, sums[i].label, VALUE_BYTES,
+		result_field(result, sums[i].bytes, sums[i].label, VALUE_BYTES,
 		      known ? value_number(sum->bytes) : value_unknown(), sums[i].meaning);
-		last(result)->remark = sums[i].remark;
+		result_last(result)->remark = sums[i].remark;
 		/* After a scan only chunks that came later are of no class. */
 		if (unknown && scanned && !sum->chunks)
-			last(result)->label = NULL;
-		field(result, sums[i].chunks, NULL, VALUE_COUNT,
+			result_last(result)->label = NULL;
+		result_field(result, sums[i].chunks, NULL, VALUE_COUNT,
 		      known ? value_number(model_count(model, sum->chunks)) : value_unknown(),
 		      "the same in chunks");
 	}
-	field(result, "unknown.why", NULL, VALUE_TEXT,
+	result_field(result, "unknown.why", NULL, VALUE_TEXT,
 	      value_text(table->classes[CLASS_UNKNOWN].chunks ? leaks_unknown_reason(model, result)
 							      : NULL),
 	      "why the leak kind of chunks is unknown");
@@ -228,22 +209,22 @@ static void add_head(struct result *result, const struct model *model,
 		[SCAN_NONE] = "none", [SCAN_DONE] = "done", [SCAN_FAILED] = "failed"};
 	u32 state = model->scan.state <= SCAN_FAILED ? model->scan.state : SCAN_NONE;
 
-	field(result, "program", "program", VALUE_TEXT,
+	result_field(result, "program", "program", VALUE_TEXT,
 	      value_text(result_copy(result, model->image.program)), "path of the executable");
-	field(result, "scan.state", NULL, VALUE_TEXT, value_text(states[state]),
+	result_field(result, "scan.state", NULL, VALUE_TEXT, value_text(states[state]),
 	      "whether memory was scanned for pointers at the end: done, failed or none");
-	field(result, "scan.time_ns", NULL, VALUE_NS,
+	result_field(result, "scan.time_ns", NULL, VALUE_NS,
 	      state == SCAN_DONE ? value_number(model->scan.scan_ns) : value_unknown(),
 	      "duration of the scan");
-	field(result, "scan.roots_bytes", NULL, VALUE_BYTES,
+	result_field(result, "scan.roots_bytes", NULL, VALUE_BYTES,
 	      state == SCAN_DONE ? value_number(model->scan.roots_bytes) : value_unknown(),
 	      "memory outside the heap that was scanned");
 	add_sums(result, model, table);
-	field(result, "suppressed.bytes", "suppressed", VALUE_BYTES,
+	result_field(result, "suppressed.bytes", "suppressed", VALUE_BYTES,
 	      value_number(table->suppressed.bytes), "hidden by suppressions");
-	last(result)->hide_zero = true;
-	last(result)->remark = "in {suppressed.chunks:chunk}, see below";
-	field(result, "suppressed.chunks", NULL, VALUE_COUNT,
+	result_last(result)->hide_zero = true;
+	result_last(result)->remark = "in {suppressed.chunks:chunk}, see below";
+	result_field(result, "suppressed.chunks", NULL, VALUE_COUNT,
 	      value_number(model_count(model, table->suppressed.chunks)), "the same in chunks");
 	if (table->classes[CLASS_UNKNOWN].chunks)
 		result_add_caveat(result,

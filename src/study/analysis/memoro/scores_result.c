@@ -39,7 +39,7 @@ bool scores_by_parse(const char *word, enum scores_by *by)
 struct ranked {
 	double badness;
 	u64 bytes;
-	u32 point;
+	struct point_id point;
 };
 
 static int worst_first(const void *a, const void *b)
@@ -50,7 +50,7 @@ static int worst_first(const void *a, const void *b)
 		return x->badness > y->badness ? -1 : 1;
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
-	return x->point < y->point ? -1 : x->point > y->point;
+	return x->point.index < y->point.index ? -1 : x->point.index > y->point.index;
 }
 
 static double badness(const struct behaviour *point, enum scores_by by)
@@ -84,7 +84,7 @@ static struct ranked *rank(const struct scores_work *self, u64 *count)
 
 		if (model_point_is_empty(self->source->model, i))
 			continue;
-		ranked[(*count)++] = (struct ranked){badness(point, self->query->by), point->all.bytes, i};
+		ranked[(*count)++] = (struct ranked){badness(point, self->query->by), point->all.bytes, {i}};
 	}
 	if (ranked)
 		qsort(ranked, *count, sizeof *ranked, worst_first);
@@ -168,7 +168,7 @@ static struct value score_value(const struct score_set *scores, enum score score
 }
 
 /* "short 99 of 100, kept 1 of 100": NULL if nothing holds. */
-static const char *inference_words(const struct scores_work *self, u32 point, struct result *table)
+static const char *inference_words(const struct scores_work *self, struct point_id point, struct result *table)
 {
 	const struct model *model = self->source->model;
 	struct strbuf text = {0};
@@ -176,7 +176,7 @@ static const char *inference_words(const struct scores_work *self, u32 point, st
 
 	for (u32 i = 0; i < INFERENCES; i++) {
 		struct inference_evidence evidence =
-			inference_of(&self->inferences, (struct point_id){point},
+			inference_of(&self->inferences, point,
 				     (enum inference)i);
 
 		if (evidence.state != STATE_HOLDS)
@@ -210,11 +210,11 @@ static void fill_map(const struct point_map *map, struct value *row, struct resu
 	strbuf_release(&text);
 }
 
-static void fill_point(const struct scores_work *self, u32 point, struct value *row,
+static void fill_point(const struct scores_work *self, struct point_id point, struct value *row,
 		       struct result *table)
 {
 	const struct model *model = self->source->model;
-	const struct behaviour *known = &self->behaviour.points[point];
+	const struct behaviour *known = &self->behaviour.points[point.index];
 	struct score_set scores = scores_of(known);
 	u32 step = severity_step(&scores);
 	bool measured = known->measured.chunks != 0;
@@ -230,13 +230,13 @@ static void fill_point(const struct scores_work *self, u32 point, struct value *
 	row[AT_MEASURED] = value_number(model_count(model, known->measured.chunks));
 	row[AT_READS] = measured ? value_number(known->reads) : value_unknown();
 	row[AT_WRITES] = measured ? value_number(known->writes) : value_unknown();
-	fill_map(model_point_map(model, (struct point_id){point}), row, table);
+	fill_map(model_point_map(model, point), row, table);
 	row[AT_GROUPS] = value_number(known->groups);
-	row[AT_POINT] = value_number(point);
-	type = stack_type(self->source, model->points.data[point].frame);
+	row[AT_POINT] = value_number(point.index);
+	type = stack_type(self->source, model->points.data[point.index].frame);
 	row[AT_TYPE] = value_text(type ? result_copy(table, type) : NULL);
 	row[AT_INFERENCES] = value_text(inference_words(self, point, table));
-	row[AT_STACK] = value_stack(stack_of(self->source, model->points.data[point].frame, table));
+	row[AT_STACK] = value_stack(stack_of(self->source, model->points.data[point.index].frame, table));
 }
 
 static struct result *points_table(const struct scores_work *self, const struct ranked *ranked,
@@ -286,11 +286,11 @@ static const struct result_column inference_columns[IN_COLUMNS] = {
 	[IN_SURE] = COLUMN("confidence", "sure", VALUE_TEXT, "confidence: measured, estimated or inferred"),
 };
 
-static void add_inference(const struct scores_work *self, struct result *table, u32 point, u32 id)
+static void add_inference(const struct scores_work *self, struct result *table, struct point_id point, u32 id)
 {
 	const struct model *model = self->source->model;
 	struct inference_evidence evidence =
-		inference_of(&self->inferences, (struct point_id){point}, (enum inference)id);
+		inference_of(&self->inferences, point, (enum inference)id);
 	bool known = evidence.state != STATE_UNKNOWN;
 	struct value *row;
 
@@ -299,7 +299,7 @@ static void add_inference(const struct scores_work *self, struct result *table, 
 	row = result_add_row(table);
 	if (!row)
 		return;
-	row[IN_POINT] = value_number(point);
+	row[IN_POINT] = value_number(point.index);
 	row[IN_ID] = value_text(inference_name((enum inference)id));
 	row[IN_STATE] = value_text(inference_state_name(evidence.state));
 	if (!known)

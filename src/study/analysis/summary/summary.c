@@ -15,33 +15,13 @@
 #include "host/base/units.h"
 #include "study/model/durations.h"
 #include "study/model/narrow.h"
+#include "study/result/field.h"
 
 struct builder {
 	struct result *result;
 	const struct model *model;
 	const struct summary_query *query;
 };
-
-static void field(struct builder *self, const char *name, const char *label, enum value_type type,
-		  struct value value, const char *meaning)
-{
-	struct result_column column = {.name = name,
-				       .label = label,
-				       .type = type,
-				       .meaning = meaning};
-
-	result_add_field(self->result, column, value);
-}
-
-/* Changes the field that was added last. */
-static struct result_column *last(struct builder *self)
-{
-	static struct result_column nowhere;
-
-	if (self->result->failed || !self->result->columns.count)
-		return &nowhere;
-	return &self->result->columns.data[self->result->columns.count - 1];
-}
 
 static const char *end_word(const struct model *model)
 {
@@ -89,31 +69,31 @@ static void add_head(struct builder *self)
 	struct result *result = self->result;
 	u64 images = self->query->info ? self->query->info->images : 1;
 
-	field(self, "program", "program", VALUE_TEXT,
+	result_field(self->result, "program", "program", VALUE_TEXT,
 	      value_text(result_copy(result, model->image.program)), "path of the executable");
-	last(self)->remark = "pid {pid}";
-	field(self, "command", "command", VALUE_TEXT,
+	result_last(self->result)->remark = "pid {pid}";
+	result_field(self->result, "command", "command", VALUE_TEXT,
 	      value_text(result_copy(result, model->image.command)), "command line");
-	field(self, "pid", NULL, VALUE_ID, value_number(model->image.pid), "process id");
-	field(self, "duration_ns", "ran", VALUE_NS, value_number(model_duration_ns(model)),
+	result_field(self->result, "pid", NULL, VALUE_ID, value_number(model->image.pid), "process id");
+	result_field(self->result, "duration_ns", "ran", VALUE_NS, value_number(model_duration_ns(model)),
 	      "from the recorder's start to the end of the image");
-	last(self)->remark = "{end.words}";
-	field(self, "end.how", NULL, VALUE_TEXT, value_text(end_word(model)),
+	result_last(self->result)->remark = "{end.words}";
+	result_field(self->result, "end.how", NULL, VALUE_TEXT, value_text(end_word(model)),
 	      "exited, killed, exec, detached, or unknown");
-	field(self, "end.value", NULL, VALUE_SIGNED,
+	result_field(self->result, "end.value", NULL, VALUE_SIGNED,
 	      model->has_end ? value_signed(model->end.value) : value_unknown(),
 	      "exit status or signal");
-	field(self, "end.words", NULL, VALUE_TEXT, value_text(end_sentence(self)),
+	result_field(self->result, "end.words", NULL, VALUE_TEXT, value_text(end_sentence(self)),
 	      "the same as a sentence");
-	field(self, "image", images > 1 ? "image" : NULL, VALUE_ID,
+	result_field(self->result, "image", images > 1 ? "image" : NULL, VALUE_ID,
 	      value_number(self->query->image),
 	      "number of the program image, from 0; each exec begins a new one");
-	last(self)->remark = "of {images:image}, counted from 0; --image N shows another";
-	field(self, "images", NULL, VALUE_COUNT, value_number(images), "images in the file");
-	field(self, "complete", NULL, VALUE_BOOL,
+	result_last(self->result)->remark = "of {images:image}, counted from 0; --image N shows another";
+	result_field(self->result, "images", NULL, VALUE_COUNT, value_number(images), "images in the file");
+	result_field(self->result, "complete", NULL, VALUE_BOOL,
 	      value_number(summary_complete(model, self->query->info)),
 	      "every event of the image is in the trace");
-	field(self, "lost_events", NULL, VALUE_COUNT, value_number(summary_lost_events(model)),
+	result_field(self->result, "lost_events", NULL, VALUE_COUNT, value_number(summary_lost_events(model)),
 	      "events known to be missing");
 }
 
@@ -133,19 +113,19 @@ static void add_flow(struct builder *self)
 	const struct model_totals *totals = &model->totals;
 	u64 allocations = model_count(model, totals->allocations);
 
-	field(self, "allocations", "allocations", VALUE_COUNT, value_number(allocations),
+	result_field(self->result, "allocations", "allocations", VALUE_COUNT, value_number(allocations),
 	      "successful allocating calls");
-	last(self)->section = "Summary";
-	last(self)->remark = "{bytes} requested, {mean_bytes} on average";
-	field(self, "bytes", NULL, VALUE_BYTES, value_number(totals->bytes),
+	result_last(self->result)->section = "Summary";
+	result_last(self->result)->remark = "{bytes} requested, {mean_bytes} on average";
+	result_field(self->result, "bytes", NULL, VALUE_BYTES, value_number(totals->bytes),
 	      "requested bytes");
-	field(self, "mean_bytes", NULL, VALUE_BYTES, mean(totals->bytes, allocations),
+	result_field(self->result, "mean_bytes", NULL, VALUE_BYTES, mean(totals->bytes, allocations),
 	      "mean size of an allocation");
-	field(self, "frees", "frees", VALUE_COUNT,
+	result_field(self->result, "frees", "frees", VALUE_COUNT,
 	      value_number(model_count(model, totals->frees) + model->unknown_frees),
 	      "chunks that ended, and frees of unknown blocks");
-	last(self)->remark = "{freed_bytes}";
-	field(self, "freed_bytes", NULL, VALUE_BYTES, value_number(totals->freed_bytes),
+	result_last(self->result)->remark = "{freed_bytes}";
+	result_field(self->result, "freed_bytes", NULL, VALUE_BYTES, value_number(totals->freed_bytes),
 	      "bytes of chunks that ended");
 }
 
@@ -163,12 +143,12 @@ static void add_peak(struct builder *self)
 		chunks = told->peak_chunks;
 		ticks = told->peak_ticks;
 	}
-	field(self, "peak.bytes", "peak", VALUE_BYTES, value_number(bytes),
+	result_field(self->result, "peak.bytes", "peak", VALUE_BYTES, value_number(bytes),
 	      "largest sum of live requested bytes at any moment");
-	last(self)->remark = "in {peak.chunks:chunk}, {peak.time_ns} after the start";
-	field(self, "peak.chunks", NULL, VALUE_COUNT, value_number(chunks),
+	result_last(self->result)->remark = "in {peak.chunks:chunk}, {peak.time_ns} after the start";
+	result_field(self->result, "peak.chunks", NULL, VALUE_COUNT, value_number(chunks),
 	      "live chunks at that moment");
-	field(self, "peak.time_ns", NULL, VALUE_NS,
+	result_field(self->result, "peak.time_ns", NULL, VALUE_NS,
 	      value_number(tick_clock_ns(&model->clock, ticks)), "that moment, since the start");
 }
 
@@ -177,15 +157,15 @@ static void add_collected(struct builder *self)
 {
 	const struct model *model = self->model;
 
-	field(self, "collected.bytes", "collected", VALUE_BYTES, value_number(model->totals.freed_bytes),
+	result_field(self->result, "collected.bytes", "collected", VALUE_BYTES, value_number(model->totals.freed_bytes),
 	      "bytes of objects freed by the collector");
-	last(self)->remark = "in {collected.chunks:object}, freed by the collector";
-	field(self, "collected.chunks", NULL, VALUE_COUNT, value_number(model_count(model, model->totals.frees)),
+	result_last(self->result)->remark = "in {collected.chunks:object}, freed by the collector";
+	result_field(self->result, "collected.chunks", NULL, VALUE_COUNT, value_number(model_count(model, model->totals.frees)),
 	      "objects freed by the collector");
-	field(self, "uncollected.bytes", "not collected", VALUE_BYTES, value_number(model->totals.live_bytes),
+	result_field(self->result, "uncollected.bytes", "not collected", VALUE_BYTES, value_number(model->totals.live_bytes),
 	      "bytes of objects in use or not collected yet at the end");
-	last(self)->remark = "in {uncollected.chunks:object}, in use or not collected yet at the end";
-	field(self, "uncollected.chunks", NULL, VALUE_COUNT,
+	result_last(self->result)->remark = "in {uncollected.chunks:object}, in use or not collected yet at the end";
+	result_field(self->result, "uncollected.chunks", NULL, VALUE_COUNT,
 	      value_number(model_count(model, model->totals.live_chunks)),
 	      "objects in use or not collected yet at the end");
 }
@@ -201,17 +181,17 @@ static void add_kept(struct builder *self)
 		add_collected(self);
 	if (collected)
 		bytes = chunks = 0;
-	field(self, "kept.bytes", exec || collected ? NULL : "kept", VALUE_BYTES, value_number(exec ? 0 : bytes),
+	result_field(self->result, "kept.bytes", exec || collected ? NULL : "kept", VALUE_BYTES, value_number(exec ? 0 : bytes),
 	      "bytes in chunks that were live when the process ended");
-	last(self)->remark =
+	result_last(self->result)->remark =
 		model->has_end ? "in {kept.chunks:chunk}, never freed"
 			       : "in {kept.chunks:chunk}, live where the recording is truncated";
-	field(self, "kept.chunks", NULL, VALUE_COUNT, value_number(exec ? 0 : chunks),
+	result_field(self->result, "kept.chunks", NULL, VALUE_COUNT, value_number(exec ? 0 : chunks),
 	      "chunks that were live when the process ended");
-	field(self, "exec.bytes", exec ? "given up" : NULL, VALUE_BYTES,
+	result_field(self->result, "exec.bytes", exec ? "given up" : NULL, VALUE_BYTES,
 	      value_number(exec ? bytes : 0), "bytes that were live when exec replaced the image");
-	last(self)->remark = "in {exec.chunks:chunk}, live when exec replaced the program";
-	field(self, "exec.chunks", NULL, VALUE_COUNT, value_number(exec ? chunks : 0),
+	result_last(self->result)->remark = "in {exec.chunks:chunk}, live when exec replaced the program";
+	result_field(self->result, "exec.chunks", NULL, VALUE_COUNT, value_number(exec ? chunks : 0),
 	      "chunks that were live when exec replaced the image");
 }
 
@@ -224,19 +204,19 @@ static int add_temporary(struct builder *self, struct err *err)
 
 	if (status < 0)
 		return status;
-	field(self, "temporary", "temporary", VALUE_COUNT,
+	result_field(self->result, "temporary", "temporary", VALUE_COUNT,
 	      value_number(model_count(model, temporary.chunks)),
 	      "chunks freed before any further allocation of their thread");
-	last(self)->remark = slack ? "{temporary_share} of all, freed within {temporary_slack} further allocations of "
+	result_last(self->result)->remark = slack ? "{temporary_share} of all, freed within {temporary_slack} further allocations of "
 				     "(its|their) thread"
 				   : "{temporary_share} of all, freed before any further "
 				     "allocation of (its|their) thread";
-	field(self, "temporary_bytes", NULL, VALUE_BYTES, value_number(temporary.bytes),
+	result_field(self->result, "temporary_bytes", NULL, VALUE_BYTES, value_number(temporary.bytes),
 	      "bytes in temporary chunks");
-	field(self, "temporary_share", NULL, VALUE_SHARE,
+	result_field(self->result, "temporary_share", NULL, VALUE_SHARE,
 	      share(temporary.chunks, model->totals.allocations),
 	      "share of temporary chunks in all allocations");
-	field(self, "temporary_slack", NULL, VALUE_COUNT, value_number(slack),
+	result_field(self->result, "temporary_slack", NULL, VALUE_COUNT, value_number(slack),
 	      "further allocations allowed in between");
 	temporary_table_release(&temporary);
 	return 0;
@@ -264,14 +244,14 @@ static void add_places(struct builder *self)
 {
 	const struct model *model = self->model;
 
-	field(self, "points", "points", VALUE_COUNT, value_number(model_point_count(model)),
+	result_field(self->result, "points", "points", VALUE_COUNT, value_number(model_point_count(model)),
 	      "allocation points: call stacks that allocate");
-	last(self)->remark = "call stack(s) that (allocates|allocate), in {threads:thread}";
-	field(self, "contexts", NULL, VALUE_COUNT, value_number(model->contexts.told),
+	result_last(self->result)->remark = "call stack(s) that (allocates|allocate), in {threads:thread}";
+	result_field(self->result, "contexts", NULL, VALUE_COUNT, value_number(model->contexts.told),
 	      "frames of the calling-context tree");
-	field(self, "threads", NULL, VALUE_COUNT, value_number(count_threads(model)),
+	result_field(self->result, "threads", NULL, VALUE_COUNT, value_number(count_threads(model)),
 	      "threads seen");
-	field(self, "modules", NULL, VALUE_COUNT, value_number(count_modules(model)),
+	result_field(self->result, "modules", NULL, VALUE_COUNT, value_number(count_modules(model)),
 	      "executable and loaded libraries");
 }
 
@@ -307,14 +287,14 @@ static void add_calls(struct builder *self)
 			strbuf_addf(&remark, "%s%s %s", remark.count ? ", " : "", call,
 				    units_count(count).text);
 	}
-	field(self, "calls.total", "calls", VALUE_COUNT, value_number(total),
+	result_field(self->result, "calls.total", "calls", VALUE_COUNT, value_number(total),
 	      self->model->whole ? "successful calls that allocate" : "successful calls");
-	last(self)->remark = result_copy(self->result, strbuf_text(&remark));
+	result_last(self->result)->remark = result_copy(self->result, strbuf_text(&remark));
 	strbuf_release(&remark);
 	for (u32 i = 0; i < sizeof call_names / sizeof *call_names; i++) {
 		const char *call = strchr(call_names[i], '.') + 1;
 
-		field(self, call_names[i], NULL, VALUE_COUNT,
+		result_field(self->result, call_names[i], NULL, VALUE_COUNT,
 		      call_is_known(self->model, call) ? value_number(model_calls(self->model, call))
 						       : value_unknown(),
 		      "successful calls of this family");
@@ -327,10 +307,10 @@ static void add_failed(struct builder *self)
 
 	for (u32 i = 0; i < HW_KIND_COUNT; i++)
 		failed += self->model->failed[i];
-	field(self, "failed_calls", self->model->whole ? NULL : "failed calls", VALUE_COUNT,
+	result_field(self->result, "failed_calls", self->model->whole ? NULL : "failed calls", VALUE_COUNT,
 	      self->model->whole ? value_unknown() : value_number(failed),
 	      "calls that returned no memory");
-	last(self)->hide_zero = true;
+	result_last(self->result)->hide_zero = true;
 }
 
 static void add_time(struct builder *self)
@@ -342,26 +322,26 @@ static void add_time(struct builder *self)
 	double cpu_ns = model_cpu_ns(model, &cpu_known);
 
 	call_costs_find(&costs, model);
-	field(self, "allocator_time_ns", "allocator", VALUE_NS,
+	result_field(self->result, "allocator_time_ns", "allocator", VALUE_NS,
 	      costs.all.enough ? value_number((u64)costs.all.ns) : value_unknown(),
 	      "estimated time inside the real allocator, all threads");
 	if (!costs.all.enough)
-		last(self)->remark = "too few timed calls for an estimate ({allocator_samples})";
+		result_last(self->result)->remark = "too few timed calls for an estimate ({allocator_samples})";
 	else
-		last(self)->remark = one_thread ? "{allocator_share} of the run; {allocator_low_ns} to {allocator_high_ns}, estimated "
+		result_last(self->result)->remark = one_thread ? "{allocator_share} of the run; {allocator_low_ns} to {allocator_high_ns}, estimated "
 						  "from {allocator_samples:timed call}"
 						: "in all threads together; {allocator_low_ns} to {allocator_high_ns}, estimated from "
 						  "{allocator_samples:timed call}";
-	field(self, "allocator_low_ns", NULL, VALUE_NS,
+	result_field(self->result, "allocator_low_ns", NULL, VALUE_NS,
 	      costs.all.enough ? value_number((u64)costs.all.low_ns) : value_unknown(), "likely lower bound");
-	field(self, "allocator_high_ns", NULL, VALUE_NS,
+	result_field(self->result, "allocator_high_ns", NULL, VALUE_NS,
 	      costs.all.enough ? value_number((u64)costs.all.high_ns) : value_unknown(), "likely upper bound");
-	field(self, "allocator_samples", NULL, VALUE_COUNT, value_number(costs.all.timed),
+	result_field(self->result, "allocator_samples", NULL, VALUE_COUNT, value_number(costs.all.timed),
 	      "timed calls");
-	field(self, "allocator_share", NULL, VALUE_SHARE,
+	result_field(self->result, "allocator_share", NULL, VALUE_SHARE,
 	      one_thread && costs.all.enough ? share((u64)costs.all.ns, model_duration_ns(model)) : value_unknown(),
 	      "share of allocator time in the duration; only for programs with one thread");
-	field(self, "cpu_time_ns", NULL, VALUE_NS, cpu_known ? value_number((u64)cpu_ns) : value_unknown(),
+	result_field(self->result, "cpu_time_ns", NULL, VALUE_NS, cpu_known ? value_number((u64)cpu_ns) : value_unknown(),
 	      "CPU time of all threads, including the recorder's");
 }
 
@@ -370,10 +350,10 @@ static void add_rss(struct builder *self)
 	const struct model *model = self->model;
 	u64 most = resident_peak_bytes(model);
 
-	field(self, "rss.max_bytes", "resident", VALUE_BYTES, most ? value_number(most) : value_unknown(),
+	result_field(self->result, "rss.max_bytes", "resident", VALUE_BYTES, most ? value_number(most) : value_unknown(),
 	      "highest resident memory, including the recorder's");
-	last(self)->remark = "at most, in {rss.samples:sample}";
-	field(self, "rss.samples", NULL, VALUE_COUNT, value_number(model->usage.count),
+	result_last(self->result)->remark = "at most, in {rss.samples:sample}";
+	result_field(self->result, "rss.samples", NULL, VALUE_COUNT, value_number(model->usage.count),
 	      "samples from /proc");
 }
 
@@ -414,19 +394,19 @@ static void add_access(struct builder *self)
 		 "measured chunks that uninstrumented code may also have accessed"},
 	};
 
-	field(self, "access.mode", NULL, VALUE_TEXT,
+	result_field(self->result, "access.mode", NULL, VALUE_TEXT,
 	      value_text(access_mode_word(model->image.access)),
 	      "how accesses were recorded: none, exact, adaptive or valgrind");
-	field(self, "access.chunks", some ? "accessed" : NULL, VALUE_COUNT,
+	result_field(self->result, "access.chunks", some ? "accessed" : NULL, VALUE_COUNT,
 	      some ? value_number(sums->chunks) : value_unknown(),
 	      "chunks whose accesses were measured");
-	last(self)->remark = "chunk(s) measured ({access.mode}): {access.reads:read}, {access.writes:write}; "
+	result_last(self->result)->remark = "chunk(s) measured ({access.mode}): {access.reads:read}, {access.writes:write}; "
 			     "{access.never_chunks} never accessed";
 	for (u32 i = 0; i < sizeof fields / sizeof *fields; i++)
-		field(self, fields[i].name, NULL, fields[i].type,
+		result_field(self->result, fields[i].name, NULL, fields[i].type,
 		      some ? value_number(fields[i].number) : value_unknown(),
 		      fields[i].meaning);
-	field(self, "access.heap_share", NULL, VALUE_SHARE, share(heap, checked),
+	result_field(self->result, "access.heap_share", NULL, VALUE_SHARE, share(heap, checked),
 	      "accesses to the heap, of all checked accesses");
 }
 
@@ -439,15 +419,15 @@ static void add_quality(struct builder *self)
 	};
 	const struct model *model = self->model;
 
-	field(self, "sample_bytes", NULL, VALUE_BYTES, value_number(model->image.sample_bytes),
+	result_field(self->result, "sample_bytes", NULL, VALUE_BYTES, value_number(model->image.sample_bytes),
 	      "sampling interval; 0 = every allocation is recorded");
-	field(self, "estimated", NULL, VALUE_BOOL, value_number(model->image.sample_bytes != 0),
+	result_field(self->result, "estimated", NULL, VALUE_BOOL, value_number(model->image.sample_bytes != 0),
 	      "numbers are estimates from a sample");
-	field(self, "aggregated", NULL, VALUE_BOOL, value_number(model->aggregated),
+	result_field(self->result, "aggregated", NULL, VALUE_BOOL, value_number(model->aggregated),
 	      "the trace reached its size limit: later events are kept only as totals");
-	field(self, "unknown_frees", NULL, VALUE_COUNT, value_number(model->unknown_frees),
+	result_field(self->result, "unknown_frees", NULL, VALUE_COUNT, value_number(model->unknown_frees),
 	      "frees of blocks whose allocation was not seen");
-	field(self, "implied_frees", NULL, VALUE_COUNT, value_number(model->implied_frees),
+	result_field(self->result, "implied_frees", NULL, VALUE_COUNT, value_number(model->implied_frees),
 	      "frees that were not seen: the address was handed out again");
 	for (u32 i = 0; i < HW_FAULT_COUNT; i++) {
 		char name[64];
@@ -458,7 +438,7 @@ static void add_quality(struct builder *self)
 					  ? (char)(fault_names[i][k] - 'A' + 'a')
 					  : fault_names[i][k];
 		name[k] = 0;
-		field(self, result_copy(self->result, name), NULL, VALUE_COUNT,
+		result_field(self->result, result_copy(self->result, name), NULL, VALUE_COUNT,
 		      value_number(model->has_end ? model->end.totals.faults[i] : 0),
 		      "counted by the recorder");
 	}

@@ -149,7 +149,7 @@ static bool add_open(struct work *self, const struct type_answer *answer, u64 si
 
 static bool add_chunk(struct work *self, u64 chunk, const struct chunk_page *page, u32 at)
 {
-	u32 point = model_point_of(self->model, page->alloc_context[at]).index;
+	struct point_id point = model_point_of(self->model, page->alloc_context[at]);
 	const struct type_answer *answer;
 	struct type_answer own;
 	struct type_sums *row;
@@ -166,7 +166,7 @@ static bool add_chunk(struct work *self, u64 chunk, const struct chunk_page *pag
 	}
 	if (!row)
 		return false;
-	type_join(&self->points[point], answer);
+	type_join(&self->points[point.index], answer);
 	add_sums(self, row, answer, page, at);
 	return answer->confidence || !answer->candidates || add_open(self, answer, page->size[at]);
 }

@@ -154,10 +154,10 @@ static bool is_operator_new(const struct type_cascade *self, u32 frame)
 }
 
 /* What the compiler wrote beside the call; the number of elements is told by the size. */
-static struct type_answer ask_dwarf(struct type_cascade *self, u32 point)
+static struct type_answer ask_dwarf(struct type_cascade *self, struct point_id point)
 {
 	const struct model *model = self->query.source->model;
-	u32 at = model->points.data[point].frame.index;
+	u32 at = model->points.data[point.index].frame.index;
 	const struct call_type *call = NULL;
 	const struct frame *frame;
 
@@ -189,13 +189,13 @@ static u64 place_add(struct type_cascade *self, struct type_place place)
 
 /* Looks at the stack of a point once. Most points need no more than that: what a chunk's size has to do with its type is
  * asked only where the stack does not tell. */
-static enum type_by find_point(struct type_cascade *self, u32 point)
+static enum type_by find_point(struct type_cascade *self, struct point_id point)
 {
-	struct type_point *known = &self->points.data[point];
+	struct type_point *known = &self->points.data[point.index];
 	struct type_answer answer, dwarf;
 	u64 place;
 
-	stack_begin(self, self->query.source->model->points.data[point].frame);
+	stack_begin(self, self->query.source->model->points.data[point.index].frame);
 	answer = known->frames = ask_frames(self);
 	if (answer.confidence <= TYPE_GUESS && self->index)
 		return TYPE_BY_BOTH;
@@ -205,26 +205,26 @@ static enum type_by find_point(struct type_cascade *self, u32 point)
 	}
 	if (!answer.confidence && self->query.guess)
 		return type_has_hints(self) ? TYPE_BY_BOTH : TYPE_BY_SIZE;
-	place = place_add(self, (struct type_place){point, TYPE_ANY_SIZE, answer});
+	place = place_add(self, (struct type_place){point.index, TYPE_ANY_SIZE, answer});
 	known->place = (u32)place;
 	return place == UINT64_MAX ? TYPE_NOT_ASKED : TYPE_BY_POINT;
 }
 
-static enum type_by ask_point(struct type_cascade *self, u32 point)
+static enum type_by ask_point(struct type_cascade *self, struct point_id point)
 {
-	if (unlikely(!self->by.data[point]))
-		self->by.data[point] = (u8)find_point(self, point);
-	return (enum type_by)self->by.data[point];
+	if (unlikely(!self->by.data[point.index]))
+		self->by.data[point.index] = (u8)find_point(self, point);
+	return (enum type_by)self->by.data[point.index];
 }
 
 /* Of a point whose answer depends on the size. */
-static struct type_answer ask_place(struct type_cascade *self, u32 point, u64 size)
+static struct type_answer ask_place(struct type_cascade *self, struct point_id point, u64 size)
 {
 	struct type_answer best = {0}, answer;
 
-	consider(&best, &self->points.data[point].frames);
+	consider(&best, &self->points.data[point.index].frames);
 	if (self->index) {
-		type_read_stack(self, self->query.source->model->points.data[point].frame);
+		type_read_stack(self, self->query.source->model->points.data[point.index].frame);
 		answer = ask_index(self, size);
 		consider(&best, &answer);
 	}
@@ -248,14 +248,14 @@ static u64 place_by_size(struct type_cascade *self, u64 size)
 }
 
 /* The place's number, or UINT64_MAX if there is no memory. */
-u64 type_place_of(struct type_cascade *self, u32 point, u64 size)
+u64 type_place_of(struct type_cascade *self, struct point_id point, u64 size)
 {
 	enum type_by by = ask_point(self, point);
-	struct type_place place = {.point = point, .size = size};
+	struct type_place place = {.point = point.index, .size = size};
 	u64 key, *index;
 
 	if (by == TYPE_BY_POINT)
-		return self->points.data[point].place;
+		return self->points.data[point.index].place;
 	if (by == TYPE_BY_SIZE && size < SMALL_SIZES)
 		return place_by_size(self, size);
 	if (by != TYPE_BY_BOTH)
@@ -347,9 +347,9 @@ static void fill_samples(struct type_cascade *self)
 }
 
 /* The class that all of the point's chunks of this size have which were looked into. */
-static struct type_answer ask_sample(const struct type_cascade *self, u32 point, u64 size)
+static struct type_answer ask_sample(const struct type_cascade *self, struct point_id point, u64 size)
 {
-	const struct type_sample *sample = point < self->samples.count ? &self->samples.data[point] : NULL;
+	const struct type_sample *sample = point.index < self->samples.count ? &self->samples.data[point.index] : NULL;
 	struct type_answer answer = {0};
 
 	if (!sample || !sample->chunks || sample->mixed || sample->size != size)
@@ -368,13 +368,13 @@ struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk)
 	const struct chunk_page *page = chunk_at(&model->chunks, chunk);
 	u32 at = (u32)(chunk % CHUNK_PAGE);
 	struct type_answer answer = {0}, known = {0}, sampled;
-	u32 point;
+	struct point_id point;
 	u64 place;
 
 	if (!page || (told_type(self, chunk, page->size[at], &answer) &&
 		      answer.confidence > TYPE_GUESS))
 		return answer;
-	point = model_point_of(model, page->alloc_context[at]).index;
+	point = model_point_of(model, page->alloc_context[at]);
 	place = type_place_of(self, point, page->size[at]);
 	if (place != UINT64_MAX)
 		known = self->places.data[place].answer;
@@ -434,9 +434,9 @@ static void ask_points(struct type_cascade *self, struct type_answer *types)
 	for (u32 i = 0; i < model->points.count; i++) {
 		if (types[i].confidence)
 			continue;
-		types[i] = ask_point(self, i) == TYPE_BY_POINT
+		types[i] = ask_point(self, (struct point_id){i}) == TYPE_BY_POINT
 				   ? self->places.data[self->points.data[i].place].answer
-				   : ask_place(self, i, 0);
+				   : ask_place(self, (struct point_id){i}, 0);
 	}
 }
 
@@ -449,7 +449,7 @@ static bool ask_by_chunk(struct type_cascade *self, struct type_answer *types)
 	if (is_told(model) || !self->query.guess)
 		return is_told(model);
 	for (u32 i = 0; i < model->points.count; i++) {
-		if (ask_point(self, i) == TYPE_BY_POINT)
+		if (ask_point(self, (struct point_id){i}) == TYPE_BY_POINT)
 			types[i] = self->places.data[self->points.data[i].place].answer;
 		else
 			left = true;
@@ -511,11 +511,11 @@ static void fill_sizes(struct type_cascade *self)
 	bool told = type_is_told(self);
 
 	EACH_CHUNK(chunk, self->query.source->model) {
-		u32 point = chunk_point(&chunk).index;
+		struct point_id point = chunk_point(&chunk);
 
 		if (told)
 			type_of_chunk(self, chunk.number);
-		else if (self->by.data[point] != TYPE_BY_POINT)
+		else if (self->by.data[point.index] != TYPE_BY_POINT)
 			type_place_of(self, point, chunk.page->size[chunk.at]);
 	}
 }
@@ -525,7 +525,7 @@ static void fill_places(struct type_cascade *self)
 	bool left = type_is_told(self);
 
 	for (u32 i = 0; i < self->query.source->model->points.count; i++)
-		left |= ask_point(self, i) != TYPE_BY_POINT;
+		left |= ask_point(self, (struct point_id){i}) != TYPE_BY_POINT;
 	if (left)
 		fill_sizes(self);
 }

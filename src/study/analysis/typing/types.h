@@ -105,7 +105,7 @@ struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk);
 /* Whether something was told of single chunks. If not, type_place_of tells all: a number of `places`, or UINT64_MAX if
  * there is no memory. */
 bool type_is_told(const struct type_cascade *self);
-u64 type_place_of(struct type_cascade *self, u32 point, u64 size);
+u64 type_place_of(struct type_cascade *self, struct point_id point, u64 size);
 
 /* One more chunk of a point; once they differ, `type` is unknown when type_settle has seen it. */
 void type_join(struct type_answer *type, const struct type_answer *answer);
