@@ -109,7 +109,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from leaks' -l kinds -s k -r -d 
 complete -c heapwise -n '__fish_seen_subcommand_from leaks' -l top -s n -r -d 'show the first N rows of each list (default 20; 0 = all)'
 complete -c heapwise -n '__fish_seen_subcommand_from leaks' -l depth -s d -r -d 'show N frames of each stack (default: 8 in text, all in json and csv; 0 = all)'
 complete -c heapwise -n '__fish_seen_subcommand_from leaks' -l suppressions -r -d 'hide leaks that match FILE, in LeakSanitizer'\''s format. Repeatable'
-complete -c heapwise -n '__fish_seen_subcommand_from leaks' -l no-default-suppressions -d 'also show what the C library and the dynamic loader keep on purpose'
+complete -c heapwise -n '__fish_seen_subcommand_from leaks' -l no-default-suppressions -d 'also show what the C and C++ libraries and the dynamic loader keep on purpose'
 complete -c heapwise -n '__fish_seen_subcommand_from leaks' -l fail-on -r -d 'exit with status 1 if any of these is found, comma-separated: lost, indirect, possible, growth, misuse; all but misuse take an allowance, as in lost=4K'
 complete -c heapwise -n '__fish_seen_subcommand_from leaks' -l where -r -d 'use only chunks that match QUERY, a query or a condition such as '\''size >= 1KiB'\''; see heapwise-query(7)'
 complete -c heapwise -n '__fish_seen_subcommand_from leaks' -l image -r -d 'use program image N, counted from 0; each exec starts an image (default: the last)'

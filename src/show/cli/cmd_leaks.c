@@ -36,7 +36,7 @@ static const struct option_spec options[] = {
 	LEAKS_OPTION(suppressions, 0, "suppressions", OPTION_STRINGS, "FILE",
 		     "hide leaks that match FILE, in LeakSanitizer's format. Repeatable"),
 	LEAKS_OPTION(default_suppressions, 0, "no-default-suppressions", OPTION_CLEAR, NULL,
-		     "also show what the C library and the dynamic loader keep on purpose"),
+		     "also show what the C and C++ libraries and the dynamic loader keep on purpose"),
 	LEAKS_OPTION(fail_on, 0, "fail-on", OPTION_STRING, "LIST",
 		     "exit with status 1 if any of these is found, comma-separated: lost, indirect, possible, growth, "
 		     "misuse; all but misuse take an allowance, as in lost=4K"),

@@ -416,7 +416,7 @@ const struct command cmd_run = {
 		"the trace. Without --children only one process is recorded. Recording continues when that\n"
 		"process calls exec (env, nice, sh -c).\n"
 		"\n"
-		"Exit status: the program's; 2 for a usage error, 3 if the program could not be started.",
+		"Exit status: the program's; 2 for a usage error, 3 if it could not be started or recorded.",
 	.options = run_option_table,
 	.stop_at_operand = true,
 	.fields_size = sizeof(struct run_args),
