@@ -59,4 +59,10 @@ void said_add(struct said_types *self, const struct said_type *said);
 /* Keeps a string of libclang's in the unit and disposes of it. */
 const char *walk_keep(struct walk *self, CXString string);
 
+/* The path of a file as it is kept. */
+void walk_clean_name(const struct walk *self, const char *name, struct strbuf *path);
+
+/* Finds all allocations of a unit that is parsed. */
+void walk_all(struct walk *self);
+
 #endif
