@@ -453,7 +453,7 @@ struct result *excessive_result(const struct excessive *self, struct err *err)
 	struct strbuf verdict = {0};
 
 	if (!result)
-		goto fail;
+		return result_made(NULL, err, "the result");
 	excessive_verdict(self, &verdict);
 	result->title = first_sentence(result, strbuf_text(&verdict));
 	result_field(result, "conclusion", NULL, VALUE_TEXT,
@@ -475,12 +475,7 @@ struct result *excessive_result(const struct excessive *self, struct err *err)
 	result_add_part(result, silhouette_table(self));
 	result_add_part(result, never_freed_table(self));
 	result_add_part(result, data_table(self));
-	if (!result_failed(result))
-		return result;
-fail:
-	err_memory_for(err, "the result");
-	result_free(result);
-	return NULL;
+	return result_made(result, err, "the result");
 }
 
 struct result *excessive_data(const struct excessive *self, struct err *err)

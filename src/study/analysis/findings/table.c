@@ -9,6 +9,7 @@
 #include "study/analysis/summary/summary.h"
 #include "study/analysis/typing/types.h"
 #include "host/base/units.h"
+#include "study/result/field.h"
 
 enum {
 	AT_RANK,
@@ -174,7 +175,7 @@ struct result *findings_result(const struct findings *self, const struct stack_s
 	u64 shown = show->top && show->top < self->rows.count ? show->top : self->rows.count;
 
 	if (!table)
-		goto fail;
+		return result_made(NULL, err, "the findings");
 	table->empty = "no repair would save 1 % of the peak, the mean heap or CPU time";
 	set_columns(table, show->stacks);
 	for (u64 i = 0; i < shown; i++) {
@@ -187,12 +188,7 @@ struct result *findings_result(const struct findings *self, const struct stack_s
 	}
 	if (shown < self->rows.count)
 		table->title = part_title(table, shown, self->rows.count);
-	if (!result_failed(table))
-		return table;
-fail:
-	err_memory_for(err, "the findings");
-	result_free(table);
-	return NULL;
+	return result_made(table, err, "the findings");
 }
 
 static void add_totals(struct result *record, const struct findings *self,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "study/model/each.h"
+#include "study/result/field.h"
 
 enum { CANDIDATES_MAX = 1024 };
 
@@ -302,7 +303,7 @@ struct result *growth_result(const struct stack_source *source, const struct gro
 		result_new(RESULT_TABLE, "growth", "Growing until the end of the run");
 
 	if (!result)
-		goto fail;
+		return result_made(NULL, err, "growing points");
 	result->empty = "none";
 	result_set_columns(result, columns, COLUMNS);
 	for (u64 i = 0; i < table->rows.count && (!top || i < top); i++)
@@ -312,10 +313,5 @@ struct result *growth_result(const struct stack_source *source, const struct gro
 	if (top && table->rows.count > top)
 		result_add_caveat(result, "%llu more: --top 0 shows all",
 				  (unsigned long long)(table->rows.count - top));
-	if (!result_failed(result))
-		return result;
-fail:
-	err_memory_for(err, "growing points");
-	result_free(result);
-	return NULL;
+	return result_made(result, err, "growing points");
 }

@@ -340,9 +340,5 @@ struct result *leaks_result(const struct stack_source *source, const struct leak
 	add_head(result, source->model, table);
 	result_add_part(result, chains_result(source, table, query));
 	result_add_part(result, suppressions_result(source->model, suppressions));
-	if (!result_failed(result))
-		return result;
-	err_memory_for(err, "the leaks");
-	result_free(result);
-	return NULL;
+	return result_made(result, err, "the leaks");
 }

@@ -11,6 +11,7 @@
 #include "study/analysis/summary/summary.h"
 #include "host/base/units.h"
 #include "study/model/each.h"
+#include "study/result/field.h"
 
 /* An unknown free on its way to a verdict. */
 struct suspect {
@@ -485,7 +486,7 @@ struct result *misuse_result(const struct stack_source *source, const struct mis
 	struct result *result = result_new(RESULT_TABLE, "misuse", "Misuse of the heap");
 
 	if (!result)
-		goto fail;
+		return result_made(NULL, err, "misuse of the heap");
 	result->empty = "none";
 	result_set_columns(result, columns, COLUMNS);
 	for (u64 i = 0; i < table->rows.count && (!top || i < top); i++)
@@ -494,10 +495,5 @@ struct result *misuse_result(const struct stack_source *source, const struct mis
 		result_add_caveat(result, "%llu more: --top 0 shows all",
 				  (unsigned long long)(table->rows.count - top));
 	add_caveats_of(result, source->model, table);
-	if (!result_failed(result))
-		return result;
-fail:
-	err_memory_for(err, "misuse of the heap");
-	result_free(result);
-	return NULL;
+	return result_made(result, err, "misuse of the heap");
 }

@@ -4,6 +4,7 @@
 #include "study/analysis/leaks/report.h"
 
 #include "study/analysis/summary/summary.h"
+#include "study/result/field.h"
 
 int leak_report_make(struct leak_report *self, const struct stack_source *source,
 		     const struct trace_info *info, const struct growth_query *growth,
@@ -67,11 +68,7 @@ struct result *leak_report_result(const struct leak_report *self, const struct s
 	add_caveats(result, source->model, query->info);
 	result_add_part(result, growth_result(source, &self->growth, query->leaks.top, err));
 	result_add_part(result, misuse_result(source, &self->misuse, query->leaks.top, err));
-	if (!result_failed(result))
-		return result;
-	err_memory_for(err, "the leaks");
-	result_free(result);
-	return NULL;
+	return result_made(result, err, "the leaks");
 }
 
 /* What is worth a look: everything but what is reachable or unknown. */
