@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Functions of known allocators, by which the recorder finds them where no call of theirs passes it:
- * linked into the program, or called by names of their own. Both processes share the table: what became
- * of a function is told by its number. */
+ * Functions of known allocators, by which the recorder finds them where no call of theirs passes
+ * it: linked into the program, or called by names of their own. Both processes share the table:
+ * what became of a function is told by its number. */
 #ifndef FORMAT_ALLOCATORS_H
 #define FORMAT_ALLOCATORS_H
 
@@ -25,14 +25,19 @@ enum hw_allocator { HW_ALLOCATORS(HW_ALLOCATOR_ENUM) HW_ALLOCATOR_COUNT };
 #undef HW_ALLOCATOR_ENUM
 
 enum hw_entry_role {
-	HW_ENTRY_GIVES,  /* the result is the block */
-	HW_ENTRY_STORES, /* argument `block` points to where the block's address is put; the result is 0 then */
-	HW_ENTRY_TEXT,   /* the result is a text, and the block as large as it */
+	HW_ENTRY_GIVES, /* the result is the block */
+	/* argument `block` points to where the block's address is put; the result is 0 then */
+	HW_ENTRY_STORES,
+	HW_ENTRY_TEXT,    /* the result is a text, and the block as large as it */
 	HW_ENTRY_RESIZES, /* argument `block` ends, the result is another one */
-	HW_ENTRY_RESIZES_AT, /* argument `block` points to its address, before and after; the result is 0 then */
-	HW_ENTRY_EXPANDS, /* argument `block` has the size from then on if it is the result; else nothing happened */
-	HW_ENTRY_GROWS,  /* the same if the result is not below the size; argument `count` is what it may have more */
-	HW_ENTRY_ENDS,   /* argument `block` ends */
+	/* argument `block` points to its address, before and after; the result is 0 then */
+	HW_ENTRY_RESIZES_AT,
+	/* argument `block` has the size from then on if it is the result; else nothing happened */
+	HW_ENTRY_EXPANDS,
+	/* the same if the result is not below the size; argument `count` is what it may have
+	 * more */
+	HW_ENTRY_GROWS,
+	HW_ENTRY_ENDS, /* argument `block` ends */
 };
 
 struct hw_entry {
@@ -69,11 +74,10 @@ struct hw_entry {
 /* clang-format on */
 
 static const struct hw_entry hw_entries[] = {
-	HW_FAMILY(HW_E_FAMILY, HW_E_FAMILY, HW_E_FAMILY)
-	HW_NEW_FORMS(HW_E_NEW, HW_E_NEW)
-	HW_DELETE_FORMS(HW_E_DELETE)
+	HW_FAMILY(HW_E_FAMILY, HW_E_FAMILY, HW_E_FAMILY) HW_NEW_FORMS(HW_E_NEW, HW_E_NEW)
+		HW_DELETE_FORMS(HW_E_DELETE)
 
-	HW_E_JEMALLOC(je_),
+			HW_E_JEMALLOC(je_),
 	HW_E_JEMALLOC(_rjem_), /* of Rust's jemallocator */
 	HW_E(JEMALLOC, mallocx, GIVES, MALLOC, 1, 0, 0),
 	HW_E(JEMALLOC, rallocx, RESIZES, REALLOC, 2, 0, 1),
@@ -212,9 +216,11 @@ static const struct hw_entry hw_entries[] = {
 	HW_E(TALLOC, _talloc_free, ENDS, POOL_FREE, 0, 0, 1),
 
 	HW_E(PMR, _ZNSt3pmr28unsynchronized_pool_resource11do_allocateEmm, GIVES, POOL, 2, 0, 0),
-	HW_E(PMR, _ZNSt3pmr28unsynchronized_pool_resource13do_deallocateEPvmm, ENDS, POOL_FREE, 0, 0, 2),
+	HW_E(PMR, _ZNSt3pmr28unsynchronized_pool_resource13do_deallocateEPvmm, ENDS, POOL_FREE, 0,
+	     0, 2),
 	HW_E(PMR, _ZNSt3pmr26synchronized_pool_resource11do_allocateEmm, GIVES, POOL, 2, 0, 0),
-	HW_E(PMR, _ZNSt3pmr26synchronized_pool_resource13do_deallocateEPvmm, ENDS, POOL_FREE, 0, 0, 2),
+	HW_E(PMR, _ZNSt3pmr26synchronized_pool_resource13do_deallocateEPvmm, ENDS, POOL_FREE, 0, 0,
+	     2),
 };
 enum { HW_ENTRIES = sizeof(hw_entries) / sizeof(hw_entries[0]) };
 _Static_assert((u32)HW_ENTRIES <= (u32)HW_ENTRIES_MAX, "hw_control has a place for each");

@@ -22,10 +22,12 @@
 
 /* Strong compare-and-swap, acquire-release on success; *expected receives what was there. */
 #define cas_acq_rel(p, expected, desired)                                                          \
-	__atomic_compare_exchange_n((p), (expected), (desired), 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
+	__atomic_compare_exchange_n((p), (expected), (desired), 0, __ATOMIC_ACQ_REL,               \
+				    __ATOMIC_RELAXED)
 
 /* The same, acquire in either case. */
 #define cas_acquire(p, expected, desired)                                                          \
-	__atomic_compare_exchange_n((p), (expected), (desired), 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)
+	__atomic_compare_exchange_n((p), (expected), (desired), 0, __ATOMIC_ACQUIRE,               \
+				    __ATOMIC_ACQUIRE)
 
 #endif

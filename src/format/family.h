@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The malloc family and C++'s operators: the one list of functions that allocate and free. From it come the hooks' real
- * functions, those of the recorder's own heap, and the names that are looked for in programs and sources. */
+ * The malloc family and C++'s operators: the one list of functions that allocate and free. From it
+ * come the hooks' real functions, those of the recorder's own heap, and the names that are looked
+ * for in programs and sources. */
 #ifndef FORMAT_FAMILY_H
 #define FORMAT_FAMILY_H
 
-/* row(result, name, parameters, arguments, role, kind, size, count, block), the last five as in struct hw_entry. F: functions
- * that the recorder calls; A: those of them that align, whose hooks are all alike; G: what is left. */
+/* row(result, name, parameters, arguments, role, kind, size, count, block), the last five as in
+ * struct hw_entry. F: functions that the recorder calls; A: those of them that align, whose hooks
+ * are all alike; G: what is left. */
 #define HW_FAMILY(F, A, G)                                                                         \
 	F(void *, malloc, (size_t size), (size), GIVES, MALLOC, 1, 0, 0)                           \
 	F(void *, calloc, (size_t count, size_t size), (count, size), GIVES, CALLOC, 1, 2, 0)      \
@@ -21,11 +23,13 @@
 	  (result, alignment, size), STORES, MEMALIGN, 3, 0, 1)                                    \
 	A(void *, aligned_alloc, (size_t alignment, size_t size), (alignment, size), GIVES,        \
 	  MEMALIGN, 2, 0, 0)                                                                       \
-	A(void *, memalign, (size_t alignment, size_t size), (alignment, size), GIVES, MEMALIGN, 2, 0, 0) \
+	A(void *, memalign, (size_t alignment, size_t size), (alignment, size), GIVES, MEMALIGN,   \
+	  2, 0, 0)                                                                                 \
 	A(void *, valloc, (size_t size), (size), GIVES, MEMALIGN, 1, 0, 0)                         \
 	A(void *, pvalloc, (size_t size), (size), GIVES, MEMALIGN, 1, 0, 0)
 
-/* form(number, name, kind, parameters, arguments); names are mangled as on every LP64 Linux. A: with an alignment. */
+/* form(number, name, kind, parameters, arguments); names are mangled as on every LP64 Linux. A:
+ * with an alignment. */
 #define HW_NEW_FORMS(F, A)                                                                         \
 	F(0, _Znwm, NEW, (size_t size), (size))                                                    \
 	F(1, _Znam, NEW_ARRAY, (size_t size), (size))                                              \
@@ -35,8 +39,8 @@
 	A(5, _ZnamSt11align_val_t, NEW_ARRAY, (size_t size, size_t a), (size, a))                  \
 	A(6, _ZnwmSt11align_val_tRKSt9nothrow_t, NEW, (size_t size, size_t a, const void *n),      \
 	  (size, a, n))                                                                            \
-	A(7, _ZnamSt11align_val_tRKSt9nothrow_t, NEW_ARRAY, (size_t size, size_t a, const void *n), \
-	  (size, a, n))
+	A(7, _ZnamSt11align_val_tRKSt9nothrow_t, NEW_ARRAY,                                        \
+	  (size_t size, size_t a, const void *n), (size, a, n))
 
 #define HW_DELETE_FORMS(F)                                                                         \
 	F(8, _ZdlPv, DELETE, (void *p), (p))                                                       \
@@ -51,8 +55,8 @@
 	F(17, _ZdaPvmSt11align_val_t, DELETE_ARRAY, (void *p, size_t s, size_t a), (p, s, a))      \
 	F(18, _ZdlPvSt11align_val_tRKSt9nothrow_t, DELETE, (void *p, size_t a, const void *n),     \
 	  (p, a, n))                                                                               \
-	F(19, _ZdaPvSt11align_val_tRKSt9nothrow_t, DELETE_ARRAY, (void *p, size_t a, const void *n), \
-	  (p, a, n))
+	F(19, _ZdaPvSt11align_val_tRKSt9nothrow_t, DELETE_ARRAY,                                   \
+	  (void *p, size_t a, const void *n), (p, a, n))
 
 /* For rows that are passed over. */
 #define HW_NO_ROW(...)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Both clocks at one moment: the counter that stamps events, and the time that it is turned into. */
+ * Both clocks at one moment: the counter that stamps events, and the time that it is turned
+ * into. */
 #ifndef FORMAT_MOMENT_H
 #define FORMAT_MOMENT_H
 
@@ -11,8 +12,8 @@ struct hw_moment {
 
 enum { HW_MOMENT_TRIES = 4 };
 
-/* A thread that has to wait between two readings would tell of a moment that never was, and the rate of a short run would be wrong for
- * it: of a few tries the one counts that took least. */
+/* A thread that has to wait between two readings would tell of a moment that never was, and the
+ * rate of a short run would be wrong for it: of a few tries the one counts that took least. */
 static inline struct hw_moment hw_moment_read(u64 (*monotonic_ns)(void))
 {
 	struct hw_moment moment = {0};

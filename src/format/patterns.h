@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Which names a filter lets through: patterns with commas between them, in which * is any text and ? any letter. Freestanding. */
+ * Which names a filter lets through: patterns with commas between them, in which * is any text and
+ * ? any letter. Freestanding. */
 #ifndef FORMAT_PATTERNS_H
 #define FORMAT_PATTERNS_H
 

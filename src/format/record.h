@@ -11,27 +11,37 @@
 	K(NONE, 0, X, "")                                                                          \
 	K(MALLOC, 1, A, "malloc")                                                                  \
 	K(CALLOC, 2, A, "calloc")                                                                  \
-	K(REALLOC, 3, A, "realloc")          /* block that a realloc returned */                   \
-	K(MEMALIGN, 4, A, "memalign")        /* memalign, posix_memalign, aligned_alloc, (p)valloc */ \
+	K(REALLOC, 3, A, "realloc") /* block that a realloc returned */                            \
+	/* memalign, posix_memalign, aligned_alloc, (p)valloc */                                   \
+	K(MEMALIGN, 4, A, "memalign")                                                              \
 	K(NEW, 5, A, "new")                                                                        \
 	K(NEW_ARRAY, 6, A, "new")                                                                  \
 	K(FREE, 7, F, "free")                                                                      \
-	K(REALLOC_FREE, 8, F, "realloc")     /* block that a realloc ended */                      \
+	K(REALLOC_FREE, 8, F, "realloc") /* block that a realloc ended */                          \
 	K(DELETE, 9, F, "delete")                                                                  \
 	K(DELETE_ARRAY, 10, F, "delete")                                                           \
-	K(MMAP, 11, X, "mmap")               /* address, size; with --mmap */                      \
+	K(MMAP, 11, X, "mmap") /* address, size; with --mmap */                                    \
 	K(MUNMAP, 12, X, "munmap")                                                                 \
-	K(FAILED, 13, X, "")                 /* size asked for; aux = kind of the call that failed */ \
-	K(THREAD, 14, X, "")                 /* slot has a new owner: address = tid, size = pthread_self-like id */ \
-	K(DURATION, 15, X, "")               /* size = ticks that one real call took; aux = its kind */ \
-	K(MARK, 16, X, "")                   /* aux = enum hw_mark; size = its number; address = its name, see below */ \
-	K(LOST, 17, X, "")                   /* size = events lost by this ring just before this record */ \
-	K(ACCESS, 18, X, "")                 /* a part of what is known of a block's accesses; aux = enum hw_access_part */ \
-	K(ENTER, 19, X, "")                  /* a routine begins: address = its first instruction, size = return address or 0 */ \
-	K(LEAVE, 20, X, "")                  /* it ended: address likewise; aux = enum hw_leave */ \
-	K(POOL, 21, A, "pool")               /* block of a function named by --alloc-fn; address with HW_POOL_ADDRESS */ \
+	/* size asked for; aux = kind of the call that failed */                                   \
+	K(FAILED, 13, X, "")                                                                       \
+	/* slot has a new owner: address = tid, size = pthread_self-like id */                     \
+	K(THREAD, 14, X, "")                                                                       \
+	/* size = ticks that one real call took; aux = its kind */                                 \
+	K(DURATION, 15, X, "")                                                                     \
+	/* aux = enum hw_mark; size = its number; address = its name, see below */                 \
+	K(MARK, 16, X, "")                                                                         \
+	/* size = events lost by this ring just before this record */                              \
+	K(LOST, 17, X, "")                                                                         \
+	/* a part of what is known of a block's accesses; aux = enum hw_access_part */             \
+	K(ACCESS, 18, X, "")                                                                       \
+	/* a routine begins: address = its first instruction, size = return address or 0 */        \
+	K(ENTER, 19, X, "")                                                                        \
+	K(LEAVE, 20, X, "") /* it ended: address likewise; aux = enum hw_leave */                  \
+	/* block of a function named by --alloc-fn; address with HW_POOL_ADDRESS */                \
+	K(POOL, 21, A, "pool")                                                                     \
 	K(POOL_FREE, 22, F, "pool_free")                                                           \
-	K(TYPE, 23, X, "")                   /* the type of a block; aux = enum hw_type_part */         \
+	/* the type of a block; aux = enum hw_type_part */                                         \
+	K(TYPE, 23, X, "")                                                                         \
 	/* monitored memory was touched: address = it, size = the block; aux = HW_HIT_* */         \
 	K(HIT, 24, X, "") /* never in a trace */
 
@@ -39,15 +49,15 @@
 enum hw_kind { HW_KINDS(HW_KIND_ENUM) HW_KIND_COUNT };
 #undef HW_KIND_ENUM
 
-/* Marks in the timeline: aux of a HW_MARK. Its address is the number of a name, 0 = none; of a snapshot
- * it is 1. Numbers are never reused. */
+/* Marks in the timeline: aux of a HW_MARK. Its address is the number of a name, 0 = none; of a
+ * snapshot it is 1. Numbers are never reused. */
 #define HW_MARKS(M)                                                                                \
-	M(NUMBER, 0, "mark")         /* heapwise_mark */                                           \
+	M(NUMBER, 0, "mark") /* heapwise_mark */                                                   \
 	M(SNAPSHOT, 1, "snapshot")                                                                 \
-	M(NAMED, 2, "mark")          /* heapwise_mark_named */                                     \
+	M(NAMED, 2, "mark") /* heapwise_mark_named */                                              \
 	M(PHASE_BEGIN, 3, "phase_begin")                                                           \
 	M(PHASE_END, 4, "phase_end")                                                               \
-	M(PAUSED, 5, "paused")       /* from here on allocations are not recorded */               \
+	M(PAUSED, 5, "paused") /* from here on allocations are not recorded */                     \
 	M(RESUMED, 6, "resumed")
 
 #define HW_MARK_ENUM(name, number, word) HW_MARK_##name = number,
@@ -67,39 +77,52 @@ static inline const char *hw_mark_word(u32 mark)
 }
 
 /* Whether the address of such a mark is the number of a name. */
-static inline bool hw_mark_is_named(u32 mark) { return mark >= HW_MARK_NAMED && mark <= HW_MARK_PHASE_END; }
+static inline bool hw_mark_is_named(u32 mark)
+{
+	return mark >= HW_MARK_NAMED && mark <= HW_MARK_PHASE_END;
+}
 
-/* The accesses to a block: its parts stand in a row in one ring (records of other rings may come between
- * them), right before the record that ends the block; of a block that lives on, when the process ends or
- * when the monitor asks. Each is stamped as every record. Numbers are never reused. */
-enum hw_access_part { /* aux of a HW_ACCESS:    address, size */
+/* The accesses to a block: its parts stand in a row in one ring (records of other rings may come
+ * between them), right before the record that ends the block; of a block that lives on, when the
+ * process ends or when the monitor asks. Each is stamped as every record. Numbers are never
+ * reused. */
+enum hw_access_part {
+	/* aux of a HW_ACCESS:    address, size */
 	HW_ACCESS_BLOCK = 0,  /* always first:  the block's address, HW_ACCESS_* flags */
 	HW_ACCESS_TIMES = 1,  /* ticks of the first and of the last access; 0, 0 = never */
 	HW_ACCESS_COUNTS = 2, /* reads, writes */
 	HW_ACCESS_BYTES = 3,  /* bytes read, bytes written */
-	HW_ACCESS_RANGE = 4,  /* low, high: accessed bytes are within [low, high) of the block; 0, 0 = none */
-	HW_ACCESS_COVERAGE = 5, /* distinct bytes accessed, granule in bytes; only if it was measured */
-	HW_ACCESS_MAP = 6,    /* to 13: two words of the map of accessed bytes, see below */
-	HW_ACCESS_SIDES = 14, /* distinct bytes read, distinct bytes written; with HW_ACCESS_COVERAGE */
-	HW_ACCESS_END = 15,   /* always last:   the block's address: it is complete */
+	/* low, high: accessed bytes are within [low, high) of the block; 0, 0 = none */
+	HW_ACCESS_RANGE = 4,
+	/* distinct bytes accessed, granule in bytes; only if it was measured */
+	HW_ACCESS_COVERAGE = 5,
+	HW_ACCESS_MAP = 6, /* to 13: two words of the map of accessed bytes, see below */
+	/* distinct bytes read, distinct bytes written; with HW_ACCESS_COVERAGE */
+	HW_ACCESS_SIDES = 14,
+	HW_ACCESS_END = 15,         /* always last:   the block's address: it is complete */
 	HW_ACCESS_READ_MAP = 16,    /* to 23: as HW_ACCESS_MAP, of bytes that were read */
 	HW_ACCESS_WRITTEN_MAP = 24, /* to 31: of bytes that were written */
 };
 
-/* Bit i of word w: byte 64 w + i of the block was accessed. Part HW_ACCESS_MAP + n has the words 2 n and
- * 2 n + 1; parts whose words are 0 are left out. A map is told only if coverage was measured, of blocks up to
- * HW_MAP_BYTES, and where range and coverage alone do not say which bytes were accessed. The maps of a side, of bytes
- * read or written, are told where some of the accessed bytes belong to it and some do not. */
+/* Bit i of word w: byte 64 w + i of the block was accessed. Part HW_ACCESS_MAP + n has the words 2
+ * n and 2 n + 1; parts whose words are 0 are left out. A map is told only if coverage was measured,
+ * of blocks up to HW_MAP_BYTES, and where range and coverage alone do not say which bytes were
+ * accessed. The maps of a side, of bytes read or written, are told where some of the accessed bytes
+ * belong to it and some do not. */
 enum {
 	HW_MAP_BYTES = 1024,
 	HW_MAP_WORDS = HW_MAP_BYTES / 64,
 	HW_MAP_PARTS = HW_MAP_WORDS / 2,
 };
-static inline bool hw_access_has_gaps(u64 low, u64 high, u64 covered) { return covered && covered < high - low; }
+static inline bool hw_access_has_gaps(u64 low, u64 high, u64 covered)
+{
+	return covered && covered < high - low;
+}
 static inline bool hw_access_is_split(u64 side, u64 covered) { return side && side < covered; }
 enum hw_access_side { HW_SIDE_READ, HW_SIDE_WRITTEN, HW_SIDES };
 
-enum { /* flags of a HW_ACCESS_BLOCK */
+enum {
+	/* flags of a HW_ACCESS_BLOCK */
 	HW_ACCESS_SHARED = 1,      /* more than one thread accessed it */
 	HW_ACCESS_SATURATED = 2,   /* a counter stopped at its maximum */
 	HW_ACCESS_ESTIMATED = 4,   /* counts are unbiased estimates */
@@ -108,33 +131,45 @@ enum { /* flags of a HW_ACCESS_BLOCK */
 	HW_ACCESS_UNSIDED = 32,    /* it was only read, or only written, as far as was seen */
 };
 
-enum { /* aux of a HW_HIT */
+enum {
+	/* aux of a HW_HIT */
 	HW_HIT_WRITE = 1,
-	HW_HIT_KERNEL = 2, /* by a system call that was given the memory; whether it wrote is not known */
+	/* by a system call that was given the memory; whether it wrote is not known */
+	HW_HIT_KERNEL = 2,
 	HW_HIT_AROUND = 4, /* none: opened because its neighbours are touched one after the other */
 };
 
-enum hw_leave { /* aux of a HW_LEAVE; numbers are never reused */
+enum hw_leave {
+	/* aux of a HW_LEAVE; numbers are never reused */
 	HW_LEAVE_RETURN = 0,
 	HW_LEAVE_UNWOUND = 1, /* found gone: an exception or a longjmp passed it */
 };
 
-/* What the program says of a block's type. Its address is one in the block, not always its start: an array
- * may have a cookie before it. Numbers are never reused. */
-enum hw_type_part { /* aux of a HW_TYPE: size is the identity of the type, but for HW_TYPE_COUNT */
+/* What the program says of a block's type. Its address is one in the block, not always its start:
+ * an array may have a cookie before it. Numbers are never reused. */
+enum hw_type_part {
+	/* aux of a HW_TYPE: size is the identity of the type, but for HW_TYPE_COUNT */
 	HW_TYPE_FIRST = 0, /* a HW_TYPE_COUNT follows in the ring */
 	HW_TYPE_COUNT = 1, /* size = number of elements; the address again */
 	HW_TYPE_BARE = 2,  /* it is not known how many elements there are */
 	HW_TYPE_ONE = 3,   /* there is one */
-	/* Not the program's word. Here context is the low half of the ticks of the block's birth. */
-	HW_TYPE_VTABLE = 4, /* size is a word at the address, which points into a module; maybe to a vtable */
-	HW_TYPE_LOOK = 5,   /* size is the block's; the monitor may look for such a word itself, and says in
-			     * hw_control.sites_shown, by the number that the bits of aux above HW_TYPE_PART
-			     * have, whether it found one */
+	/* Not the program's word. Here context is the low half of the ticks of the block's
+	 * birth. */
+	/* size is a word at the address, which points into a module; maybe to a vtable */
+	HW_TYPE_VTABLE = 4,
+	/* size is the block's; the monitor may look for such a word itself, and says in
+	 * hw_control.sites_shown, by the number that the bits of aux above HW_TYPE_PART have,
+	 * whether it found one */
+	HW_TYPE_LOOK = 5,
 	HW_TYPE_LOOK_ARRAY = 6, /* the same of operator new[] */
-	HW_TYPE_PART = 15,      /* mask; the bits above it count the elements of a HW_TYPE_VTABLE, 0 = unknown */
+	/* mask; the bits above it count the elements of a HW_TYPE_VTABLE, 0 = unknown */
+	HW_TYPE_PART = 15,
 };
-enum { HW_TYPE_NUMBER_SHIFT = 4, HW_TYPE_NUMBER_MAX = 0xfff, HW_TYPE_SITES = HW_TYPE_NUMBER_MAX + 1 };
+enum {
+	HW_TYPE_NUMBER_SHIFT = 4,
+	HW_TYPE_NUMBER_MAX = 0xfff,
+	HW_TYPE_SITES = HW_TYPE_NUMBER_MAX + 1
+};
 /* The identity of a type is the address of a symbol that the type has for this alone, or, below
  * HW_NAMES, the number of a name. */
 
@@ -163,7 +198,7 @@ static inline bool hw_kind_is_pool(u32 kind) { return kind == HW_POOL || kind ==
 
 /* 32 bytes, two to a cache line. An allocation is stamped after the real call, a free before it. */
 struct hw_record {
-	u64 ticks;   /* CPU counter: TSC or CNTVCT */
+	u64 ticks; /* CPU counter: TSC or CNTVCT */
 	u64 address;
 	u64 size;    /* requested bytes */
 	u32 context; /* node of the calling-context tree, 0 = unknown */
@@ -173,24 +208,26 @@ struct hw_record {
 };
 _Static_assert(sizeof(struct hw_record) == 32, "two records to a cache line");
 
-/* Beside each record of a ring there is a byte, its mark. The recorder clears it before it writes the record. With HW_RUN_LASTING, a chunk
- * that ends while the record of its birth belongs to the recorder (see hw_slot.claimed) has the record marked, and no end is
- * recorded: the monitor counts it and does not read it. */
+/* Beside each record of a ring there is a byte, its mark. The recorder clears it before it writes
+ * the record. With HW_RUN_LASTING, a chunk that ends while the record of its birth belongs to the
+ * recorder (see hw_slot.claimed) has the record marked, and no end is recorded: the monitor counts
+ * it and does not read it. */
 enum hw_record_mark { HW_MARK_ENDED = 1, HW_MARK_OF_REALLOC = 2 /* that began the chunk */ };
 
-/* aux of a HW_FREE: free and delete are one function there, so that the kind says nothing of how the block was
- * to be freed. */
+/* aux of a HW_FREE: free and delete are one function there, so that the kind says nothing of how
+ * the block was to be freed. */
 enum { HW_FREE_ANY_FORM = 1 };
 
-enum { /* hw_record.flags */
+enum {
+	/* hw_record.flags */
 	HW_RECORD_NESTED = 1, /* from a hook that interrupted a hook (signal handler) */
 	HW_RECORD_UNSURE = 2, /* of an end: the record of the birth may have been marked in time */
 };
 
 /* A node of the calling-context tree, in shared memory. Written once, before any record names it.
- * pc is a return address; pc + 1 of the interrupted instruction for the frame below a signal handler.
- * A node with parent 0 and pc < HW_GENERATION_LIMIT is not a frame: it roots the contexts that
- * were made after module reuse number `pc` (see struct hw_module_note.generation). */
+ * pc is a return address; pc + 1 of the interrupted instruction for the frame below a signal
+ * handler. A node with parent 0 and pc < HW_GENERATION_LIMIT is not a frame: it roots the contexts
+ * that were made after module reuse number `pc` (see struct hw_module_note.generation). */
 struct hw_node {
 	u64 pc;
 	u32 parent; /* 0 = outermost frame */
@@ -200,7 +237,8 @@ _Static_assert(sizeof(struct hw_node) == 16, "node layout is shared");
 
 enum {
 	HW_GENERATION_LIMIT = 0xf000,
-	HW_CUT_PC = 0xffff, /* pc of the pseudo frame below which a stack was cut; flags has HW_NODE_CUT */
+	/* pc of the pseudo frame below which a stack was cut; flags has HW_NODE_CUT */
+	HW_CUT_PC = 0xffff,
 };
 enum { HW_NODE_CUT = 1 };
 

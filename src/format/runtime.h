@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Between the recorder and a library that knows a language runtime, both inside the program: objects that the
- * runtime allocates, what its collector frees, and functions that are not those of the machine's code.
+ * Between the recorder and a library that knows a language runtime, both inside the program:
+ * objects that the runtime allocates, what its collector frees, and functions that are not those of
+ * the machine's code.
  *
- * A function of the runtime has a number, and on stacks the pc hw_code_pc(number): where no program has code. Names
- * go to the monitor as HW_CODE_NAMED, and into the trace as names from HW_NAMES on. */
+ * A function of the runtime has a number, and on stacks the pc hw_code_pc(number): where no program
+ * has code. Names go to the monitor as HW_CODE_NAMED, and into the trace as names from HW_NAMES
+ * on. */
 #ifndef FORMAT_RUNTIME_H
 #define FORMAT_RUNTIME_H
 
 #include "session.h"
 
-/* Below what the kernel lets programs map by default there is room up to where linkers put programs. */
+/* Below what the kernel lets programs map by default there is room up to where linkers put
+ * programs. */
 enum {
 	HW_CODE_START = 0x10000,
 	HW_CODES = 1 << 16, /* functions at the most */
@@ -30,8 +33,8 @@ struct hw_runtime_caller {
 	u64 pc, sp, fp;
 };
 
-/* Turns the machine's frames, innermost first, into those of the language, in place: changes pcs and leaves
- * frames out. `room` is how many there may be at most. Returns their number. */
+/* Turns the machine's frames, innermost first, into those of the language, in place: changes pcs
+ * and leaves frames out. `room` is how many there may be at most. Returns their number. */
 typedef u32 hw_runtime_translate(struct hw_runtime_frame *frames, u32 count, u32 room);
 
 struct hw_runtime_object {
@@ -50,8 +53,8 @@ struct hw_runtime_place {
 	const char *module; /* "" = the program itself */
 };
 
-/* Landing points in the recorder; weak, so that a library works, and does nothing, without it. All may be called
- * in any thread, and keep errno. */
+/* Landing points in the recorder; weak, so that a library works, and does nothing, without it. All
+ * may be called in any thread, and keep errno. */
 
 /* Whether this process is recorded, with HW_RUN_LISP. */
 int heapwise_runtime_wanted(void) __attribute__((weak));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Where instrumented programs (heapwise cc) and the recorder meet: the shadow, one byte per 8 bytes of
- * address space, and the board, a few pages at a fixed address. A compiler's inline check reads the
- * shadow of each address that it accesses; where that is 0 nothing happens, where it is HW_SHADOW_ARMED
- * the access is reported. Layout only. */
+ * Where instrumented programs (heapwise cc) and the recorder meet: the shadow, one byte per 8 bytes
+ * of address space, and the board, a few pages at a fixed address. A compiler's inline check reads
+ * the shadow of each address that it accesses; where that is 0 nothing happens, where it is
+ * HW_SHADOW_ARMED the access is reported. Layout only. */
 #ifndef FORMAT_SHADOW_H
 #define FORMAT_SHADOW_H
 
@@ -58,10 +58,12 @@ _Static_assert(sizeof(struct hw_board) <= HW_BOARD_BYTES, "the board has its roo
 
 /* The ELF notes by which files are known. */
 #define HW_NOTE_NAME "Heapwise"
-enum { /* type */
+enum {
+	/* type */
 	HW_NOTE_ACCESS = 1, /* instrumented; content: u32 HW_BOARD_VERSION */
 	HW_NOTE_LINKED = 2, /* the recorder is linked in; content: u32 HW_SESSION_VERSION */
-	HW_NOTE_PLAIN = 3,  /* instrumented, and has objects that are not; content: u32 HW_BOARD_VERSION */
+	/* instrumented, and has objects that are not; content: u32 HW_BOARD_VERSION */
+	HW_NOTE_PLAIN = 3,
 };
 
 #endif

@@ -33,7 +33,7 @@ enum hw_block_type {
 	HW_BLOCK_ACCESSES = 7, /* accesses to chunks in columns */
 	HW_BLOCK_ROUTINES = 8, /* routines that begin and end, in columns */
 	HW_BLOCK_TYPES = 9,    /* types of chunks in columns */
-	HW_BLOCK_TYPE_NAMES = 10, /* names of the identities of types */
+	HW_BLOCK_TYPE_NAMES = 10,  /* names of the identities of types */
 	HW_BLOCK_DEBUG_TYPES = 11, /* what debug info says of types */
 };
 
@@ -43,13 +43,14 @@ enum { HW_BLOCK_STORED = 1 }; /* hw_block_header.flags: the payload is not compr
 
 struct hw_block_header {
 	u32 magic;
-	u16 type;  /* enum hw_block_type */
-	u16 flags; /* HW_BLOCK_* */
+	u16 type;         /* enum hw_block_type */
+	u16 flags;        /* HW_BLOCK_* */
 	u32 raw_bytes;    /* of the payload before compression */
 	u32 stored_bytes; /* of the payload in the file, right after this header */
-	u32 items;        /* facts, contexts, events, accesses, routine rows, symbol entries or index rows in it */
-	u32 image;        /* counted from 0 in the file, or HW_NO_IMAGE */
-	u32 number;       /* of the block, counted from 0 in the file */
+	/* facts, contexts, events, accesses, routine rows, symbol entries or index rows in it */
+	u32 items;
+	u32 image;  /* counted from 0 in the file, or HW_NO_IMAGE */
+	u32 number; /* of the block, counted from 0 in the file */
 	u32 reserved;
 	u64 payload_check; /* XXH3-64 of the stored payload */
 	u64 check;         /* XXH3-64 of the header's bytes before it */
@@ -65,7 +66,8 @@ _Static_assert(sizeof(struct hw_trace_trailer) == 24, "trailer layout");
 
 enum { HW_TRAILER_CLOSED = 1 }; /* the recording ended properly */
 
-enum { /* limits, which a reader checks before it allocates */
+enum {
+	/* limits, which a reader checks before it allocates */
 	HW_BLOCK_RAW_MAX = 16 << 20,
 	HW_BLOCK_STORED_MAX = (16 << 20) + (1 << 17),
 	HW_BLOCK_EVENTS_MAX = 1 << 16,
@@ -76,7 +78,8 @@ enum { /* limits, which a reader checks before it allocates */
 	HW_BLOCK_ROWS_MAX = 1 << 16, /* of an index block; more rows need more blocks */
 };
 
-enum hw_fact { /* records of a facts block; one with an unknown tag is skipped */
+enum hw_fact {
+	/* records of a facts block; one with an unknown tag is skipped */
 	HW_FACT_IMAGE = 1,
 	HW_FACT_MODULE = 2,
 	HW_FACT_THREAD = 3,
@@ -106,7 +109,8 @@ enum hw_event_column {
 	HW_COLUMNS
 };
 
-enum { /* HW_COLUMN_HEAD */
+enum {
+	/* HW_COLUMN_HEAD */
 	HW_HEAD_KIND = 0x1f,
 	HW_HEAD_MORE = 0x20,
 	HW_HEAD_CONTEXT_SHIFT = 6,
@@ -117,14 +121,16 @@ enum hw_context_code {
 	HW_CONTEXT_TOLD = 2,
 	HW_CONTEXT_NONE = 3, /* 0, and no part of the thread's history */
 };
-enum { /* HW_COLUMN_MORE */
+enum {
+	/* HW_COLUMN_MORE */
 	HW_MORE_FLAGS = 0x03,   /* event.flags */
 	HW_MORE_THREAD = 0x04,  /* another thread than the event before */
 	HW_MORE_LATE = 0x08,    /* the step in time goes backwards */
 	HW_MORE_AUX = 0x10,     /* event.aux is not 0 */
 	HW_MORE_UNKNOWN = 0x20, /* a free of an unknown chunk */
 };
-enum { /* HW_COLUMN_PLACE */
+enum {
+	/* HW_COLUMN_PLACE */
 	HW_PLACE_CODE = 0x1f, /* below HW_REUSE_DEPTH: a freed address, 0 = the latest */
 	HW_PLACE_NEXT = 16,   /* where the thread's last new block ends */
 	HW_PLACE_STEP = 17,   /* signed distance from the thread's last new block, in 16 bytes */
@@ -134,28 +140,31 @@ enum { /* HW_COLUMN_PLACE */
 
 /* Columns of an accesses block, in the order of the payload: varints. */
 enum hw_access_column {
-	HW_ACCESS_COLUMN_CHUNK,         /* zigzag of the step from the row before */
-	HW_ACCESS_COLUMN_HEAD,          /* what is told, and the flags */
-	HW_ACCESS_COLUMN_FIRST,         /* if HW_ACCESS_TIMED: zigzag of the step from the one before */
-	HW_ACCESS_COLUMN_LAST,          /* if HW_ACCESS_TIMED: less the first */
+	HW_ACCESS_COLUMN_CHUNK, /* zigzag of the step from the row before */
+	HW_ACCESS_COLUMN_HEAD,  /* what is told, and the flags */
+	/* if HW_ACCESS_TIMED: zigzag of the step from the one before */
+	HW_ACCESS_COLUMN_FIRST,
+	HW_ACCESS_COLUMN_LAST, /* if HW_ACCESS_TIMED: less the first */
 	HW_ACCESS_COLUMN_READS,
 	HW_ACCESS_COLUMN_WRITES,
 	HW_ACCESS_COLUMN_READ_BYTES,
 	HW_ACCESS_COLUMN_WRITTEN_BYTES,
-	HW_ACCESS_COLUMN_LOW,           /* if HW_ACCESS_RANGED */
-	HW_ACCESS_COLUMN_HIGH,          /* if HW_ACCESS_RANGED: less the low end */
-	HW_ACCESS_COLUMN_COVERED,       /* if HW_ACCESS_COVERED; then the map if HW_ACCESS_MAPPED, and the sides */
+	HW_ACCESS_COLUMN_LOW,  /* if HW_ACCESS_RANGED */
+	HW_ACCESS_COLUMN_HIGH, /* if HW_ACCESS_RANGED: less the low end */
+	/* if HW_ACCESS_COVERED; then the map if HW_ACCESS_MAPPED, and the sides */
+	HW_ACCESS_COLUMN_COVERED,
 	HW_ACCESS_COLUMNS
 };
-enum { /* HW_ACCESS_COLUMN_HEAD */
+enum {
+	/* HW_ACCESS_COLUMN_HEAD */
 	HW_ACCESS_TIMED = 1,
 	HW_ACCESS_RANGED = 2,
 	HW_ACCESS_COVERED = 4,
 	HW_ACCESS_FLAGS_SHIFT = 3, /* 32 bits */
 };
 #define HW_ACCESS_MAPPED (1ull << 35)
-#define HW_ACCESS_SIDED (1ull << 36)          /* from version 2 on */
-#define HW_ACCESS_READ_MAPPED (1ull << 37)    /* the side has a map; only with HW_ACCESS_SIDED */
+#define HW_ACCESS_SIDED (1ull << 36)       /* from version 2 on */
+#define HW_ACCESS_READ_MAPPED (1ull << 37) /* the side has a map; only with HW_ACCESS_SIDED */
 #define HW_ACCESS_WRITTEN_MAPPED (1ull << 38)
 
 /* Columns of a types block, in the order of the payload: varints. */
@@ -167,7 +176,8 @@ enum hw_type_column {
 	HW_TYPE_COLUMN_OFFSET,   /* if HW_TYPE_SHIFTED: in the chunk */
 	HW_TYPE_COLUMNS
 };
-enum { /* HW_TYPE_COLUMN_HEAD */
+enum {
+	/* HW_TYPE_COLUMN_HEAD */
 	HW_TYPE_COUNTED = 1,
 	HW_TYPE_SHIFTED = 2,
 	HW_TYPE_SOURCE_SHIFT = 2, /* enum type_source, below 16 */
@@ -175,21 +185,25 @@ enum { /* HW_TYPE_COLUMN_HEAD */
 
 /* Columns of a routines block, in the order of the payload. */
 enum hw_routine_column {
-	HW_ROUTINE_COLUMN_HEAD,    /* u8 per row: what happened, HW_ROUTINE_* */
-	HW_ROUTINE_COLUMN_TICK,    /* u8 per row: low byte of the step in time */
-	HW_ROUTINE_COLUMN_TICKS,   /* varint per row: the rest of the step */
-	HW_ROUTINE_COLUMN_ROUTINE, /* varint per routine that was not predicted: its number, 0 = a new one */
-	HW_ROUTINE_COLUMN_ADDRESS, /* varint per new routine: zigzag of the step from the one before */
-	HW_ROUTINE_COLUMN_CALL,    /* varint per return address that was not predicted: zigzag of the step */
-	HW_ROUTINE_COLUMN_SIZE,    /* varint per size that was not predicted */
-	HW_ROUTINE_COLUMN_BLOCK,   /* varint per block that was not predicted: zigzag of the step */
-	HW_ROUTINE_COLUMN_RARE,    /* varints: threads, how a routine was left */
+	HW_ROUTINE_COLUMN_HEAD,  /* u8 per row: what happened, HW_ROUTINE_* */
+	HW_ROUTINE_COLUMN_TICK,  /* u8 per row: low byte of the step in time */
+	HW_ROUTINE_COLUMN_TICKS, /* varint per row: the rest of the step */
+	/* varint per routine that was not predicted: its number, 0 = a new one */
+	HW_ROUTINE_COLUMN_ROUTINE,
+	/* varint per new routine: zigzag of the step from the one before */
+	HW_ROUTINE_COLUMN_ADDRESS,
+	/* varint per return address that was not predicted: zigzag of the step */
+	HW_ROUTINE_COLUMN_CALL,
+	HW_ROUTINE_COLUMN_SIZE,  /* varint per size that was not predicted */
+	HW_ROUTINE_COLUMN_BLOCK, /* varint per block that was not predicted: zigzag of the step */
+	HW_ROUTINE_COLUMN_RARE,  /* varints: threads, how a routine was left */
 	HW_ROUTINE_COLUMNS
 };
-enum { /* HW_ROUTINE_COLUMN_HEAD */
-	HW_ROUTINE_STEP = 0x03, /* enum routine_step */
-	HW_ROUTINE_TOLD = 0x04, /* the routine, or the size of an allocation */
-	HW_ROUTINE_CALL = 0x08, /* the return address, or the block, is told */
+enum {
+	/* HW_ROUTINE_COLUMN_HEAD */
+	HW_ROUTINE_STEP = 0x03,   /* enum routine_step */
+	HW_ROUTINE_TOLD = 0x04,   /* the routine, or the size of an allocation */
+	HW_ROUTINE_CALL = 0x08,   /* the return address, or the block, is told */
 	HW_ROUTINE_THREAD = 0x10, /* another thread than the row before */
 	HW_ROUTINE_LATE = 0x20,   /* the step in time goes backwards */
 	HW_ROUTINE_HOW = 0x40,    /* stream_routine.how is not the usual one */
@@ -198,20 +212,20 @@ enum { /* HW_ROUTINE_COLUMN_HEAD */
 
 /* What predicts a row from those before it. Writer and reader must agree. */
 enum {
-	HW_ROUTINE_THREADS = 64,  /* thread & 63 */
-	HW_ROUTINE_DEPTH = 256,   /* innermost routines of a thread that are remembered */
-	HW_ROUTINE_SLOTS = 8192,  /* what follows what */
+	HW_ROUTINE_THREADS = 64, /* thread & 63 */
+	HW_ROUTINE_DEPTH = 256,  /* innermost routines of a thread that are remembered */
+	HW_ROUTINE_SLOTS = 8192, /* what follows what */
 };
 
 /* The model that predicts an event from those before it. Writer and reader must agree. */
 enum {
-	HW_THREAD_SLOTS = 64,   /* thread & 63 */
-	HW_PAIR_SLOTS = 8192,   /* contexts after two */
-	HW_NEXT_SLOTS = 4096,   /* contexts after one */
-	HW_SIZE_SLOTS = 4096,   /* size by context */
-	HW_CLASSES = 128,       /* size classes of the reuse stacks */
-	HW_REUSE_SLOTS = 1024,  /* (thread & 7, class) */
-	HW_REUSE_DEPTH = 8,     /* addresses kept in each */
+	HW_THREAD_SLOTS = 64,  /* thread & 63 */
+	HW_PAIR_SLOTS = 8192,  /* contexts after two */
+	HW_NEXT_SLOTS = 4096,  /* contexts after one */
+	HW_SIZE_SLOTS = 4096,  /* size by context */
+	HW_CLASSES = 128,      /* size classes of the reuse stacks */
+	HW_REUSE_SLOTS = 1024, /* (thread & 7, class) */
+	HW_REUSE_DEPTH = 8,    /* addresses kept in each */
 };
 
 #endif

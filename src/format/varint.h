@@ -20,8 +20,8 @@ static inline u8 *hw_varint_put(u8 *p, u64 value)
 
 #define HW_VARINT_SHORT ((u64)1 << 28)
 
-/* The same of a value below HW_VARINT_SHORT, without a branch; returns the number of bytes. Writes 4 bytes,
- * whatever it returns. */
+/* The same of a value below HW_VARINT_SHORT, without a branch; returns the number of bytes. Writes
+ * 4 bytes, whatever it returns. */
 static inline u32 hw_varint_put_short(u8 *p, u32 value)
 {
 	u32 more = (31 - (u32)__builtin_clz(value | 1)) * 37 >> 8; /* a seventh, for 0 to 27 */

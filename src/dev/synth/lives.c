@@ -95,7 +95,8 @@ bool lives_next_kept(struct lives *self, struct life *life)
 
 void lives_release(struct lives *self) { vec_release(&self->pool); }
 
-/* Bytes that a block takes, and its class: steps of 16 up to 1 KiB, then four to each power of two. */
+/* Bytes that a block takes, and its class: steps of 16 up to 1 KiB, then four to each power of
+ * two. */
 static u64 block_bytes(u64 size, u32 *class)
 {
 	u64 bytes = (size + 8 + 15) / 16 * 16, step;

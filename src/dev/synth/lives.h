@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Chunks that are live, in the order in which they will die: a hierarchical timing wheel. Time is the number of
- * allocations. And where they lie: addresses as an allocator with size classes hands them out. */
+ * Chunks that are live, in the order in which they will die: a hierarchical timing wheel. Time is
+ * the number of allocations. And where they lie: addresses as an allocator with size classes hands
+ * them out. */
 #ifndef DEV_SYNTH_LIVES_H
 #define DEV_SYNTH_LIVES_H
 

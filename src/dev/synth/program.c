@@ -47,7 +47,8 @@ void program_release(struct program *self)
 	arena_release(&self->names);
 }
 
-/* Children of one node call from different functions, as long as there are any: so no two stacks are equal. */
+/* Children of one node call from different functions, as long as there are any: so no two stacks
+ * are equal. */
 static u32 add_child(struct program *self, u32 parent)
 {
 	struct synth_node *above = &self->nodes.data[parent];

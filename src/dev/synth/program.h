@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The program that is made up: modules, functions with names, and a tree of calling contexts whose leaves are the
- * allocation points. */
+ * The program that is made up: modules, functions with names, and a tree of calling contexts whose
+ * leaves are the allocation points. */
 #ifndef DEV_SYNTH_PROGRAM_H
 #define DEV_SYNTH_PROGRAM_H
 
@@ -31,11 +31,12 @@ struct program {
 bool program_init(struct program *self, u64 points, u64 seed);
 void program_release(struct program *self);
 
-/* A stack that is not there yet, SYNTH_DEPTH_MIN to _MAX deep and like the one before; 0 without memory. */
+/* A stack that is not there yet, SYNTH_DEPTH_MIN to _MAX deep and like the one before; 0 without
+ * memory. */
 u32 program_new_stack(struct program *self);
 
-/* What the trace is told: modules at the start, contexts before they are named, and at the end, when it has been
- * closed, the names. */
+/* What the trace is told: modules at the start, contexts before they are named, and at the end,
+ * when it has been closed, the names. */
 int program_tell_modules(const struct program *self, const struct stream_sink *sink,
 			 struct err *err);
 int program_tell_contexts(struct program *self, const struct stream_sink *sink, struct err *err);

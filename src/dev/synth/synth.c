@@ -148,7 +148,8 @@ static u8 draw_touch(struct draw *draw)
 static int add_point(struct run *self, struct err *err)
 {
 	/* What a point does is the program's, if several traces share that. */
-	struct draw own = {draw_mix(self->options->program * 0x9e3779b97f4a7c15ull + self->habits.count)};
+	struct draw own = {
+		draw_mix(self->options->program * 0x9e3779b97f4a7c15ull + self->habits.count)};
 	struct draw *draw = self->options->program == self->options->seed ? &self->draw : &own;
 	double large = draw_share(draw);
 	struct habit habit = {.context = program_new_stack(&self->program),
@@ -213,20 +214,11 @@ static u64 draw_due(struct run *self, const struct habit *habit)
 	if (draw_share(draw) < self->options->kept)
 		return LIFE_KEPT;
 	switch ((enum lifetime)habit->lifetime) {
-	case LIFE_TEMPORARY:
-		break;
-	case LIFE_SHORT:
-		due += log_uniform(draw, 1000);
-		break;
-	case LIFE_MEDIUM:
-		due += log_uniform(draw, self->options->chunks / 8);
-		break;
-	case LIFE_PHASE:
-		due = self->phase_end - 1;
-		break;
-	case LIFE_ANY:
-		due += log_uniform(draw, self->options->chunks);
-		break;
+	case LIFE_TEMPORARY: break;
+	case LIFE_SHORT: due += log_uniform(draw, 1000); break;
+	case LIFE_MEDIUM: due += log_uniform(draw, self->options->chunks / 8); break;
+	case LIFE_PHASE: due = self->phase_end - 1; break;
+	case LIFE_ANY: due += log_uniform(draw, self->options->chunks); break;
 	}
 	return due > self->options->chunks ? self->options->chunks : due;
 }
@@ -281,7 +273,8 @@ static int birth(struct run *self, struct err *err)
 	life.address = addresses_take(&self->addresses, self->thread, life.size);
 	life.made = ++self->made[self->thread];
 	if (!life.address)
-		return err_set(err, ERR_INPUT, "too many chunks: they do not fit into 128 GiB per thread");
+		return err_set(err, ERR_INPUT,
+			       "too many chunks: they do not fit into 128 GiB per thread");
 	event.address = life.address;
 	event.size = life.size;
 	event.context = habit->context;

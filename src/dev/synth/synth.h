@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Makes up a trace of a program that never ran, of any size, and counts while it does: what is told of the trace can
- * then be compared with what was put into it. Whatever is drawn is drawn from the seed, so that the same options give
- * the same trace. */
+ * Makes up a trace of a program that never ran, of any size, and counts while it does: what is told
+ * of the trace can then be compared with what was put into it. Whatever is drawn is drawn from the
+ * seed, so that the same options give the same trace. */
 #ifndef DEV_SYNTH_SYNTH_H
 #define DEV_SYNTH_SYNTH_H
 
@@ -48,8 +48,8 @@ struct synth_result { /* as docs/METHODS.md defines each of them */
 	struct arena names;                 /* that functions point to */
 };
 
-/* Writes the trace. *result is released by the caller, also after a failure; a file that could not be written whole
- * is removed. */
+/* Writes the trace. *result is released by the caller, also after a failure; a file that could not
+ * be written whole is removed. */
 int synth_write(const struct synth_options *options, struct synth_result *result, struct err *err);
 void synth_result_release(struct synth_result *self);
 

@@ -16,7 +16,7 @@
 
 struct arena_block;
 
-struct arena { /* all zero = empty and ready */
+struct arena {                      /* all zero = empty and ready */
 	struct arena_block *blocks; /* newest first */
 	u8 *next, *end;             /* free part of the newest block */
 	u64 bytes;                  /* handed out so far, padding included */

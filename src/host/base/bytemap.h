@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Which bytes of a small chunk were accessed: HW_MAP_WORDS words, bit i of word w for byte 64 w + i.
- * Bytes beyond HW_MAP_BYTES have no bit. */
+ * Which bytes of a small chunk were accessed: HW_MAP_WORDS words, bit i of word w for byte 64 w +
+ * i. Bytes beyond HW_MAP_BYTES have no bit. */
 #ifndef HOST_BASE_BYTEMAP_H
 #define HOST_BASE_BYTEMAP_H
 

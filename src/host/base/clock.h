@@ -12,7 +12,8 @@ static inline u64 clock_ns(clockid_t clock)
 {
 	struct timespec time;
 
-	return clock_gettime(clock, &time) == 0 ? (u64)time.tv_sec * 1000000000 + (u64)time.tv_nsec : 0;
+	return clock_gettime(clock, &time) == 0 ? (u64)time.tv_sec * 1000000000 + (u64)time.tv_nsec
+						: 0;
 }
 
 /* CLOCK_MONOTONIC: the clock of events and of all waiting. */
@@ -21,7 +22,8 @@ static inline u64 now_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 /* A moment of a clock, as pthread_cond_timedwait and clock_nanosleep take it. */
 static inline struct timespec clock_time(u64 ns)
 {
-	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+				 .tv_nsec = (long)(ns % 1000000000)};
 }
 
 #endif

@@ -24,7 +24,8 @@ struct err {
 int err_set(struct err *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* "out of memory", and for what: err_memory_for(err, "the symbols of %s", path). Both return ERR_MEMORY. */
+/* "out of memory", and for what: err_memory_for(err, "the symbols of %s", path). Both return
+ * ERR_MEMORY. */
 int err_memory(struct err *err);
 int err_memory_for(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -23,8 +23,8 @@ int io_write_file(const char *path, const void *bytes, u64 count, struct err *er
 int io_make_folder(const char *path, u32 mode, struct err *err);
 
 /* Appends the user's folder for caches or settings: what the environment variable names, else the
- * folder below HOME. Both must be absolute. False, and nothing is appended, if HOME (or the folder that
- * the variable's is in) does not exist: accounts without a home must not get one from us. */
+ * folder below HOME. Both must be absolute. False, and nothing is appended, if HOME (or the folder
+ * that the variable's is in) does not exist: accounts without a home must not get one from us. */
 bool io_user_folder(const char *variable, const char *below_home, struct strbuf *out);
 
 #endif

@@ -34,7 +34,8 @@ static void put_escaped(FILE *out, u32 code)
 	else if (code < 0x10000)
 		fprintf(out, "\\u%04x", code);
 	else
-		fprintf(out, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10), 0xdc00 + (code & 0x3ff));
+		fprintf(out, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10),
+			0xdc00 + (code & 0x3ff));
 }
 
 static void put_string(FILE *out, const char *text)

@@ -30,7 +30,8 @@ void json_close(struct json *self, char bracket);                 /* '}' or ']' 
 /* The same, with all that is inside on one line. */
 void json_open_flat(struct json *self, const char *key, char bracket);
 
-/* Bytes that are not UTF-8 become U+FFFD, and characters that are not harmless (host/base/text.h) their \u escapes. NULL is null. */
+/* Bytes that are not UTF-8 become U+FFFD, and characters that are not harmless (host/base/text.h)
+ * their \u escapes. NULL is null. */
 void json_text(struct json *self, const char *key, const char *text);
 void json_number(struct json *self, const char *key, u64 number);
 void json_signed(struct json *self, const char *key, i64 number);

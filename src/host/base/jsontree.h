@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Reads JSON that strangers sent (RFC 8259) into a tree. Depth and size are bounded; the tree lives as long as
- * the arena.
+ * Reads JSON that strangers sent (RFC 8259) into a tree. Depth and size are bounded; the tree lives
+ * as long as the arena.
  *
  *	struct arena arena = {0};
  *	const struct json_node *root = json_read(text, length, &arena, &err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Shared libraries that few commands need, loaded when one does: libcurl and libmicrohttpd bring thirty others along,
- * and more than half of the time of a run of an empty program was spent on loading them.
+ * Shared libraries that few commands need, loaded when one does: libcurl and libmicrohttpd bring
+ * thirty others along, and more than half of the time of a run of an empty program was spent on
+ * loading them.
  *
  *	static struct { __typeof__(&curl_easy_init) easy_init; … } curl;
  *	static const struct library_function functions[] = {{"curl_easy_init", offsetof(…)}, …};
@@ -17,13 +18,13 @@ struct library_function {
 	u64 offset; /* of its pointer in the table */
 };
 
-/* Loads the file and finds all functions. It stays loaded, and may be asked for again. Negative: the error says what is
- * missing, and which package to install. */
-int library_load(const char *file, const char *package, const struct library_function *functions, u64 count, void *table,
-		 struct err *err);
+/* Loads the file and finds all functions. It stays loaded, and may be asked for again. Negative:
+ * the error says what is missing, and which package to install. */
+int library_load(const char *file, const char *package, const struct library_function *functions,
+		 u64 count, void *table, struct err *err);
 
 /* Finds all functions of one that is loaded; negative if one is not there. */
-int library_fill(void *library, const char *name, const struct library_function *functions, u64 count, void *table,
-		 struct err *err);
+int library_fill(void *library, const char *name, const struct library_function *functions,
+		 u64 count, void *table, struct err *err);
 
 #endif

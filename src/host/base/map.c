@@ -113,10 +113,7 @@ bool map_remove(struct map *map, u64 key, u64 *value)
 	return true;
 }
 
-u64 map_count(const struct map *map)
-{
-	return map->used + map->has_zero;
-}
+u64 map_count(const struct map *map) { return map->used + map->has_zero; }
 
 bool map_next(const struct map *map, u64 *at, u64 *key, u64 *value)
 {

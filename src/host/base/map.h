@@ -56,8 +56,8 @@ static inline u64 hash_u64(u64 x)
 	return x ^ (x >> 29);
 }
 
-/* FNV-1a of a text and its end, so that "ab", "c" is another one than "a", "bc". Goes on from another hash, or
- * begins with HASH_START. */
+/* FNV-1a of a text and its end, so that "ab", "c" is another one than "a", "bc". Goes on from
+ * another hash, or begins with HASH_START. */
 #define HASH_START 0xcbf29ce484222325ull
 static inline u64 hash_text(u64 hash, const char *text)
 {

@@ -22,7 +22,8 @@ struct parser {
 
 static bool takes_argument(const struct option_spec *spec)
 {
-	return spec->type != OPTION_SET && spec->type != OPTION_CLEAR && spec->type != OPTION_OPTIONAL;
+	return spec->type != OPTION_SET && spec->type != OPTION_CLEAR &&
+	       spec->type != OPTION_OPTIONAL;
 }
 
 u32 word_distance(const char *a, const char *b)
@@ -129,7 +130,8 @@ static double time_unit_ns(const char *name, size_t length, double bare_ns)
 	static const struct {
 		const char *name;
 		double ns;
-	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"m", 60e9}, {"h", 3600e9}};
+	} units[] = {{"ns", 1},     {"us", 1e3}, {"ms", 1e6},  {"s", 1e9},
+		     {"min", 60e9}, {"m", 60e9}, {"h", 3600e9}};
 
 	for (u32 i = 0; i < sizeof units / sizeof *units; i++)
 		if (strlen(units[i].name) == length && strncmp(units[i].name, name, length) == 0)
@@ -179,28 +181,22 @@ const struct option_spec *option_find(const struct option_spec *table, const cha
 
 bool option_is_shown(const struct option_spec *spec) { return spec->help && !spec->limit; }
 
-int option_store(const struct option_spec *spec, void *fields, const char *called, const char *value, struct err *err)
+int option_store(const struct option_spec *spec, void *fields, const char *called,
+		 const char *value, struct err *err)
 {
 	void *field = (char *)fields + spec->offset;
 	struct option_strings *strings;
 
 	switch (spec->type) {
-	case OPTION_SET:
-		*(bool *)field = true;
-		return 0;
-	case OPTION_CLEAR:
-		*(bool *)field = false;
-		return 0;
-	case OPTION_OPTIONAL:
-		*(const char **)field = value ? value : "";
-		return 0;
-	case OPTION_STRING:
-		*(const char **)field = value;
-		return 0;
+	case OPTION_SET: *(bool *)field = true; return 0;
+	case OPTION_CLEAR: *(bool *)field = false; return 0;
+	case OPTION_OPTIONAL: *(const char **)field = value ? value : ""; return 0;
+	case OPTION_STRING: *(const char **)field = value; return 0;
 	case OPTION_STRINGS:
 		strings = field;
 		if (strings->count == OPTION_STRINGS_MAX)
-			return err_set(err, ERR_USAGE, "%s was given more than %d times", called, OPTION_STRINGS_MAX);
+			return err_set(err, ERR_USAGE, "%s was given more than %d times", called,
+				       OPTION_STRINGS_MAX);
 		strings->items[strings->count++] = value;
 		return 0;
 	case OPTION_NUMBER:
@@ -210,18 +206,21 @@ int option_store(const struct option_spec *spec, void *fields, const char *calle
 	case OPTION_BYTES:
 		if (parse_bytes(value, field))
 			return 0;
-		return err_set(err, ERR_USAGE, "%s must be a size such as 4096, 64K or 1.5G, not '%s'", called, value);
+		return err_set(err, ERR_USAGE,
+			       "%s must be a size such as 4096, 64K or 1.5G, not '%s'", called,
+			       value);
 	case OPTION_PERCENT:
 		if (parse_percent(value, field))
 			return 0;
-		return err_set(err, ERR_USAGE, "%s must be a percentage from 0 to 100, not '%s'", called, value);
+		return err_set(err, ERR_USAGE, "%s must be a percentage from 0 to 100, not '%s'",
+			       called, value);
 	case OPTION_CHOICE:
 		if (!choice_has(spec->argument, value))
-			return err_set(err, ERR_USAGE, "%s must be one of %s, not '%s'", called, spec->argument, value);
+			return err_set(err, ERR_USAGE, "%s must be one of %s, not '%s'", called,
+				       spec->argument, value);
 		*(const char **)field = value;
 		return 0;
-	case OPTION_NONE:
-		break;
+	case OPTION_NONE: break;
 	}
 	return err_set(err, ERR_USAGE, "%s has no type", called);
 }
@@ -284,8 +283,9 @@ static int find_name(struct parser *self, const char *name, size_t length,
 		return unknown_name(self, name, length);
 	if (matches > 1)
 		return err_set(self->err, ERR_USAGE,
-			       "--%.*s is ambiguous: it may mean --%s and others; write the name in full", (int)length, name,
-			       match->name);
+			       "--%.*s is ambiguous: it may mean --%s and others; write the name "
+			       "in full",
+			       (int)length, name, match->name);
 	*found = match;
 	return 0;
 }

@@ -14,16 +14,16 @@
 #include "format/types.h"
 
 enum option_type {
-	OPTION_NONE,   /* end of the table */
-	OPTION_SET,    /* bool becomes true */
-	OPTION_CLEAR,  /* bool becomes false */
-	OPTION_STRING, /* const char * */
+	OPTION_NONE,     /* end of the table */
+	OPTION_SET,      /* bool becomes true */
+	OPTION_CLEAR,    /* bool becomes false */
+	OPTION_STRING,   /* const char * */
 	OPTION_OPTIONAL, /* const char *: "" without a value; a value only by --name=value */
-	OPTION_STRINGS, /* struct option_strings: may be given several times */
-	OPTION_NUMBER, /* u64, decimal */
-	OPTION_BYTES,  /* u64: 4096, 64K, 1.5M, 2GiB */
-	OPTION_PERCENT, /* double, 0 to 1: "0.1" and "0.1%" are 0.001 */
-	OPTION_CHOICE, /* const char *, one of the words in `argument`, separated by | */
+	OPTION_STRINGS,  /* struct option_strings: may be given several times */
+	OPTION_NUMBER,   /* u64, decimal */
+	OPTION_BYTES,    /* u64: 4096, 64K, 1.5M, 2GiB */
+	OPTION_PERCENT,  /* double, 0 to 1: "0.1" and "0.1%" are 0.001 */
+	OPTION_CHOICE,   /* const char *, one of the words in `argument`, separated by | */
 };
 
 enum { OPTION_STRINGS_MAX = 32 };
@@ -40,8 +40,9 @@ struct option_spec {
 	const char *argument; /* NULL for OPTION_SET and OPTION_CLEAR */
 	const char *help;     /* NULL = works, but is neither shown nor completed */
 	size_t offset;        /* of the field in the struct that options_parse fills */
-	bool limit;           /* a threshold: works, but is set in a file and neither shown nor completed */
-	const char *heading;  /* above it in --help: it begins a group; NULL = none */
+	/* a threshold: works, but is set in a file and neither shown nor completed */
+	bool limit;
+	const char *heading; /* above it in --help: it begins a group; NULL = none */
 };
 
 #define OPTION(type_, field_, letter_, name_, kind_, argument_, help_)                             \
@@ -64,8 +65,8 @@ struct option_spec {
 		.type = OPTION_NONE                                                                \
 	}
 
-/* Parses argv[1] …; fields whose option is absent keep their value. Accepts --name=value, --name value,
- * -ovalue, -o value, unambiguous prefixes of names, and -- as the end of options. With
+/* Parses argv[1] …; fields whose option is absent keep their value. Accepts --name=value, --name
+ * value, -ovalue, -o value, unambiguous prefixes of names, and -- as the end of options. With
  * stop_at_operand the first operand ends the options (as `run` needs); else operands are moved to
  * the end. *first_operand is the index in argv of the first operand. An unknown option is an
  * ERR_USAGE error that suggests the nearest name. --help is reported by *help_wanted. */
@@ -78,18 +79,21 @@ const struct option_spec *option_find(const struct option_spec *table, const cha
 /* Whether --help and completions have it. */
 bool option_is_shown(const struct option_spec *spec);
 
-/* Puts a value into its field, as options_parse does; called is how an error calls the option: "--top". The value is
- * not copied. */
-int option_store(const struct option_spec *spec, void *fields, const char *called, const char *value, struct err *err);
+/* Puts a value into its field, as options_parse does; called is how an error calls the option:
+ * "--top". The value is not copied. */
+int option_store(const struct option_spec *spec, void *fields, const char *called,
+		 const char *value, struct err *err);
 
 /* Renders the table as aligned help lines; the caller frees the result. */
 char *options_help(const struct option_spec *table);
 
-/* "64K" → 65536; false if it is not a size. K, M, G, T are powers of 1024, with or without iB or B. */
+/* "64K" → 65536; false if it is not a size. K, M, G, T are powers of 1024, with or without iB or
+ * B. */
 bool parse_bytes(const char *text, u64 *bytes);
 
-/* "1.5s", "500 ms", "2min" or "2m", "1h" → nanoseconds; false if it is no time. bare_ns is the unit of a number that has none; 0: it needs one. *end is
- * behind the time; end is NULL if nothing may follow. */
+/* "1.5s", "500 ms", "2min" or "2m", "1h" → nanoseconds; false if it is no time. bare_ns is the unit
+ * of a number that has none; 0: it needs one. *end is behind the time; end is NULL if nothing may
+ * follow. */
 bool parse_ns(const char *text, double bare_ns, const char **end, double *ns);
 
 /* "123" → 123; false if it is not a decimal number that fits. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A file that appears whole or not at all: it is written beside its place and put there at the end. Standard
- * output, devices and pipes are written as they come.
+ * A file that appears whole or not at all: it is written beside its place and put there at the end.
+ * Standard output, devices and pipes are written as they come.
  *
  *	struct outfile out;
  *	int status = outfile_open(&out, path, false, &err);
@@ -26,8 +26,8 @@ struct outfile {
  * `temporary`, whatever the path is. */
 int outfile_open(struct outfile *self, const char *path, bool named, struct err *err);
 
-/* With the status of the writer: puts the file in its place if that is 0 and everything could be written,
- * and removes it otherwise. Returns the status. */
+/* With the status of the writer: puts the file in its place if that is 0 and everything could be
+ * written, and removes it otherwise. Returns the status. */
 int outfile_close(struct outfile *self, int status, struct err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Finds Heapwise's own files; see parts.h. Runs in our own process. Never looks at the environment. */
+ * Finds Heapwise's own files; see parts.h. Runs in our own process. Never looks at the
+ * environment. */
 #define _GNU_SOURCE
 #include "host/base/parts.h"
 
@@ -13,13 +14,15 @@
 
 _Static_assert(PARTS_PATH >= 4096, "realpath needs PATH_MAX bytes");
 
-/* HEAPWISE_LIBDIR: "lib", or "lib/x86_64-linux-gnu" where libraries of several machines live side by side. */
+/* HEAPWISE_LIBDIR: "lib", or "lib/x86_64-linux-gnu" where libraries of several machines live side
+ * by side. */
 static const char *const places[] = {
-	"",                                  /* all in one folder, as it was built */
-	"/../" HEAPWISE_LIBDIR "/heapwise",  /* from bin/ of an installed tree */
+	"",                                 /* all in one folder, as it was built */
+	"/../" HEAPWISE_LIBDIR "/heapwise", /* from bin/ of an installed tree */
 	"/../lib/heapwise",
-	"/heapwise",                         /* from the folder of libheapwise-client.so */
-	"/..",                               /* from a tool in a folder of its own, such as build/examples */
+	"/heapwise", /* from the folder of libheapwise-client.so */
+	/* from a tool in a folder of its own, such as build/examples */
+	"/..",
 };
 
 void parts_own_folder(char folder[PARTS_PATH])
@@ -29,7 +32,8 @@ void parts_own_folder(char folder[PARTS_PATH])
 	char *slash;
 
 	folder[length > 0 ? length : 0] = 0;
-	if (called && !realpath(called, folder)) /* where /proc is not mounted, what was executed is known all the same */
+	/* where /proc is not mounted, what was executed is known all the same */
+	if (called && !realpath(called, folder))
 		folder[0] = 0;
 	slash = strrchr(folder, '/');
 	if (slash)
@@ -40,7 +44,8 @@ bool parts_find(const char *folder, const char *name, char path[PARTS_PATH])
 {
 	for (u32 i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		char candidate[2 * PARTS_PATH];
-		int length = snprintf(candidate, sizeof(candidate), "%s%s/%s", folder, places[i], name);
+		int length =
+			snprintf(candidate, sizeof(candidate), "%s%s/%s", folder, places[i], name);
 
 		if (length > 0 && (size_t)length < sizeof(candidate) && realpath(candidate, path) &&
 		    access(path, R_OK) == 0)

@@ -14,8 +14,8 @@ enum { DEPTH_MAX = 64, REPEAT_MAX = 255, COST_MAX = 1000 };
 static const char OFTEN[] = "the pattern repeats too often; use fewer or smaller repeats";
 static const char PLACES[] = "^, $, \\b, \\< and \\> cannot be repeated";
 
-/* Sums of copies, by group that is open: all of it, and the last thing in it, which a repetition multiplies; and whether these
- * hold a place of no width. */
+/* Sums of copies, by group that is open: all of it, and the last thing in it, which a repetition
+ * multiplies; and whether these hold a place of no width. */
 struct costs {
 	u64 sum[DEPTH_MAX + 1], last[DEPTH_MAX + 1];
 	bool places[DEPTH_MAX + 1], last_places[DEPTH_MAX + 1];
@@ -112,7 +112,9 @@ static const char *step(struct costs *self, const char **at)
 	if (*p == ')')
 		close_group(self);
 	else if (strchr("+*?", *p))
-		repeat(self, 2); /* the last two copy nothing, but glibc goes each way through what they make optional */
+		/* the last two copy nothing, but glibc goes each way through what they make
+		 * optional */
+		repeat(self, 2);
 	else if (*p == '{')
 		return count(self, at) ? NULL : OFTEN;
 	else if (*p != '|')

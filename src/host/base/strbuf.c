@@ -42,15 +42,9 @@ void strbuf_add_bytes(struct strbuf *buf, const void *bytes, u64 count)
 	buf->text[buf->count] = '\0';
 }
 
-void strbuf_add(struct strbuf *buf, const char *text)
-{
-	strbuf_add_bytes(buf, text, strlen(text));
-}
+void strbuf_add(struct strbuf *buf, const char *text) { strbuf_add_bytes(buf, text, strlen(text)); }
 
-void strbuf_add_char(struct strbuf *buf, char c)
-{
-	strbuf_add_bytes(buf, &c, 1);
-}
+void strbuf_add_char(struct strbuf *buf, char c) { strbuf_add_bytes(buf, &c, 1); }
 
 void strbuf_add_utf8(struct strbuf *buf, u32 code)
 {
@@ -106,10 +100,7 @@ void strbuf_clear(struct strbuf *buf)
 		buf->text[0] = '\0';
 }
 
-const char *strbuf_text(const struct strbuf *buf)
-{
-	return buf->text ? buf->text : "";
-}
+const char *strbuf_text(const struct strbuf *buf) { return buf->text ? buf->text : ""; }
 
 char *strbuf_take(struct strbuf *buf)
 {

@@ -14,8 +14,8 @@
 #include "format/types.h"
 
 struct strbuf {
-	char *text;  /* terminated; NULL while nothing was added */
-	u64 count;   /* bytes without the terminator; the text may hold zero bytes */
+	char *text; /* terminated; NULL while nothing was added */
+	u64 count;  /* bytes without the terminator; the text may hold zero bytes */
 	u64 capacity;
 	bool failed; /* there was no memory: the text is incomplete */
 };
@@ -25,8 +25,7 @@ void strbuf_add_bytes(struct strbuf *buf, const void *bytes, u64 count);
 void strbuf_add_char(struct strbuf *buf, char c);
 /* A character by its code, as UTF-8. */
 void strbuf_add_utf8(struct strbuf *buf, u32 code);
-void strbuf_addf(struct strbuf *buf, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+void strbuf_addf(struct strbuf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void strbuf_vaddf(struct strbuf *buf, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
 

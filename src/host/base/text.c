@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Texts made harmless. Runs on the host. Never assumes valid UTF-8, never allocates but in a strbuf. */
+ * Texts made harmless. Runs on the host. Never assumes valid UTF-8, never allocates but in a
+ * strbuf. */
 #include "host/base/text.h"
 
 #include <string.h>
@@ -39,11 +40,12 @@ bool text_is_harmless(const char *text, u32 length)
 	static const struct {
 		u32 first, last;
 	} obeyed[] = {
-		{0x80, 0x9f},       /* C1: U+009B begins commands of terminals */
-		{0xad, 0xad},       /* soft hyphen */
-		{0x61c, 0x61c},     /* Arabic letter mark */
-		{0x180e, 0x180e},   /* Mongolian vowel separator */
-		{0x200b, 0x200b},   /* no width; U+200C and U+200D are parts of words and of emoji */
+		{0x80, 0x9f},     /* C1: U+009B begins commands of terminals */
+		{0xad, 0xad},     /* soft hyphen */
+		{0x61c, 0x61c},   /* Arabic letter mark */
+		{0x180e, 0x180e}, /* Mongolian vowel separator */
+		/* no width; U+200C and U+200D are parts of words and of emoji */
+		{0x200b, 0x200b},
 		{0x200e, 0x200f},   /* direction marks */
 		{0x2028, 0x202e},   /* ends of lines and paragraphs, embeddings and overrides */
 		{0x2060, 0x206f},   /* invisible, isolates */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Names that strangers chose. Traces, programs and servers may call anything by any bytes; what is shown in terminals,
- * logs and editors is whole UTF-8 without the characters that these obey: control characters, and those of Unicode that
- * end lines, turn what follows round, or cannot be seen. */
+ * Names that strangers chose. Traces, programs and servers may call anything by any bytes; what is
+ * shown in terminals, logs and editors is whole UTF-8 without the characters that these obey:
+ * control characters, and those of Unicode that end lines, turn what follows round, or cannot be
+ * seen. */
 #ifndef HOST_BASE_TEXT_H
 #define HOST_BASE_TEXT_H
 

@@ -43,10 +43,7 @@ int toml_refuse(struct err *err, const char *name, u32 line, u32 column, const c
 	return status;
 }
 
-static int no_memory(struct reader *self)
-{
-	return err_memory_for(self->err, "%s", self->name);
-}
+static int no_memory(struct reader *self) { return err_memory_for(self->err, "%s", self->name); }
 
 /* The byte `ahead` of here; 0 at the end, which no text may hold. */
 static u8 peek(const struct reader *self, u32 ahead)
@@ -94,7 +91,8 @@ static u32 character(const struct reader *self)
 	return length;
 }
 
-/* Takes one character of a comment or a string; control characters other than tab are not allowed. */
+/* Takes one character of a comment or a string; control characters other than tab are not
+ * allowed. */
 static int take_character(struct reader *self, struct strbuf *out)
 {
 	u32 length = character(self);
@@ -168,7 +166,9 @@ static int take_code(struct reader *self)
 		int digit = hex_digit(peek(self, i));
 
 		if (digit < 0)
-			return refuse(self, "expected %c and %u hexadecimal digits after the backslash", *self->at, digits);
+			return refuse(self,
+				      "expected %c and %u hexadecimal digits after the backslash",
+				      *self->at, digits);
 		code = code << 4 | (u32)digit;
 	}
 	if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
@@ -190,8 +190,8 @@ static int take_escape(struct reader *self)
 		return take_code(self);
 	letter = peek(self, 0) ? strchr(letters, *self->at) : NULL;
 	if (!letter)
-		return refuse(self,
-			      "unknown escape; expected one of \\b \\t \\n \\f \\r \\\" \\\\ \\uXXXX \\UXXXXXXXX");
+		return refuse(self, "unknown escape; expected one of \\b \\t \\n"
+				    " \\f \\r \\\" \\\\ \\uXXXX \\UXXXXXXXX");
 	strbuf_add_char(&self->text, meanings[letter - letters]);
 	self->at++;
 	return 0;
@@ -226,7 +226,8 @@ static const char *keep_text(struct reader *self)
 
 /* ---- numbers ---- */
 
-/* Digits with single underscores between them; false if there are none or an underscore stands wrong. */
+/* Digits with single underscores between them; false if there are none or an underscore stands
+ * wrong. */
 static bool take_digits(const u8 **at, const u8 *end, char *out, u32 *used)
 {
 	bool digit = false;
@@ -279,11 +280,12 @@ static int take_number(struct reader *self, struct toml_value *value)
 	while (end < self->end && (is_bare(*end) || *end == '+' || *end == '.' || *end == ':'))
 		end++;
 	if (end == self->at)
-		return refuse(self, "expected a value: a string in quotes, a number, true, false or an array");
+		return refuse(self, "expected a value: a string in quotes, a number, true, false "
+				    "or an array");
 	if (end - self->at > NUMBER_MAX || !number_shape(self->at, end, digits, &real))
 		return refuse(self,
-			      "'%.*s' is not a number, true or false; put strings in quotes (dates and numbers in "
-			      "other bases are not supported)",
+			      "'%.*s' is not a number, true or false; put strings in quotes (dates "
+			      "and numbers in other bases are not supported)",
 			      (int)(end - self->at < 40 ? end - self->at : 40),
 			      (const char *)self->at);
 	errno = 0;
@@ -332,8 +334,7 @@ static int take_items(struct reader *self, struct toml_value *array)
 		if (status < 0 || peek(self, 0) == ']')
 			break;
 		if (self->at == self->end)
-			status = refuse_at(self, array->line, array->column,
-					   "unterminated array");
+			status = refuse_at(self, array->line, array->column, "unterminated array");
 		else if (items.count == ITEMS_MAX)
 			status = refuse(self, "more than %d items", ITEMS_MAX);
 		else
@@ -345,10 +346,9 @@ static int take_items(struct reader *self, struct toml_value *array)
 		if (status < 0 || peek(self, 0) == ']')
 			break;
 		if (peek(self, 0) != ',') {
-			status = self->at == self->end
-					 ? refuse_at(self, array->line, array->column,
-						     "unterminated array")
-					 : refuse(self, "expected a comma or ]");
+			status = self->at == self->end ? refuse_at(self, array->line, array->column,
+								   "unterminated array")
+						       : refuse(self, "expected a comma or ]");
 			break;
 		}
 		self->at++;
@@ -391,17 +391,14 @@ static int take_value(struct reader *self, struct toml_value *value, bool inside
 	*value = (struct toml_value){.line = self->line, .column = column_of(self)};
 	switch (peek(self, 0)) {
 	case '"':
-	case '\'':
-		return take_text_value(self, value);
+	case '\'': return take_text_value(self, value);
 	case '[':
 		if (inside)
 			return refuse(self, "nested arrays are not supported");
 		value->type = TOML_ARRAY;
 		return take_items(self, value);
-	case '{':
-		return refuse(self, "inline tables are not supported");
-	default:
-		break;
+	case '{': return refuse(self, "inline tables are not supported");
+	default: break;
 	}
 	value->type = TOML_BOOL;
 	value->boolean = true;

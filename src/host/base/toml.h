@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Reads the part of TOML 1.0 that settings need: tables, arrays of tables, and pairs of a key and a string, an
- * integer, a real number, a boolean or an array of these. Whatever else TOML has (dotted keys, inline tables,
- * multi-line strings, dates, numbers in other bases, inf, nan, arrays in arrays) is refused by name, and what
- * TOML does not allow is refused, too. Errors tell line and column.
+ * Reads the part of TOML 1.0 that settings need: tables, arrays of tables, and pairs of a key and a
+ * string, an integer, a real number, a boolean or an array of these. Whatever else TOML has (dotted
+ * keys, inline tables, multi-line strings, dates, numbers in other bases, inf, nan, arrays in
+ * arrays) is refused by name, and what TOML does not allow is refused, too. Errors tell line and
+ * column.
  *
  *	struct toml toml = {0};
  *	if (toml_read(&toml, text, bytes, "heap.toml", err) < 0) …    ERR_INPUT: "heap.toml:3:7: …"
@@ -57,7 +58,8 @@ struct toml {                          /* all zero = empty */
 int toml_read(struct toml *self, const char *text, u64 bytes, const char *name, struct err *err);
 void toml_release(struct toml *self);
 
-/* Fills err with "name:line:column: …" and returns ERR_INPUT; also for those who find what was read wrong. */
+/* Fills err with "name:line:column: …" and returns ERR_INPUT; also for those who find what was read
+ * wrong. */
 int toml_refuse(struct err *err, const char *name, u32 line, u32 column, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 

@@ -86,12 +86,10 @@ struct unit_text units_percent(double share)
 	return out;
 }
 
-double units_share(u64 part, u64 whole)
-{
-	return whole ? (double)part / (double)whole : 0;
-}
+double units_share(u64 part, u64 whole) { return whole ? (double)part / (double)whole : 0; }
 
-/* The length of "(s)", "(es)" or "(one|many)" at text, and which part of it is said; 0 if it is none of them. */
+/* The length of "(s)", "(es)" or "(one|many)" at text, and which part of it is said; 0 if it is
+ * none of them. */
 static size_t number_form(const char *text, bool one, const char **said, size_t *bytes)
 {
 	size_t inside = text[0] == '(' ? strcspn(text + 1, ")") : 0;
@@ -99,7 +97,8 @@ static size_t number_form(const char *text, bool one, const char **said, size_t 
 
 	if (!inside || !text[inside + 1])
 		return 0;
-	if (!bar && !(inside == 1 && text[1] == 's') && !(inside == 2 && strncmp(text + 1, "es", 2) == 0))
+	if (!bar && !(inside == 1 && text[1] == 's') &&
+	    !(inside == 2 && strncmp(text + 1, "es", 2) == 0))
 		return 0;
 	if (one) {
 		*said = text + 1;
@@ -134,6 +133,7 @@ struct things_text units_things(u64 count, const char *words)
 {
 	struct things_text out;
 
-	snprintf(out.text, sizeof(out.text), "%s %.280s", units_count(count).text, units_words(count, words).text);
+	snprintf(out.text, sizeof(out.text), "%s %.280s", units_count(count).text,
+		 units_words(count, words).text);
 	return out;
 }

@@ -18,8 +18,9 @@ struct unit_text units_count(u64 count);      /* "12,345" */
 struct unit_text units_signed(i64 count);     /* "-12,345" */
 struct unit_text units_percent(double share); /* 0.123 → "12.3 %"; tiny but not 0 → "<0.1 %" */
 
-/* A number and what is counted, in singular or plural: "event(s) (was|were) lost" → "1 event was lost", "2,000 events were
- * lost". (s) and (es) are left out of the singular; of (one|many) one is taken. Other brackets stay. */
+/* A number and what is counted, in singular or plural: "event(s) (was|were) lost" → "1 event was
+ * lost", "2,000 events were lost". (s) and (es) are left out of the singular; of (one|many) one is
+ * taken. Other brackets stay. */
 struct things_text {
 	char text[320];
 };

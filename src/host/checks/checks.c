@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Finds gcc's checks in assembler text, takes out what they do not need, and moves what only reports need; see checks.h. Host. Only what is
- * proved to be such a check is touched: the byte that is compared was loaded from the shadow, in the same straight piece of code. */
+ * Finds gcc's checks in assembler text, takes out what they do not need, and moves what only
+ * reports need; see checks.h. Host. Only what is proved to be such a check is touched: the byte
+ * that is compared was loaded from the shadow, in the same straight piece of code. */
 #include "host/checks/checks.h"
 
 #include <stdio.h>
@@ -15,7 +16,8 @@ struct check {
 	struct listing *listing;
 	i64 line;         /* its first one that may go */
 	i64 test, branch; /* whether the shadow is 0 */
-	i64 report; /* behind this line is the report's code: a label, or the branch. May be NO_LINE */
+	/* behind this line is the report's code: a label, or the branch. May be NO_LINE */
+	i64 report;
 	int shadow;      /* the register that holds the shadow */
 	struct piece ok; /* where it goes on */
 };
@@ -35,8 +37,9 @@ static bool is_memory(struct piece operand)
 	return operand.bytes && operand.at[operand.bytes - 1] == ')';
 }
 
-/* Reads and writes no register but those that it names, writes none but its last operand, and reads no flags. With two operands in memory
- * it is of those for strings, which write the registers that say where. */
+/* Reads and writes no register but those that it names, writes none but its last operand, and reads
+ * no flags. With two operands in memory it is of those for strings, which write the registers that
+ * say where. */
 static bool is_plain(const struct instruction *instruction)
 {
 	static const char *const names[] = {
@@ -76,8 +79,8 @@ static bool loads_shadow(const struct instruction *load, int to)
 	       register_of(load->operand[1]) == to;
 }
 
-/* Looking back from a line, the first that has to do with the register; NO_LINE if the straight piece of code begins behind it. Lines that go
- * are not there any more. */
+/* Looking back from a line, the first that has to do with the register; NO_LINE if the straight
+ * piece of code begins behind it. Lines that go are not there any more. */
 static i64 last_mention(const struct listing *listing, i64 line, int number,
 			struct instruction *mention)
 {
@@ -119,7 +122,8 @@ static bool is_jump(const struct listing *listing, i64 line, const char *name, s
 	return true;
 }
 
-/* Where a check goes on and where its report is: jne REPORT, OK:. Or je OK and the report itself. */
+/* Where a check goes on and where its report is: jne REPORT, OK:. Or je OK and the report
+ * itself. */
 static bool finds_report(struct check *self, i64 branch, const char *jne, const char *je)
 {
 	struct piece to;
@@ -158,8 +162,8 @@ static bool tells(const struct instruction *at, int number)
 	       register_of(at->operand[0]) == number && piece_is(at->operand[1], "%rdi");
 }
 
-/* The report's code calls once, gives the register no value, and goes on at `ok`. So nobody wants its value there. Nor does the report, unless
- * it may be told. */
+/* The report's code calls once, gives the register no value, and goes on at `ok`. So nobody wants
+ * its value there. Nor does the report, unless it may be told. */
 static bool is_lost_by_report(const struct check *self, int number, bool may_be_told)
 {
 	bool called = false;
@@ -207,7 +211,8 @@ static u32 step_of(const struct instruction *at)
 	return 0;
 }
 
-/* The register's value is not wanted: neither are the instructions that made it for the check alone. */
+/* The register's value is not wanted: neither are the instructions that made it for the check
+ * alone. */
 static void forget_place(struct check *self, int number)
 {
 	struct instruction at;
@@ -220,7 +225,8 @@ static void forget_place(struct check *self, int number)
 		if (line == NO_LINE)
 			return;
 		step = step_of(&at);
-		/* What is moved must be of the masked address: without a mask it was something else. */
+		/* What is moved must be of the masked address: without a mask it was something
+		 * else. */
 		if (step <= last || (step == 3 && last != 2) ||
 		    register_of(at.operand[at.operands - 1]) != number ||
 		    (step == 3 && register_of(at.operand[0]) == number))
@@ -232,7 +238,8 @@ static void forget_place(struct check *self, int number)
 
 /* ---- the two forms ---- */
 
-/* The register that is compared with the shadow so that "below" means below the shadow; false if it is another comparison. */
+/* The register that is compared with the shadow so that "below" means below the shadow; false if it
+ * is another comparison. */
 static bool compares_shadow(const struct check *self, const struct instruction *compare, bool less,
 			    int *place)
 {
@@ -277,7 +284,8 @@ static bool is_place(struct piece operand)
 	       operand.at[1] <= '7';
 }
 
-/* The place is known: testb, je OK, cmpb $3, jle REPORT, OK:. Or jg OK and the report itself. Without cmpb the place is 0. */
+/* The place is known: testb, je OK, cmpb $3, jle REPORT, OK:. Or jg OK and the report itself.
+ * Without cmpb the place is 0. */
 static bool zero_first(struct check *self)
 {
 	struct instruction test, compare;
@@ -370,8 +378,8 @@ static bool finds_move(const struct check *self, struct address *address)
 	return address->told != NO_REGISTER;
 }
 
-/* An address that hangs on its own register is another one later. One with @ may be of those that linkers know by the instructions around
- * it. */
+/* An address that hangs on its own register is another one later. One with @ may be of those that
+ * linkers know by the instructions around it. */
 static bool finds_lea(const struct check *self, struct address *address)
 {
 	struct instruction at;
@@ -398,8 +406,8 @@ static u32 registers_written(const struct instruction *at)
 	return number == NO_REGISTER ? 0 : 1u << number;
 }
 
-/* From leaq to the branch the address is the same, and nobody else wants it. That the two registers are not the same, and the place's no part of
- * the address, follows: shrq writes it. */
+/* From leaq to the branch the address is the same, and nobody else wants it. That the two registers
+ * are not the same, and the place's no part of the address, follows: shrq writes it. */
 static bool is_unchanged(const struct check *self, const struct address *address)
 {
 	struct instruction at;
@@ -435,7 +443,8 @@ static void fate_from(struct check *self, i64 line, enum line_fate how, i64 from
 	self->listing->lines.data[line].from = (u32)from;
 }
 
-/* The address is computed into the register with which the shadow is read, and into the report's only for the report. */
+/* The address is computed into the register with which the shadow is read, and into the report's
+ * only for the report. */
 static bool address_late(struct check *self)
 {
 	struct address address;

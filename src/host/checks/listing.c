@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Reads assembler text as gcc writes it; see listing.h. Host. What it does not know is a barrier, so that nobody draws
- * conclusions beyond it. */
+ * Reads assembler text as gcc writes it; see listing.h. Host. What it does not know is a barrier,
+ * so that nobody draws conclusions beyond it. */
 #define _GNU_SOURCE
 #include "host/checks/listing.h"
 
@@ -182,7 +182,8 @@ void listing_release(struct listing *self)
 
 /* ---- instructions ---- */
 
-/* Behind a name: operands with commas between them, not those inside brackets; then perhaps a comment. */
+/* Behind a name: operands with commas between them, not those inside brackets; then perhaps a
+ * comment. */
 static void read_operands(struct instruction *self, struct piece rest)
 {
 	u64 start = 0, depth = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The lines of a compiler's assembler text that matter for what the CPU does: instructions, the labels that they jump to, and all that is
- * not understood. What only debuggers and linkers read is left out. Host. */
+ * The lines of a compiler's assembler text that matter for what the CPU does: instructions, the
+ * labels that they jump to, and all that is not understood. What only debuggers and linkers read is
+ * left out. Host. */
 #ifndef HOST_CHECKS_LISTING_H
 #define HOST_CHECKS_LISTING_H
 
@@ -16,7 +17,8 @@ struct piece {
 enum line_kind {
 	LINE_INSTRUCTION,
 	LINE_LABEL, /* .L and a number */
-	LINE_BARRIER, /* another section, the programmer's own assembler text, names of functions, data ... */
+	/* another section, the programmer's own assembler text, names of functions, data ... */
+	LINE_BARRIER,
 };
 
 enum line_fate {
@@ -67,7 +69,8 @@ bool listing_is_label(const struct listing *self, i64 line, struct piece label);
 /* The line of a label; NO_LINE if there is none. */
 i64 listing_find(const struct listing *self, struct piece label);
 
-/* How often a label is named in the whole text, data and debug information included, besides where it is. */
+/* How often a label is named in the whole text, data and debug information included, besides where
+ * it is. */
 u64 listing_references(const struct listing *self, struct piece label);
 
 bool piece_is(struct piece piece, const char *text);
@@ -79,7 +82,8 @@ struct piece piece_trimmed(struct piece piece); /* without blanks around it */
 bool label_is_mark(struct piece label);
 bool directive_is_harmless(struct piece directive);
 
-/* A general register, by the number that the CPU gives it, whatever part of it is named; NO_REGISTER for all else. */
+/* A general register, by the number that the CPU gives it, whatever part of it is named;
+ * NO_REGISTER for all else. */
 int register_of(struct piece operand);
 
 /* All that a text names, as bits. */

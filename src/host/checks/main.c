@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * What gcc takes for its assembler when `heapwise cc` runs it: makes checks shorter (checks.h), or has them
- * know of tags (untag.h; clang's, too), and runs gcc's own. If that one says a word about the new text it gets what the compiler wrote, so
- * that messages are about nothing else. Whatever goes wrong here, the assembler runs. Host. */
+ * What gcc takes for its assembler when `heapwise cc` runs it: makes checks shorter (checks.h), or
+ * has them know of tags (untag.h; clang's, too), and runs gcc's own. If that one says a word about
+ * the new text it gets what the compiler wrote, so that messages are about nothing else. Whatever
+ * goes wrong here, the assembler runs. Host. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -55,7 +56,8 @@ static bool makes_lines(int argc, char **argv)
 	return false;
 }
 
-/* gcc names the text last, clang behind -o FILE; with -pipe gcc names none. *at is where a file is named. */
+/* gcc names the text last, clang behind -o FILE; with -pipe gcc names none. *at is where a file is
+ * named. */
 enum source { SOURCE_NONE, SOURCE_FILE, SOURCE_STDIN };
 
 static enum source source_of(int argc, char **argv, int *at)
@@ -74,7 +76,8 @@ static enum source source_of(int argc, char **argv, int *at)
 
 /* ---- texts ---- */
 
-/* A file without a name that has this in it, read from its start; negative if that is not possible. */
+/* A file without a name that has this in it, read from its start; negative if that is not
+ * possible. */
 static int file_of(const struct strbuf *text)
 {
 	int fd = memfd_create("heapwise", MFD_CLOEXEC);
@@ -90,17 +93,20 @@ static int file_of(const struct strbuf *text)
 /* Lines of the assembler's own, of a text that the compiler gave none, are named by its file. */
 static bool may_change(int argc, char **argv, const struct strbuf *text)
 {
-	return !makes_lines(argc, argv) || memmem(text->text, text->count, "\t.loc ", 6) || memmem(text->text, text->count, "\t.loc\t", 6);
+	return !makes_lines(argc, argv) || memmem(text->text, text->count, "\t.loc ", 6) ||
+	       memmem(text->text, text->count, "\t.loc\t", 6);
 }
 
-/* A file without a name with the text that is made of it; negative if that is the same, or goes wrong. */
+/* A file without a name with the text that is made of it; negative if that is the same, or goes
+ * wrong. */
 static int changed(const struct strbuf *text, bool same_size)
 {
 	struct untag_job job = {text->text, text->count, HW_SHADOW_OFFSET, same_size};
 	struct strbuf new_text = {0};
 	u64 count = 0;
 	int fd = -1, status = HW_POINTER_TAGS ? checks_untag(&job, &new_text, &count, NULL)
-					      : checks_shorten(text->text, text->count, &new_text, &count, NULL);
+					      : checks_shorten(text->text, text->count, &new_text,
+							       &count, NULL);
 
 	if (status == 0 && count)
 		fd = file_of(&new_text);
@@ -108,7 +114,8 @@ static int changed(const struct strbuf *text, bool same_size)
 	return fd;
 }
 
-/* The assembler, reading from a file without a name. True if it has done its work and said nothing. */
+/* The assembler, reading from a file without a name. True if it has done its work and said
+ * nothing. */
 static bool assembles(char **argv, int input)
 {
 	int messages = memfd_create("heapwise", MFD_CLOEXEC), status = -1;
@@ -130,7 +137,8 @@ static bool assembles(char **argv, int input)
 	return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 && !said.st_size;
 }
 
-/* The assembler reads a file, in place of the one that is named at `at`, 0 for none. Returns if it is to have another text. */
+/* The assembler reads a file, in place of the one that is named at `at`, 0 for none. Returns if it
+ * is to have another text. */
 static void assemble_changed(int argc, char **argv, int at, int input)
 {
 	char *named = argv[at];
@@ -168,7 +176,8 @@ static void assemble(int argc, char **argv)
 
 	if (source == SOURCE_NONE)
 		return;
-	whole = io_read_file(source == SOURCE_FILE ? argv[at] : "/dev/stdin", TEXT_MAX, &text, NULL) == 0;
+	whole = io_read_file(source == SOURCE_FILE ? argv[at] : "/dev/stdin", TEXT_MAX, &text,
+			     NULL) == 0;
 	if (whole && text.count && may_change(argc, argv, &text)) {
 		assemble_changed(argc, argv, at, changed(&text, false));
 		if (HW_POINTER_TAGS)

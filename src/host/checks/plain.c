@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Looks into objects and archives; see plain.h. Host. Files are input from strangers: all their numbers are bounded by their size. */
+ * Looks into objects and archives; see plain.h. Host. Files are input from strangers: all their
+ * numbers are bounded by their size. */
 #define _GNU_SOURCE
 #include "host/checks/plain.h"
 
@@ -20,11 +21,15 @@
 
 /* ---- objects ---- */
 
-static bool has(struct piece file, const char *text) { return memmem(file.at, file.bytes, text, strlen(text)); }
+static bool has(struct piece file, const char *text)
+{
+	return memmem(file.at, file.bytes, text, strlen(text));
+}
 
 static bool is_checked(struct piece object)
 {
-	return has(object, "-fsanitize=kernel-address") || has(object, "asan.module_ctor") || has(object, "__asan_report_");
+	return has(object, "-fsanitize=kernel-address") || has(object, "asan.module_ctor") ||
+	       has(object, "__asan_report_");
 }
 
 /* Code for the CPU, or that which gcc makes code of when it links. */
@@ -36,11 +41,14 @@ static bool elf_has_code(struct piece object)
 	if (object.bytes < sizeof(head))
 		return false;
 	memcpy(&head, object.at, sizeof(head));
-	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_type != ET_REL || head.e_shentsize != sizeof(section) || head.e_shoff > object.bytes)
+	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_type != ET_REL ||
+	    head.e_shentsize != sizeof(section) || head.e_shoff > object.bytes)
 		return false;
-	for (u64 i = 0; i < head.e_shnum && (i + 1) * sizeof(section) <= object.bytes - head.e_shoff; i++) {
+	for (u64 i = 0;
+	     i < head.e_shnum && (i + 1) * sizeof(section) <= object.bytes - head.e_shoff; i++) {
 		memcpy(&section, object.at + head.e_shoff + i * sizeof(section), sizeof(section));
-		if (section.sh_type == SHT_PROGBITS && section.sh_flags & SHF_EXECINSTR && section.sh_size)
+		if (section.sh_type == SHT_PROGBITS && section.sh_flags & SHF_EXECINSTR &&
+		    section.sh_size)
 			return true;
 	}
 	return has(object, ".gnu.lto_");
@@ -48,7 +56,8 @@ static bool elf_has_code(struct piece object)
 
 static bool has_code(struct piece object)
 {
-	return piece_starts(object, ELFMAG) ? elf_has_code(object) : piece_starts(object, "BC\xc0\xde");
+	return piece_starts(object, ELFMAG) ? elf_has_code(object)
+					    : piece_starts(object, "BC\xc0\xde");
 }
 
 static bool is_plain(struct piece object) { return has_code(object) && !is_checked(object); }
@@ -75,12 +84,14 @@ static bool archive_next(struct archive *self, struct member *member)
 	if (self->rest.bytes < sizeof(member->head))
 		return false;
 	memcpy(&member->head, self->rest.at, sizeof(member->head));
-	self->rest = (struct piece){self->rest.at + sizeof(member->head), self->rest.bytes - sizeof(member->head)};
+	self->rest = (struct piece){self->rest.at + sizeof(member->head),
+				    self->rest.bytes - sizeof(member->head)};
 	if (memcmp(member->head.ar_fmag, ARFMAG, sizeof(member->head.ar_fmag)) != 0)
 		return false;
 	memcpy(size, member->head.ar_size, sizeof(member->head.ar_size));
 	bytes = strtoull(size, NULL, 10);
-	member->special = member->head.ar_name[0] == '/' && (member->head.ar_name[1] < '0' || member->head.ar_name[1] > '9');
+	member->special = member->head.ar_name[0] == '/' &&
+			  (member->head.ar_name[1] < '0' || member->head.ar_name[1] > '9');
 	if (self->thin && !member->special)
 		bytes = 0;
 	if (bytes > self->rest.bytes)
@@ -107,8 +118,9 @@ static bool thin_is_plain(const struct archive *self, const struct member *membe
 	while (at + bytes < self->names.bytes && self->names.at[at + bytes] != '\n')
 		bytes++;
 	bytes -= bytes && self->names.at[at + bytes - 1] == '/';
-	snprintf(path, sizeof(path), "%.*s%.*s", slash && self->names.at[at] != '/' ? (int)(slash + 1 - self->path) : 0, self->path, (int)bytes,
-		 self->names.at + at);
+	snprintf(path, sizeof(path), "%.*s%.*s",
+		 slash && self->names.at[at] != '/' ? (int)(slash + 1 - self->path) : 0, self->path,
+		 (int)bytes, self->names.at + at);
 	return file_is_plain(path, true);
 }
 
@@ -117,7 +129,8 @@ static bool archive_is_plain(struct archive *self)
 	struct member member;
 
 	while (archive_next(self, &member))
-		if (!member.special && (self->thin ? thin_is_plain(self, &member) : is_plain(member.content)))
+		if (!member.special &&
+		    (self->thin ? thin_is_plain(self, &member) : is_plain(member.content)))
 			return true;
 	return false;
 }
@@ -147,7 +160,8 @@ static bool file_is_plain(const char *path, bool is_member)
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
 		file = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (file != MAP_FAILED) {
-			plain = content_is_plain(path, (struct piece){file, (u64)status.st_size}, is_member);
+			plain = content_is_plain(path, (struct piece){file, (u64)status.st_size},
+						 is_member);
 			munmap(file, (size_t)status.st_size);
 		}
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Finds where checks read the shadow in aarch64 text; see untag.h. Host. What a register may hold is gathered over the whole of a function, in
- * no order: a load too many is masked for nothing, one too few would end a program that has tags. */
+ * Finds where checks read the shadow in aarch64 text; see untag.h. Host. What a register may hold
+ * is gathered over the whole of a function, in no order: a load too many is masked for nothing, one
+ * too few would end a program that has tags. */
 #define _GNU_SOURCE
 #include "host/checks/untag.h"
 
@@ -14,7 +15,11 @@
 enum { REGISTERS = 31, OPERANDS = 4, LOOK_BACK = 40, FRAME = 29, STACK = 31, KEPT_BITS = 53 };
 
 /* What a register, or a place on the stack, may hold. */
-enum { HOLDS_SHADOW = 1 /* the shadow's start */, HOLDS_SHIFTED = 2, HOLDS_BYTE = 4 /* the address of a byte of the shadow */ };
+enum {
+	HOLDS_SHADOW = 1 /* the shadow's start */,
+	HOLDS_SHIFTED = 2,
+	HOLDS_BYTE = 4 /* the address of a byte of the shadow */
+};
 
 enum row_kind { ROW_CODE, ROW_LABEL, ROW_MARK /* nothing jumps here */, ROW_BARRIER };
 
@@ -63,7 +68,11 @@ struct text {
 
 /* ---- pieces ---- */
 
-static bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.'; }
+static bool is_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       c == '_' || c == '.';
+}
 
 static struct piece uncommented(struct piece piece)
 {
@@ -101,7 +110,8 @@ static int number_of(struct piece piece, char letter)
 {
 	i64 number;
 
-	if (piece.bytes < 2 || piece.bytes > 3 || piece.at[0] != letter || piece.at[1] < '0' || piece.at[1] > '9')
+	if (piece.bytes < 2 || piece.bytes > 3 || piece.at[0] != letter || piece.at[1] < '0' ||
+	    piece.at[1] > '9')
 		return NO_REGISTER;
 	piece = (struct piece){piece.at + 1, piece.bytes - 1};
 	return number_in(piece, &number) && number < REGISTERS ? (int)number : NO_REGISTER;
@@ -116,15 +126,18 @@ static u8 kind_of(struct piece line)
 	if (line.at[0] == '#')
 		return ROW_BARRIER;
 	if (line.at[line.bytes - 1] == ':')
-		return label_is_mark((struct piece){line.at, line.bytes - 1}) ? ROW_MARK : ROW_LABEL;
+		return label_is_mark((struct piece){line.at, line.bytes - 1}) ? ROW_MARK
+									      : ROW_LABEL;
 	if (line.at[0] == '.')
 		return directive_is_harmless(line) ? ROW_MARK : ROW_BARRIER;
-	return memchr(line.at, ';', line.bytes) || memchr(line.at, ':', line.bytes) ? ROW_BARRIER : ROW_CODE;
+	return memchr(line.at, ';', line.bytes) || memchr(line.at, ':', line.bytes) ? ROW_BARRIER
+										    : ROW_CODE;
 }
 
 static struct piece row_text(const struct text *self, u64 row)
 {
-	return uncommented((struct piece){self->job->text + self->rows.data[row].start, self->rows.data[row].bytes});
+	return uncommented((struct piece){self->job->text + self->rows.data[row].start,
+					  self->rows.data[row].bytes});
 }
 
 /* The programmer's own lines are between #APP and #NO_APP, with clang //APP and //NO_APP. */
@@ -179,16 +192,14 @@ static bool read_code(const struct text *self, u64 row, struct code *code)
 			continue;
 		if (code->operands == OPERANDS)
 			return false;
-		code->operand[code->operands++] = piece_trimmed((struct piece){line.at + start, i - start});
+		code->operand[code->operands++] =
+			piece_trimmed((struct piece){line.at + start, i - start});
 		start = i + 1;
 	}
 	return true;
 }
 
-static int base_of(struct piece piece)
-{
-	return piece_is(piece, "sp") ? STACK : x_of(piece);
-}
+static int base_of(struct piece piece) { return piece_is(piece, "sp") ? STACK : x_of(piece); }
 
 static bool read_place(struct piece operand, struct place *place)
 {
@@ -207,7 +218,8 @@ static bool read_place(struct piece operand, struct place *place)
 	rest = piece_trimmed((struct piece){comma + 1, base.bytes - (u64)(comma + 1 - base.at)});
 	place->base = base_of(piece_trimmed((struct piece){base.at, (u64)(comma - base.at)}));
 	place->index = x_of(rest);
-	return place->base != NO_REGISTER && (place->index != NO_REGISTER || number_in(rest, &place->offset));
+	return place->base != NO_REGISTER &&
+	       (place->index != NO_REGISTER || number_in(rest, &place->offset));
 }
 
 /* ---- what registers hold ---- */
@@ -220,7 +232,10 @@ static void add_to_register(struct text *self, int number, u32 holds)
 	self->changed = true;
 }
 
-static u32 held(const struct text *self, int number) { return number == NO_REGISTER ? 0 : self->holds[number]; }
+static u32 held(const struct text *self, int number)
+{
+	return number == NO_REGISTER ? 0 : self->holds[number];
+}
 
 static bool add_to_slot(struct text *self, int base, i64 offset, u32 holds)
 {
@@ -250,11 +265,12 @@ static u32 held_on_stack(const struct text *self, int base, i64 offset)
 /* What registers are saved as, one or two at a time. */
 static bool follow_stack(struct text *self, const struct code *code)
 {
-	bool store = piece_starts(code->name, "st"), pair = code->name.bytes == 3 && code->name.at[2] == 'p';
+	bool store = piece_starts(code->name, "st"),
+	     pair = code->name.bytes == 3 && code->name.at[2] == 'p';
 	struct place place;
 
-	if (code->operands != 2u + pair || !read_place(code->operand[1 + pair], &place) || place.index != NO_REGISTER ||
-	    (place.base != STACK && place.base != FRAME))
+	if (code->operands != 2u + pair || !read_place(code->operand[1 + pair], &place) ||
+	    place.index != NO_REGISTER || (place.base != STACK && place.base != FRAME))
 		return true;
 	for (u32 i = 0; i < 1u + pair; i++) {
 		int number = x_of(code->operand[i]);
@@ -270,10 +286,14 @@ static bool follow_stack(struct text *self, const struct code *code)
 
 static bool is_shift(struct piece operand)
 {
-	return piece_starts(operand, "lsr") && is_number(piece_trimmed((struct piece){operand.at + 3, operand.bytes - 3}), 3);
+	return piece_starts(operand, "lsr") &&
+	       is_number(piece_trimmed((struct piece){operand.at + 3, operand.bytes - 3}), 3);
 }
 
-static bool is_byte(u32 holds) { return holds & HOLDS_BYTE || (holds & HOLDS_SHADOW && holds & HOLDS_SHIFTED); }
+static bool is_byte(u32 holds)
+{
+	return holds & HOLDS_BYTE || (holds & HOLDS_SHADOW && holds & HOLDS_SHIFTED);
+}
 
 /* Loops compute one address of the shadow from another. */
 static void follow_sum(struct text *self, const struct code *code)
@@ -293,8 +313,12 @@ static bool follow(struct text *self, const struct code *code)
 	int number = x_of(code->operand[0]);
 
 	if (piece_is(code->name, "mov") && code->operands == 2)
-		add_to_register(self, number, is_number(code->operand[1], self->job->shadow) ? HOLDS_SHADOW : held(self, x_of(code->operand[1])));
-	else if (piece_is(code->name, "lsr") && code->operands == 3 && is_number(code->operand[2], 3))
+		add_to_register(self, number,
+				is_number(code->operand[1], self->job->shadow)
+					? HOLDS_SHADOW
+					: held(self, x_of(code->operand[1])));
+	else if (piece_is(code->name, "lsr") && code->operands == 3 &&
+		 is_number(code->operand[2], 3))
 		add_to_register(self, number, HOLDS_SHIFTED);
 	else if (piece_is(code->name, "add") || piece_is(code->name, "sub"))
 		follow_sum(self, code);
@@ -324,26 +348,30 @@ static bool mentions(struct piece line, int number)
 /* Branches of all sorts, calls, and what begins like one. */
 static bool ends_block(struct piece name)
 {
-	return name.at[0] == 'b' || piece_starts(name, "cb") || piece_starts(name, "tb") || piece_starts(name, "ret");
+	return name.at[0] == 'b' || piece_starts(name, "cb") || piece_starts(name, "tb") ||
+	       piece_starts(name, "ret");
 }
 
 /* Whether the line only reads the register; false for what is not known well enough. */
 static bool only_reads(const struct code *code, int number)
 {
-	static const char *const names[] = {"mov", "add", "sub", "and", "orr", "cmp", "lsr", "lsl", "str", "ldr"};
+	static const char *const names[] = {"mov", "add", "sub", "and", "orr",
+					    "cmp", "lsr", "lsl", "str", "ldr"};
 	struct place place;
 
-	if (code->operands < 2 || (code->operand[1].at[0] == '[' && (code->operands > 2 || !read_place(code->operand[1], &place))))
+	if (code->operands < 2 || (code->operand[1].at[0] == '[' &&
+				   (code->operands > 2 || !read_place(code->operand[1], &place))))
 		return false;
 	for (u32 i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (piece_starts(code->name, names[i]))
 			return names[i][0] == 'c' || names[i][1] == 't' ||
-			       (x_of(code->operand[0]) != number && number_of(code->operand[0], 'w') != number);
+			       (x_of(code->operand[0]) != number &&
+				number_of(code->operand[0], 'w') != number);
 	return false;
 }
 
-/* The line that shifts the register's value, in the same straight piece of code; NO_LINE if there is none. *alone: nobody else wants it
- * before the load. */
+/* The line that shifts the register's value, in the same straight piece of code; NO_LINE if there
+ * is none. *alone: nobody else wants it before the load. */
 static i64 shift_of(const struct text *self, u64 load, int number, bool *alone)
 {
 	struct code code;
@@ -357,7 +385,8 @@ static i64 shift_of(const struct text *self, u64 load, int number, bool *alone)
 		if (!mentions(row_text(self, i), number))
 			continue;
 		if (piece_is(code.name, "lsr") && x_of(code.operand[0]) == number)
-			return code.operands == 3 && is_number(code.operand[2], 3) ? (i64)i : NO_LINE;
+			return code.operands == 3 && is_number(code.operand[2], 3) ? (i64)i
+										   : NO_LINE;
 		if (!only_reads(&code, number))
 			return NO_LINE;
 		*alone = false;
@@ -376,16 +405,19 @@ static void set_fate(struct text *self, u64 row, u8 fate)
 /* The register that gets what is loaded: of a byte, or two. */
 static int loaded(const struct code *code)
 {
-	if (code->operands < 2 || (!piece_is(code->name, "ldrb") && !piece_is(code->name, "ldrsb") && !piece_is(code->name, "ldrh") &&
-				    !piece_is(code->name, "ldrsh")))
+	if (code->operands < 2 ||
+	    (!piece_is(code->name, "ldrb") && !piece_is(code->name, "ldrsb") &&
+	     !piece_is(code->name, "ldrh") && !piece_is(code->name, "ldrsh")))
 		return NO_REGISTER;
-	return x_of(code->operand[0]) == NO_REGISTER ? number_of(code->operand[0], 'w') : x_of(code->operand[0]);
+	return x_of(code->operand[0]) == NO_REGISTER ? number_of(code->operand[0], 'w')
+						     : x_of(code->operand[0]);
 }
 
 /* [base, offset]!, which read_place does not take. */
 static bool read_first(struct piece operand, struct place *place)
 {
-	return operand.bytes && operand.at[operand.bytes - 1] == '!' && read_place((struct piece){operand.at, operand.bytes - 1}, place) &&
+	return operand.bytes && operand.at[operand.bytes - 1] == '!' &&
+	       read_place((struct piece){operand.at, operand.bytes - 1}, place) &&
 	       place->index == NO_REGISTER;
 }
 
@@ -399,9 +431,13 @@ static void mask_base(struct text *self, u64 row, int base, u8 how)
 static void mask_sum(struct text *self, u64 row, const struct place *place, int to)
 {
 	/* gcc has the shadow's start in second place, clang in either. */
-	bool second = held(self, place->index) & HOLDS_SHADOW && held(self, place->base) & HOLDS_SHIFTED, alone = false;
-	int index = second ? place->base : place->index, shadow = second ? place->index : place->base;
-	i64 shift = held(self, shadow) & HOLDS_SHADOW ? shift_of(self, row, index, &alone) : NO_LINE;
+	bool second = held(self, place->index) & HOLDS_SHADOW &&
+		      held(self, place->base) & HOLDS_SHIFTED,
+	     alone = false;
+	int index = second ? place->base : place->index,
+	    shadow = second ? place->index : place->base;
+	i64 shift =
+		held(self, shadow) & HOLDS_SHADOW ? shift_of(self, row, index, &alone) : NO_LINE;
 
 	self->rows.data[row].index = (u8)index;
 	self->rows.data[row].shadow = (u8)shadow;
@@ -440,7 +476,8 @@ static bool begins_function(const struct text *self, u64 row)
 	if (self->rows.data[row].kind != ROW_LABEL)
 		return false;
 	label = row_text(self, row);
-	return !piece_starts(label, ".L") && !(label.bytes > 6 && memcmp(label.at + label.bytes - 6, ".cold:", 6) == 0);
+	return !piece_starts(label, ".L") &&
+	       !(label.bytes > 6 && memcmp(label.at + label.bytes - 6, ".cold:", 6) == 0);
 }
 
 static bool untag_function(struct text *self, u64 first, u64 end)
@@ -486,30 +523,33 @@ static void write_row(const struct text *self, u64 row, struct strbuf *out)
 	read_code(self, row, &code);
 	to = loaded(&code);
 	if (at->fate == ROW_FIRST && read_first(code.operand[1], &place)) {
-		strbuf_addf(out, "\tadd\tx%d, x%d, %lld\n", at->index, at->index, (long long)place.offset);
+		strbuf_addf(out, "\tadd\tx%d, x%d, %lld\n", at->index, at->index,
+			    (long long)place.offset);
 		place.offset = 0;
 	} else if (at->fate == ROW_BASE || at->fate == ROW_THEN) {
 		read_place(code.operand[1], &place);
 	}
 	switch (at->fate) {
 	case ROW_CUT:
-		strbuf_addf(out, "\tubfx\t%.*s, %.*s, 3, %d\n", PIECE(code.operand[0]), PIECE(code.operand[1]), KEPT_BITS);
+		strbuf_addf(out, "\tubfx\t%.*s, %.*s, 3, %d\n", PIECE(code.operand[0]),
+			    PIECE(code.operand[1]), KEPT_BITS);
 		return;
 	case ROW_INDEX:
-		strbuf_addf(out, "\tubfx\tx%d, x%d, 0, %d\n\t%.*s\t%.*s, [x%d, x%d]\n", to, at->index, KEPT_BITS, PIECE(code.name),
-			    PIECE(code.operand[0]), to, at->shadow);
+		strbuf_addf(out, "\tubfx\tx%d, x%d, 0, %d\n\t%.*s\t%.*s, [x%d, x%d]\n", to,
+			    at->index, KEPT_BITS, PIECE(code.name), PIECE(code.operand[0]), to,
+			    at->shadow);
 		return;
-	case ROW_SUM:
-		strbuf_addf(out, "\tadd\tx%d, x%d, x%d\n", to, at->index, at->shadow);
-		break;
+	case ROW_SUM: strbuf_addf(out, "\tadd\tx%d, x%d, x%d\n", to, at->index, at->shadow); break;
 	}
-	strbuf_addf(out, "\tubfx\tx%d, x%d, 0, %d\n\t%.*s\t%.*s, [x%d", to, at->fate == ROW_SUM ? to : at->index, KEPT_BITS, PIECE(code.name),
+	strbuf_addf(out, "\tubfx\tx%d, x%d, 0, %d\n\t%.*s\t%.*s, [x%d", to,
+		    at->fate == ROW_SUM ? to : at->index, KEPT_BITS, PIECE(code.name),
 		    PIECE(code.operand[0]), to);
 	if (place.offset)
 		strbuf_addf(out, ", %lld", (long long)place.offset);
 	strbuf_addf(out, "]\n");
 	if (at->fate == ROW_THEN)
-		strbuf_addf(out, "\tadd\tx%d, x%d, %.*s\n", at->index, at->index, PIECE(code.operand[2]));
+		strbuf_addf(out, "\tadd\tx%d, x%d, %.*s\n", at->index, at->index,
+			    PIECE(code.operand[2]));
 }
 
 static void write_text(const struct text *self, struct strbuf *out)

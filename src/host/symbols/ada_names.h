@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * GNAT's linker names → the names that people wrote, in small letters: a__leak is a.leak, a__inner__Oadd is a.inner."+". */
+ * GNAT's linker names → the names that people wrote, in small letters: a__leak is a.leak,
+ * a__inner__Oadd is a.inner."+". */
 #ifndef HOST_SYMBOLS_ADA_NAMES_H
 #define HOST_SYMBOLS_ADA_NAMES_H
 

@@ -21,9 +21,9 @@ static int compare_pcs(const void *a, const void *b)
 /* The number of the file that a module was loaded from; ERR_MEMORY if it cannot be kept. */
 static int file_of(struct collect *self, const struct modmap_module *module, u32 *file)
 {
-	struct symbolizer_module new = { .build_id_bytes = module->build_id_bytes,
-					 .arch = self->arch };
-	struct strbuf key = { 0 };
+	struct symbolizer_module new = {.build_id_bytes = module->build_id_bytes,
+					.arch = self->arch};
+	struct strbuf key = {0};
 	const char *kept;
 	u64 *index;
 
@@ -52,8 +52,8 @@ static int file_of(struct collect *self, const struct modmap_module *module, u32
 	return 0;
 }
 
-/* The file of whatever module had the address. Of types it is not known when they were told: if two files
- * were mapped there one after the other, there is no answer. */
+/* The file of whatever module had the address. Of types it is not known when they were told: if two
+ * files were mapped there one after the other, there is no answer. */
 static int place_type(struct collect *self, struct wanted_type *wanted, bool *found)
 {
 	*found = false;
@@ -80,10 +80,11 @@ static int place_type(struct collect *self, struct wanted_type *wanted, bool *fo
 
 static int finish_types(struct collect *self)
 {
-	struct wanted_type wanted = { .image = self->image };
+	struct wanted_type wanted = {.image = self->image};
 	int result = 0;
 
-	for (u64 at = 0, count; result == 0 && map_next(&self->identities, &at, &wanted.identity, &count);) {
+	for (u64 at = 0, count;
+	     result == 0 && map_next(&self->identities, &at, &wanted.identity, &count);) {
 		bool found;
 
 		result = place_type(self, &wanted, &found);
@@ -97,8 +98,9 @@ static int finish_types(struct collect *self)
 /* Turns the image's addresses into places in files, once all of its modules are known. */
 static int finish_image(struct collect *self, struct err *err)
 {
-	const struct modmap_module generated = { .path = self->generated, .build_id = (u8 *)"" }, *last = NULL;
-	struct wanted wanted = { .image = self->image };
+	const struct modmap_module generated = {.path = self->generated, .build_id = (u8 *)""},
+				   *last = NULL;
+	struct wanted wanted = {.image = self->image};
 	int result = 0;
 
 	if (self->pcs.count)
@@ -170,7 +172,7 @@ static int take_contexts(void *opaque, const struct stream_context *contexts, u6
 	if (result)
 		return result;
 	for (u64 i = 0; i < count; i++) {
-		struct frame_pc frame = { .pc = contexts[i].pc };
+		struct frame_pc frame = {.pc = contexts[i].pc};
 
 		if (!context_is_frame(&contexts[i]) || !frame.pc)
 			continue;
@@ -181,14 +183,15 @@ static int take_contexts(void *opaque, const struct stream_context *contexts, u6
 	return 0;
 }
 
-/* A routine is asked for at its first instruction. Rows outnumber routines by far more than contexts
- * do addresses, and come in a few kinds at a time. */
-static int take_routines(void *opaque, const struct stream_routine *rows, u64 count, struct err *err)
+/* A routine is asked for at its first instruction. Rows outnumber routines by far more than
+ * contexts do addresses, and come in a few kinds at a time. */
+static int take_routines(void *opaque, const struct stream_routine *rows, u64 count,
+			 struct err *err)
 {
 	struct collect *self = opaque;
 
 	for (u64 i = 0; i < count; i++) {
-		struct frame_pc frame = { .pc = rows[i].address + 1 };
+		struct frame_pc frame = {.pc = rows[i].address + 1};
 		struct frame_pc *recent = &self->recent[rows[i].address / 16 % COLLECT_RECENT];
 
 		if (rows[i].step != ROUTINE_ENTER && rows[i].step != ROUTINE_LEAVE)
@@ -222,16 +225,21 @@ static int take_name(void *opaque, const struct stream_name *name, struct err *e
 	if (name->id < HW_NAMES || name->id - HW_NAMES >= HW_CODES)
 		return 0;
 	text = arena_copy(&self->arena, name->text);
-	if (!text || !map_put(&self->codes, (u64)self->image << 32 | (name->id - HW_NAMES), (u64)(uintptr_t)text))
+	if (!text || !map_put(&self->codes, (u64)self->image << 32 | (name->id - HW_NAMES),
+			      (u64)(uintptr_t)text))
 		return err_memory_for(err, "the names of functions");
 	return 0;
 }
 
 struct stream_sink collect_sink(struct collect *self)
 {
-	return (struct stream_sink){ .self = self, .image = take_image, .module = take_module,
-				     .contexts = take_contexts, .routines = take_routines,
-				     .types = take_types, .name = take_name };
+	return (struct stream_sink){.self = self,
+				    .image = take_image,
+				    .module = take_module,
+				    .contexts = take_contexts,
+				    .routines = take_routines,
+				    .types = take_types,
+				    .name = take_name};
 }
 
 static int compare_wanted(const void *a, const void *b)
@@ -262,7 +270,8 @@ int collect_finish(struct collect *self, struct err *err)
 	int result = finish_image(self, err);
 
 	if (!result && self->types.count)
-		qsort(self->types.data, self->types.count, sizeof(*self->types.data), compare_types);
+		qsort(self->types.data, self->types.count, sizeof(*self->types.data),
+		      compare_types);
 	if (result || !self->wanted.count)
 		return result;
 	qsort(self->wanted.data, self->wanted.count, sizeof(*self->wanted.data), compare_wanted);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The addresses of code and of types that a trace wants to be resolved: fed as a sink of the stream, it yields for each
- * file the addresses in it, and for each address the images and modules that use it. */
+ * The addresses of code and of types that a trace wants to be resolved: fed as a sink of the
+ * stream, it yields for each file the addresses in it, and for each address the images and modules
+ * that use it. */
 #ifndef HOST_SYMBOLS_COLLECT_H
 #define HOST_SYMBOLS_COLLECT_H
 
@@ -42,22 +43,24 @@ enum { COLLECT_RECENT = 1024 };
 struct collect {
 	VEC(struct symbolizer_module) files; /* strings in the arena */
 	VEC(u8) own;                         /* of each file: 1 = it is a program, not a library */
-	VEC(struct wanted) wanted; /* when finished: by file, address, image, module */
-	VEC(struct wanted_type) types; /* when finished: by file */
+	VEC(struct wanted) wanted;           /* when finished: by file, address, image, module */
+	VEC(struct wanted_type) types;       /* when finished: by file */
 	struct arena arena;
 	struct names keys; /* path and build-id as text */
 	struct map by_key; /* address of the key's text → file + 1 */
 	/* The image that is being told. */
 	struct modmap modules;
 	VEC(struct frame_pc) pcs;
-	struct map seen; /* what is in pcs */
+	struct map seen;       /* what is in pcs */
 	struct map identities; /* of types that are not names */
-	struct map codes; /* image << 32 | number of a runtime's function → its name, in the arena */
+	/* image << 32 | number of a runtime's function → its name, in the arena */
+	struct map codes;
 	struct frame_pc recent[COLLECT_RECENT]; /* routines that are in pcs, by address */
 	u32 image;
 	u32 arch;
 	const char *program;
-	char generated[PERF_MAP_PATH]; /* names of code that the process generated; "" = there is no such file */
+	/* names of code that the process generated; "" = there is no such file */
+	char generated[PERF_MAP_PATH];
 };
 
 struct stream_sink collect_sink(struct collect *self);

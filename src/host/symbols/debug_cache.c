@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Copies of debug files; see debug_cache.h. Runs on the host. Nothing fails because of it: whatever goes
- * wrong, the file itself is there. A copy gets its name when it is whole, and counts only if it is the
- * user's own and has the size that the original's headers promise. */
+ * Copies of debug files; see debug_cache.h. Runs on the host. Nothing fails because of it: whatever
+ * goes wrong, the file itself is there. A copy gets its name when it is whole, and counts only if
+ * it is the user's own and has the size that the original's headers promise. */
 #define _GNU_SOURCE
 #include "host/symbols/debug_cache.h"
 

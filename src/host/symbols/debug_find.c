@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Where separate debug files are; see debug_find.h. Runs on the host.
  *
- * libdwfl's own search is asked only where it would find something: it keeps the file open that it has
- * found, so that no copy could take its place (debug_cache.h), and where it finds none it loads a library for
- * asking servers, with forty others, even if no server is named. */
+ * libdwfl's own search is asked only where it would find something: it keeps the file open that it
+ * has found, so that no copy could take its place (debug_cache.h), and where it finds none it loads
+ * a library for asking servers, with forty others, even if no server is named. */
 #include "host/symbols/debug_find.h"
 
 #include <elfutils/libdwelf.h>
@@ -88,7 +88,8 @@ static bool exists(struct strbuf *file, const char *name)
 	return !file->failed && access(strbuf_text(file), F_OK) == 0;
 }
 
-/* Below a folder for debug files: /usr/lib/debug/usr/bin/NAME, /usr/lib/debug/bin/NAME, /usr/lib/debug/NAME. */
+/* Below a folder for debug files: /usr/lib/debug/usr/bin/NAME, /usr/lib/debug/bin/NAME,
+ * /usr/lib/debug/NAME. */
 static bool is_below(struct strbuf *file, const char *folder, u64 folder_bytes, const char *of,
 		     const char *name)
 {
@@ -137,7 +138,8 @@ static bool is_near_file(const char *path, char *file, const char *name)
 	return is_near(path, file, name);
 }
 
-/* Whether libdwfl's search may find a file by the name that the module gives, or that follows from its own. */
+/* Whether libdwfl's search may find a file by the name that the module gives, or that follows from
+ * its own. */
 static bool is_named(const char *path, const char *file_name, const char *link)
 {
 	const char *slash = link ? strrchr(link, '/') : strrchr(file_name, '/');

@@ -25,7 +25,7 @@ struct unit_list {
 /* Adds the ranges of a DIE to its unit; how many there were, or ERR_MEMORY. */
 static int add_ranges(struct unit_list *self, Dwarf_Die *die, u32 unit)
 {
-	struct unit_range range = { .unit = unit };
+	struct unit_range range = {.unit = unit};
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 	int added = 0;
@@ -82,7 +82,7 @@ static int compare_ranges(const void *a, const void *b)
 
 int debuginfo_init(struct debuginfo *self, Dwarf *dwarf, u64 bias)
 {
-	struct unit_list list = { 0 };
+	struct unit_list list = {0};
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 	u64 reach = 0;
@@ -118,15 +118,16 @@ void debuginfo_release(struct debuginfo *self)
 	free(self->functions);
 	free(self->units);
 	free(self->ranges);
-	*self = (struct debuginfo){ 0 };
+	*self = (struct debuginfo){0};
 }
 
 /* Where the functions of a unit are: below itself, or below its other half in a .dwo file. */
 static Dwarf_Die functions_root(Dwarf_Die *unit)
 {
-	Dwarf_Die other_half = { 0 };
+	Dwarf_Die other_half = {0};
 
-	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &other_half, NULL, NULL, NULL) && other_half.addr)
+	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &other_half, NULL, NULL, NULL) &&
+	    other_half.addr)
 		return other_half;
 	return *unit;
 }
@@ -228,7 +229,8 @@ static bool named_die(Dwarf_Die *die, Dwarf_Die *out)
 	for (u32 i = 0; i < ORIGINS_MAX; i++) {
 		if (dwarf_hasattr(out, DW_AT_name))
 			return true;
-		if ((!dwarf_attr(out, DW_AT_abstract_origin, &attribute) && !dwarf_attr(out, DW_AT_specification, &attribute)) ||
+		if ((!dwarf_attr(out, DW_AT_abstract_origin, &attribute) &&
+		     !dwarf_attr(out, DW_AT_specification, &attribute)) ||
 		    !dwarf_formref_die(&attribute, out))
 			return false;
 	}
@@ -244,7 +246,9 @@ static u32 type_parameters(Dwarf_Die *function, struct span *out)
 	if (dwarf_child(function, &die))
 		return 0;
 	for (;;) {
-		const char *name = dwarf_tag(&die) == DW_TAG_template_type_parameter ? dwarf_diename(&die) : NULL;
+		const char *name = dwarf_tag(&die) == DW_TAG_template_type_parameter
+					   ? dwarf_diename(&die)
+					   : NULL;
 
 		if (name && count < RUST_PARAMETERS)
 			out[count++] = span_of(name);
@@ -259,11 +263,12 @@ static const char *full_name(const struct unit_work *work, Dwarf_Die *die, const
 {
 	const char *readable = names_readable(work->query->names, linker_name), *plain;
 	struct span parameters[RUST_PARAMETERS];
-	struct strbuf filled = { 0 };
+	struct strbuf filled = {0};
 	Dwarf_Die named;
 	u32 count;
 
-	if (!rust_is_legacy(linker_name) || !named_die(die, &named) || !(plain = dwarf_diename(&named)) || !strchr(plain, '<'))
+	if (!rust_is_legacy(linker_name) || !named_die(die, &named) ||
+	    !(plain = dwarf_diename(&named)) || !strchr(plain, '<'))
 		return readable;
 	count = type_parameters(&named, parameters);
 	if (!count)
@@ -276,7 +281,7 @@ static const char *full_name(const struct unit_work *work, Dwarf_Die *die, const
 
 static const char *ada_name(const struct unit_work *work, const char *name)
 {
-	struct strbuf readable = { 0 };
+	struct strbuf readable = {0};
 	const char *kept;
 
 	ada_name_add(&readable, name ? name : "");
@@ -291,10 +296,8 @@ bool debuginfo_is_ada(Dwarf_Die *unit)
 	case DW_LANG_Ada83:
 	case DW_LANG_Ada95:
 	case 0x2e: /* Ada 2005 */
-	case 0x2f: /* Ada 2012 */
-		return true;
-	default:
-		return false;
+	case 0x2f: /* Ada 2012 */ return true;
+	default: return false;
 	}
 }
 
@@ -357,8 +360,9 @@ static int answer_frames(struct unit_work *work, u32 scope, struct debuginfo_ans
 	struct symbol_frame frames[FRAMES_MAX];
 	u32 count = 0;
 
-	frames[0] = (struct symbol_frame){ .file = answer->file, .line = answer->line,
-					   .column = answer->column };
+	frames[0] = (struct symbol_frame){.file = answer->file,
+					  .line = answer->line,
+					  .column = answer->column};
 	while (scope != NO_SCOPE && count < FRAMES_MAX) {
 		struct scope *at = &work->scopes.data[scope];
 
@@ -402,7 +406,7 @@ static int unit_answer(struct unit_work *work, const struct placed *placed, u64 
 static int unit_resolve(const struct debuginfo *self, const struct debuginfo_query *query,
 			const struct placed *placed, u64 count)
 {
-	struct unit_work work = { .query = query, .unit = &self->units[placed->unit] };
+	struct unit_work work = {.query = query, .unit = &self->units[placed->unit]};
 	u64 *addresses = malloc(count * sizeof(*addresses));
 	u32 *innermost = malloc(count * sizeof(*innermost));
 	int result = ERR_MEMORY;
@@ -416,8 +420,9 @@ static int unit_resolve(const struct debuginfo *self, const struct debuginfo_que
 	work.root = functions_root(work.unit);
 	work.ada = debuginfo_is_ada(work.unit);
 	work.functions = &self->functions[placed->unit];
-	work.scopes = (struct scopes){ .addresses = addresses, .innermost = innermost,
-				       .address_count = count };
+	work.scopes = (struct scopes){.addresses = addresses,
+				      .innermost = innermost,
+				      .address_count = count};
 	result = functions_ensure(self, placed->unit, &work.root);
 	if (!result)
 		result = unit_answer(&work, placed, count);
@@ -440,7 +445,7 @@ int debuginfo_resolve(struct debuginfo *self, const struct debuginfo_query *quer
 		u32 unit = find_unit(self, query->addresses[i] - self->bias);
 
 		if (unit != NO_UNIT)
-			placed[count++] = (struct placed){ .unit = unit, .index = i };
+			placed[count++] = (struct placed){.unit = unit, .index = i};
 	}
 	qsort(placed, count, sizeof(*placed), compare_placed);
 	for (u64 i = 0, next; i < count && !result; i = next) {

@@ -51,8 +51,8 @@ bool debuginfo_is_ada(Dwarf_Die *unit);
 int debuginfo_init(struct debuginfo *self, Dwarf *dwarf, u64 bias);
 void debuginfo_release(struct debuginfo *self); /* not the Dwarf, which belongs to its module */
 
-/* Reads the tables of lines and the functions ahead, which is most of the work of answering; not of very large programs. Asks
- * before each unit whether to go on. */
+/* Reads the tables of lines and the functions ahead, which is most of the work of answering; not of
+ * very large programs. Asks before each unit whether to go on. */
 void debuginfo_read_ahead(const struct debuginfo *self, bool (*go_on)(void *), void *asked);
 
 /* Fills all answers. Damaged debug info leaves answers empty; only a lack of memory is an error. */

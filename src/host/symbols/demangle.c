@@ -15,7 +15,7 @@ enum {
 	PLAIN_BYTES_MAX = 1000,     /* of longer ones libiberty wants its depth limit off */
 	NAME_BYTES_MAX = 128 << 10, /* longer names stay as they are */
 	TEXT_BYTES_MAX = 1 << 20,
-	STACK_PER_BYTE = 4096,      /* then it recurses at most once per byte of name */
+	STACK_PER_BYTE = 4096, /* then it recurses at most once per byte of name */
 	STACK_SPARE = 1 << 20,
 };
 
@@ -92,15 +92,17 @@ static char decoded(char letter)
 	return at ? meant[at - letters] : 0;
 }
 
-/* The function that _vgr10010ZU_LIBRARY_FUNCTION stands in for (_vgw: is wrapped around): malloc, say. The library is
- * written with Z for all that is no letter, so it has no underscore; so is the function after ZZ. */
+/* The function that _vgr10010ZU_LIBRARY_FUNCTION stands in for (_vgw: is wrapped around): malloc,
+ * say. The library is written with Z for all that is no letter, so it has no underscore; so is the
+ * function after ZZ. */
 static char *replaced(const char *name)
 {
 	size_t digits = strspn(name + 4, "0123456789");
 	const char *at = name + 4 + digits, *from;
 	char *out, *to;
 
-	if (digits < 4 || digits > 5 || at[0] != 'Z' || (at[1] != 'U' && at[1] != 'Z') || at[2] != '_')
+	if (digits < 4 || digits > 5 || at[0] != 'Z' || (at[1] != 'U' && at[1] != 'Z') ||
+	    at[2] != '_')
 		return NULL;
 	from = strchr(at + 3, '_');
 	if (!from || !from[1] || strnlen(from, NAME_BYTES_MAX + 1) > NAME_BYTES_MAX)
@@ -120,7 +122,8 @@ static char *demangle_replaced(const char *name)
 {
 	char *function = replaced(name), *text = NULL;
 
-	/* No function of Valgrind's stands in for another of its own: that would be a name made to recurse. */
+	/* No function of Valgrind's stands in for another of its own: that would be a name made to
+	 * recurse. */
 	if (function && strncmp(function, "_vg", 3) != 0)
 		text = demangle(function);
 	if (!text)
@@ -133,7 +136,7 @@ static char *demangle_replaced(const char *name)
 
 static char *demangle_ada(const char *name)
 {
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 	char *copy;
 
 	ada_name_add(&text, name);
@@ -144,7 +147,7 @@ static char *demangle_ada(const char *name)
 
 char *demangle(const char *name)
 {
-	struct demangling work = { .name = name, .options = DMGL_PARAMS | DMGL_ANSI };
+	struct demangling work = {.name = name, .options = DMGL_PARAMS | DMGL_ANSI};
 	size_t bytes;
 
 	if (strncmp(name, "_vgr", 4) == 0 || strncmp(name, "_vgw", 4) == 0)

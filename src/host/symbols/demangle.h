@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Linker names → the names that people wrote: C++ (Itanium), Rust (legacy and v0), what is Ada's own (GNAT), and what
- * Valgrind calls the functions that it puts in the place of others. */
+ * Linker names → the names that people wrote: C++ (Itanium), Rust (legacy and v0), what is Ada's
+ * own (GNAT), and what Valgrind calls the functions that it puts in the place of others. */
 #ifndef HOST_SYMBOLS_DEMANGLE_H
 #define HOST_SYMBOLS_DEMANGLE_H
 

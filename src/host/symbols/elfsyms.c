@@ -68,9 +68,9 @@ static int add_symbol(struct elfsyms *self, Dwfl_Module *module, int index, GElf
 	GElf_Word section;
 	Dwarf_Addr bias;
 	Elf *elf;
-	const char *name = dwfl_module_getsym_info(module, index, &symbol, &address, &section, &elf,
-						   &bias);
-	struct elfsym new = { 0 };
+	const char *name =
+		dwfl_module_getsym_info(module, index, &symbol, &address, &section, &elf, &bias);
+	struct elfsym new = {0};
 
 	if (!name || !is_code(&symbol, section, name))
 		return 0;
@@ -142,9 +142,9 @@ static void mark_ada(struct elfsyms *self)
 
 /* ---- stubs ----
  *
- * The stubs of .plt and .plt.sec, which have no symbols of their own, are paired with the relocations that fill their slots:
- * linkers emit both in the same order. Nothing is disassembled: a table that does not divide evenly into stubs of a known size
- * is left alone. */
+ * The stubs of .plt and .plt.sec, which have no symbols of their own, are paired with the
+ * relocations that fill their slots: linkers emit both in the same order. Nothing is disassembled:
+ * a table that does not divide evenly into stubs of a known size is left alone. */
 
 enum { STUB_BYTES_SMALL = 16, STUB_BYTES_LARGE = 24 };
 enum { RANK_STUB = ELFSYM_LABEL | ELFSYM_LOCAL | 15 }; /* behind any symbol that has a size */
@@ -186,7 +186,7 @@ static void plt_find(struct plt *self, Elf *elf)
  * header for lazy binding, of 16 bytes on x86_64 and 32 on aarch64; .plt.sec has none. */
 static bool plt_shape(const struct plt *self, u64 count, u64 *first, u64 *stub_bytes)
 {
-	static const u64 header_bytes[] = { 16, 32, 0 };
+	static const u64 header_bytes[] = {16, 32, 0};
 
 	if (self->secure.sh_size) {
 		*first = self->secure.sh_addr;
@@ -222,7 +222,7 @@ static const char *relocation_target(Elf *elf, Elf_Scn *symbols, const GElf_Rela
 /* Appends a symbol per stub whose target has a name. A table of an unknown shape adds nothing. */
 static int plt_read(struct elfsyms *symbols, Elf *elf)
 {
-	struct plt plt = { 0 };
+	struct plt plt = {0};
 	u64 count, first, stub_bytes;
 	Elf_Data *data;
 	Elf_Scn *targets;
@@ -236,7 +236,7 @@ static int plt_read(struct elfsyms *symbols, Elf *elf)
 	if (!count || !data || !targets || !plt_shape(&plt, count, &first, &stub_bytes))
 		return 0;
 	for (u64 i = 0; i < count; i++) {
-		struct elfsym stub = { .plt = true, .rank = RANK_STUB };
+		struct elfsym stub = {.plt = true, .rank = RANK_STUB};
 		GElf_Rela relocation;
 
 		if (!gelf_getrela(data, (int)i, &relocation))
@@ -310,7 +310,7 @@ static const char *without_version(const char *name, struct names *names)
 const char *elfsym_readable(const struct elfsym *symbol, struct names *names)
 {
 	const char *readable = names_readable(names, without_version(symbol->name, names));
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 
 	if (!symbol->plt && !symbol->ada)
 		return readable;

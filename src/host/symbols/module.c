@@ -32,7 +32,8 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 	return dwfl_build_id_find_elf(module, userdata, name, base, file_name, elf);
 }
 
-/* To libdwfl a relative folder is one below that of the module; a user means one below the current folder. */
+/* To libdwfl a relative folder is one below that of the module; a user means one below the current
+ * folder. */
 static void add_folders(struct strbuf *path, const char *folders)
 {
 	char *here = getcwd(NULL, 0);
@@ -51,7 +52,7 @@ static void add_folders(struct strbuf *path, const char *folders)
 
 bool module_places_init(struct module_places *self, const char *extra)
 {
-	struct strbuf path = { 0 };
+	struct strbuf path = {0};
 
 	/* An empty entry is the module's own folder, a relative one is below it. */
 	strbuf_add(&path, ":.debug:");
@@ -71,7 +72,7 @@ bool module_places_init(struct module_places *self, const char *extra)
 void module_places_release(struct module_places *self)
 {
 	free(self->path);
-	*self = (struct module_places){ 0 };
+	*self = (struct module_places){0};
 }
 
 bool elf_is_module(Elf *elf, const struct symbolizer_module *description)
@@ -118,7 +119,7 @@ static int open_if_same(const char *path, const struct symbolizer_module *descri
 static int open_by_build_id(const struct symbolizer_module *description, const char *path,
 			    struct strbuf *found)
 {
-	static const char *const suffixes[] = { ".debug", "" };
+	static const char *const suffixes[] = {".debug", ""};
 
 	for (const char *folder = path; *folder; folder += *folder == ':') {
 		u64 bytes = strcspn(folder, ":");
@@ -126,8 +127,8 @@ static int open_by_build_id(const struct symbolizer_module *description, const c
 		for (u32 s = 0; s < 2 && *folder == '/'; s++) {
 			int fd;
 
-			debug_build_id_path(found, folder, bytes, description->build_id, description->build_id_bytes,
-					    suffixes[s]);
+			debug_build_id_path(found, folder, bytes, description->build_id,
+					    description->build_id_bytes, suffixes[s]);
 			fd = found->failed ? -1 : open_if_same(strbuf_text(found), description);
 			if (fd >= 0)
 				return fd;
@@ -150,7 +151,7 @@ static Dwfl_Module *report_file(Dwfl *dwfl, const char *path, int fd)
 static Dwfl_Module *report_path(struct module *self, const struct symbolizer_module *description,
 				const struct module_places *places)
 {
-	struct strbuf found = { 0 };
+	struct strbuf found = {0};
 	Dwfl_Module *handle = NULL;
 	int fd = open_if_same(description->path, description);
 
@@ -180,8 +181,8 @@ static size_t vdso_bytes(const Elf64_Ehdr *header)
 	return header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
 }
 
-/* This process's own vdso if it is the recorded one by build-id, NULL otherwise: under the same kernel it is the recorded
- * program's, too. *memory is to be freed after the Elf was ended. */
+/* This process's own vdso if it is the recorded one by build-id, NULL otherwise: under the same
+ * kernel it is the recorded program's, too. *memory is to be freed after the Elf was ended. */
 static Elf *vdso_open(const struct symbolizer_module *description, void **memory)
 {
 	const Elf64_Ehdr *header;
@@ -246,7 +247,8 @@ static int open_files(struct module *self, const struct symbolizer_module *descr
 {
 	void **userdata;
 
-	*self = (struct module){ .dwfl = dwfl_begin(&places->callbacks), .lookup = calloc(1, sizeof(*self->lookup)) };
+	*self = (struct module){.dwfl = dwfl_begin(&places->callbacks),
+				.lookup = calloc(1, sizeof(*self->lookup))};
 	if (!self->dwfl || !self->lookup)
 		return ERR_MEMORY;
 	self->lookup->path = places->path;
@@ -304,5 +306,5 @@ void module_close(struct module *self)
 		elf_end(self->lookup->elf);
 	free(self->lookup);
 	free(self->vdso);
-	*self = (struct module){ 0 };
+	*self = (struct module){0};
 }

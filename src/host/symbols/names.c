@@ -109,5 +109,5 @@ void names_release(struct names *self)
 {
 	free(self->table);
 	arena_release(&self->arena);
-	*self = (struct names){ 0 };
+	*self = (struct names){0};
 }

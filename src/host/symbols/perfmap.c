@@ -16,8 +16,9 @@
 
 enum { BYTES_MAX = 256 << 20 };
 
-/* Whether another process of that number wrote it, before this one started. Times of files are those of the kernel's last tick,
- * and clocks are set: what a program writes in its first milliseconds may seem to be older than it. */
+/* Whether another process of that number wrote it, before this one started. Times of files are
+ * those of the kernel's last tick, and clocks are set: what a program writes in its first
+ * milliseconds may seem to be older than it. */
 static bool is_older(const struct stat *about, u64 start_ns)
 {
 	enum { UNSURE_NS = 500000000 };
@@ -48,7 +49,7 @@ static int by_start(const void *a, const void *b)
 /* One line, which it ends with a zero byte. */
 static bool take_line(struct perf_map *self, char *line)
 {
-	struct perf_code code = { 0 };
+	struct perf_code code = {0};
 	char *at = line;
 	u64 size;
 

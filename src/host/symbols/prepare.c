@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The thread that reads symbols ahead; see prepare.h. Runs on the host. Nothing fails because of it: a
- * module that was not prepared is read when it is needed. */
+ * The thread that reads symbols ahead; see prepare.h. Runs on the host. Nothing fails because of
+ * it: a module that was not prepared is read when it is needed. */
 #define _GNU_SOURCE
 #include "host/symbols/prepare.h"
 
@@ -18,11 +18,15 @@
 #include "host/base/vec.h"
 
 enum {
-	PREPARED_MAX = 256,       /* more modules are left until they are needed: what is read stays in memory */
-	FREE_NS = 100 * 1000 * 1000, /* of CPU time, without rests: most of it would else be spent when the program has ended */
+	/* more modules are left until they are needed: what is read stays in memory */
+	PREPARED_MAX = 256,
+	/* of CPU time, without rests: most of it would else be spent when the program has ended */
+	FREE_NS = 100 * 1000 * 1000,
 	REST_NS = 20 * 1000 * 1000,
-	RESTS = 100,              /* then it takes its share of a busy machine */
-	GATHER_NS = 50 * 1000 * 1000, /* addresses are looked up together, for each function is read once for all that are in it */
+	RESTS = 100, /* then it takes its share of a busy machine */
+	/* addresses are looked up together, for each function is read once for all that are in
+	 * it */
+	GATHER_NS = 50 * 1000 * 1000,
 	ADDRESSES_MAX = 1 << 14,
 };
 
@@ -61,15 +65,16 @@ static bool gather(struct prepare *self)
 		if (self->addresses.count && (is_late || self->hurry))
 			return true;
 		if (self->addresses.count)
-			is_late = pthread_cond_clockwait(&self->told, &self->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT;
+			is_late = pthread_cond_clockwait(&self->told, &self->lock, CLOCK_MONOTONIC,
+							 &until) == ETIMEDOUT;
 		else
 			pthread_cond_wait(&self->told, &self->lock);
 	}
 	return false;
 }
 
-/* The next module to read, or addresses of those that were read; false when it is time to end. Modules are never forgotten: told
- * anew, they are found again in the symbolizer. */
+/* The next module to read, or addresses of those that were read; false when it is time to end.
+ * Modules are never forgotten: told anew, they are found again in the symbolizer. */
 static bool take(struct prepare *self, struct work *work)
 {
 	struct address_list done = work->addresses;
@@ -105,8 +110,9 @@ static bool processor_is_free(void)
 	return running && running <= sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Before each piece of work, when there was much: rests while others want all processors. A thread of the lowest priority would not need to
- * ask, but in the end somebody waits for it: seconds, on a busy machine. False when it is time to end. */
+/* Before each piece of work, when there was much: rests while others want all processors. A thread
+ * of the lowest priority would not need to ask, but in the end somebody waits for it: seconds, on a
+ * busy machine. False when it is time to end. */
 static bool go_on(void *opaque)
 {
 	struct prepare *self = opaque;
@@ -117,13 +123,15 @@ static bool go_on(void *opaque)
 		struct timespec until;
 		bool is_free;
 
-		pthread_mutex_unlock(&self->lock); /* who tells of a module does not wait for a file */
+		/* who tells of a module does not wait for a file */
+		pthread_mutex_unlock(&self->lock);
 		is_free = processor_is_free();
 		pthread_mutex_lock(&self->lock);
 		if (is_free || self->stop)
 			break;
 		until = clock_time(now_ns() + REST_NS);
-		if (pthread_cond_clockwait(&self->told, &self->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT)
+		if (pthread_cond_clockwait(&self->told, &self->lock, CLOCK_MONOTONIC, &until) ==
+		    ETIMEDOUT)
 			self->rests++;
 	}
 	stop = self->stop;
@@ -133,10 +141,11 @@ static bool go_on(void *opaque)
 
 static void read_module(struct prepare *self, const struct symbolizer_module *module)
 {
-	struct err err = { 0 };
+	struct err err = {0};
 	u32 number;
 
-	if (symbolizer_add(self->symbolizer, module, &number, &err) < 0 || symbolizer_open(self->symbolizer, number, &err) < 0)
+	if (symbolizer_add(self->symbolizer, module, &number, &err) < 0 ||
+	    symbolizer_open(self->symbolizer, number, &err) < 0)
 		return;
 	/* The first one is the program; of libraries few addresses will be asked for. */
 	if (number == 0)
@@ -157,7 +166,7 @@ static void look_up(struct prepare *self, const struct prepare_address *rows, u6
 {
 	u64 *addresses = malloc(count * sizeof(*addresses));
 	struct symbolizer_module module;
-	struct err err = { 0 };
+	struct err err = {0};
 	u32 number;
 
 	pthread_mutex_lock(&self->lock);
@@ -173,7 +182,7 @@ static void look_up(struct prepare *self, const struct prepare_address *rows, u6
 static void *run(void *opaque)
 {
 	struct prepare *self = opaque;
-	struct work work = { 0 };
+	struct work work = {0};
 
 	while (take(self, &work) && go_on(self)) {
 		u64 count = work.addresses.count;
@@ -181,9 +190,12 @@ static void *run(void *opaque)
 		if (!count)
 			read_module(self, &work.module);
 		else
-			qsort(work.addresses.data, count, sizeof(*work.addresses.data), compare_rows);
+			qsort(work.addresses.data, count, sizeof(*work.addresses.data),
+			      compare_rows);
 		for (u64 i = 0, next; i < count && go_on(self); i = next) {
-			for (next = i; next < count && work.addresses.data[next].module == work.addresses.data[i].module; next++)
+			for (next = i; next < count && work.addresses.data[next].module ==
+							       work.addresses.data[i].module;
+			     next++)
 				;
 			look_up(self, &work.addresses.data[i], next - i);
 		}
@@ -192,8 +204,8 @@ static void *run(void *opaque)
 	return NULL;
 }
 
-/* With the first module, as a process that is about to fork had better have one thread only. Signals
- * are for other threads. */
+/* With the first module, as a process that is about to fork had better have one thread only.
+ * Signals are for other threads. */
 static void start(struct prepare *self)
 {
 	sigset_t all, before;
@@ -207,7 +219,7 @@ static void start(struct prepare *self)
 struct prepare *prepare_new(void)
 {
 	struct prepare *self = calloc(1, sizeof(*self));
-	struct err err = { 0 };
+	struct err err = {0};
 
 	if (!self)
 		return NULL;
@@ -263,7 +275,10 @@ u32 prepare_module(struct prepare *self, const struct symbolizer_module *module)
 }
 
 /* Addresses in files have fewer bits than that. */
-static u64 place_key(const struct prepare_address *row) { return (u64)row->module << 48 ^ row->address; }
+static u64 place_key(const struct prepare_address *row)
+{
+	return (u64)row->module << 48 ^ row->address;
+}
 
 bool prepare_addresses(struct prepare *self, const struct prepare_address *rows, u64 count)
 {
@@ -274,10 +289,13 @@ bool prepare_addresses(struct prepare *self, const struct prepare_address *rows,
 	pthread_mutex_lock(&self->lock);
 	waits = !self->addresses.count;
 	for (u64 i = 0; i < count && wanted; i++) {
-		u64 *seen = rows[i].module < self->modules.count ? map_at(&self->seen, place_key(&rows[i])) : NULL;
+		u64 *seen = rows[i].module < self->modules.count
+				    ? map_at(&self->seen, place_key(&rows[i]))
+				    : NULL;
 
 		if (seen && !(*seen)++)
-			wanted = vec_push(&self->addresses, rows[i]) && map_count(&self->seen) < ADDRESSES_MAX;
+			wanted = vec_push(&self->addresses, rows[i]) &&
+				 map_count(&self->seen) < ADDRESSES_MAX;
 	}
 	if (waits && self->addresses.count)
 		pthread_cond_signal(&self->told);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Reads modules' symbols while the program that has loaded them still runs, on a thread that rests
- * while others want all processors, once it has had some time. Opening debug info is most of the work of resolving: much of it is
- * compressed. Addresses that are told are looked up, too, now and then and when the program has ended.
+ * while others want all processors, once it has had some time. Opening debug info is most of the
+ * work of resolving: much of it is compressed. Addresses that are told are looked up, too, now and
+ * then and when the program has ended.
  *
  *	struct prepare *prepare = prepare_new();
  *	u32 number = prepare_module(prepare, &module);     any thread, any time, never waits

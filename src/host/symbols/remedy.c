@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Debug files of a system's packages.
- * Host. Package databases are read as they are: dpkg's lists of files, and what apt has of archives with debug packages. */
+ * Host. Package databases are read as they are: dpkg's lists of files, and what apt has of archives
+ * with debug packages. */
 #define _GNU_SOURCE
 #include "host/symbols/remedy.h"
 
@@ -41,7 +42,8 @@ static bool has_debug_file(const struct symbolizer_module *module)
 
 	if (module->build_id_bytes < 2)
 		return false;
-	debug_build_id_path(&path, folder, strlen(folder), module->build_id, module->build_id_bytes, ".debug");
+	debug_build_id_path(&path, folder, strlen(folder), module->build_id, module->build_id_bytes,
+			    ".debug");
 	found = !path.failed && access(strbuf_text(&path), R_OK) == 0;
 	strbuf_release(&path);
 	return found;
@@ -58,7 +60,8 @@ static enum remedy_state state_of(const struct symbolizer_module *module)
 		state = REMEDY_NAMED;
 	else if (fd < 0)
 		state = REMEDY_GONE;
-	else if (elf_version(EV_CURRENT) != EV_NONE && fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+	else if (elf_version(EV_CURRENT) != EV_NONE && fstat(fd, &status) == 0 &&
+		 S_ISREG(status.st_mode)) {
 		elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 		if (elf_is_module(elf, module))
 			state = has_symbol_table(elf) ? REMEDY_NAMED : REMEDY_STRIPPED;
@@ -81,7 +84,8 @@ static void read_field(const char *text, const char *key, char *value, size_t ro
 	size_t bytes = strlen(key);
 
 	*value = 0;
-	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+	for (const char *line = text; line && *line;
+	     line = strchr(line, '\n'), line += line != NULL) {
 		const char *from = line + bytes + 1;
 
 		if (strncmp(line, key, bytes) != 0 || line[bytes] != '=')
@@ -102,7 +106,8 @@ static struct system read_system(const char *root)
 	if (io_read_file(strbuf_text(&path), 64 << 10, &text, &err) == 0) {
 		read_field(strbuf_text(&text), "ID", self.id, sizeof self.id);
 		read_field(strbuf_text(&text), "ID_LIKE", self.like, sizeof self.like);
-		read_field(strbuf_text(&text), "VERSION_CODENAME", self.codename, sizeof self.codename);
+		read_field(strbuf_text(&text), "VERSION_CODENAME", self.codename,
+			   sizeof self.codename);
 	}
 	strbuf_release(&path);
 	strbuf_release(&text);
@@ -119,8 +124,10 @@ const char *remedy_server(const char *root)
 	static const struct {
 		const char *id, *url;
 	} servers[] = {
-		{"ubuntu", "https://debuginfod.ubuntu.com"},   {"debian", "https://debuginfod.debian.net"},
-		{"fedora", "https://debuginfod.fedoraproject.org"}, {"arch", "https://debuginfod.archlinux.org"},
+		{"ubuntu", "https://debuginfod.ubuntu.com"},
+		{"debian", "https://debuginfod.debian.net"},
+		{"fedora", "https://debuginfod.fedoraproject.org"},
+		{"arch", "https://debuginfod.archlinux.org"},
 		{"suse", "https://debuginfod.opensuse.org"},
 	};
 	struct system system = read_system(root);
@@ -142,8 +149,9 @@ struct looking {
 };
 
 /* Calls for each file of the folder whose name holds `part` and ends so, until all was found. */
-static void each_file(const struct looking *self, const char *folder, const char *part, const char *end,
-		      void (*look)(const struct looking *, const char *name, const char *text, size_t bytes))
+static void
+each_file(const struct looking *self, const char *folder, const char *part, const char *end,
+	  void (*look)(const struct looking *, const char *name, const char *text, size_t bytes))
 {
 	struct strbuf path = {0};
 	struct dirent *entry;
@@ -157,7 +165,8 @@ static void each_file(const struct looking *self, const char *folder, const char
 		struct stat status;
 		void *text;
 
-		if (bytes > tail && strcmp(entry->d_name + bytes - tail, end) == 0 && strstr(entry->d_name, part))
+		if (bytes > tail && strcmp(entry->d_name + bytes - tail, end) == 0 &&
+		    strstr(entry->d_name, part))
 			fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
 			continue;
@@ -181,10 +190,12 @@ static bool lists_file(const char *text, size_t bytes, const char *path)
 	const char *rest = strncmp(path, "/usr/", 5) == 0 ? path + 4 : path, *end = text + bytes;
 	size_t length = strlen(rest);
 
-	for (const char *at = text; (at = memmem(at, (size_t)(end - at), rest, length)); at += length) {
+	for (const char *at = text; (at = memmem(at, (size_t)(end - at), rest, length));
+	     at += length) {
 		size_t before = (size_t)(at - text);
 		bool begins = before == 0 || at[-1] == '\n' ||
-			      (before >= 4 && strncmp(at - 4, "/usr", 4) == 0 && (before == 4 || at[-5] == '\n'));
+			      (before >= 4 && strncmp(at - 4, "/usr", 4) == 0 &&
+			       (before == 4 || at[-5] == '\n'));
 
 		if (begins && (at + length == end || at[length] == '\n'))
 			return true;
@@ -199,10 +210,12 @@ static void look_owner(const struct looking *self, const char *name, const char 
 		if (!*self->packages[i] && self->remedies[i].state == REMEDY_STRIPPED &&
 		    lists_file(text, bytes, self->modules[i].path))
 			snprintf(self->packages[i], PACKAGE_MAX, "%.*s",
-				 (int)(strchr(name, ':') ? strcspn(name, ":") : strlen(name) - 5), name);
+				 (int)(strchr(name, ':') ? strcspn(name, ":") : strlen(name) - 5),
+				 name);
 }
 
-/* The name in the paragraph around this place, which begins with "Package: NAME"; NULL if there is none. */
+/* The name in the paragraph around this place, which begins with "Package: NAME"; NULL if there is
+ * none. */
 static const char *package_around(const char *text, const char *at)
 {
 	static const char key[] = "Package: ";
@@ -215,7 +228,8 @@ static const char *package_around(const char *text, const char *at)
 }
 
 /* apt's lists say of each package with debug files which build-ids they are for. */
-static void look_debug_package(const struct looking *self, const char *name, const char *text, size_t bytes)
+static void look_debug_package(const struct looking *self, const char *name, const char *text,
+			       size_t bytes)
 {
 	(void)name;
 	for (u32 i = 0; i < self->count; i++) {
@@ -232,11 +246,13 @@ static void look_debug_package(const struct looking *self, const char *name, con
 		at = at ? package_around(text, at) : NULL;
 		end = at ? memchr(at, '\n', (size_t)(text + bytes - at)) : NULL;
 		if (end)
-			snprintf(remedy->install, sizeof remedy->install, "apt install %.*s", (int)(end - at), at);
+			snprintf(remedy->install, sizeof remedy->install, "apt install %.*s",
+				 (int)(end - at), at);
 	}
 }
 
-/* Debian has a package with debug files beside nearly each one with programs, in an archive of its own. */
+/* Debian has a package with debug files beside nearly each one with programs, in an archive of its
+ * own. */
 static void guess_debug_package(const struct looking *self, const struct system *system)
 {
 	for (u32 i = 0; i < self->count; i++) {
@@ -245,14 +261,16 @@ static void guess_debug_package(const struct looking *self, const struct system 
 
 		if (*remedy->install || !*self->packages[i])
 			continue;
-		snprintf(remedy->install, sizeof remedy->install, "apt install %s-%s", self->packages[i],
-			 libc ? "dbg" : "dbgsym");
+		snprintf(remedy->install, sizeof remedy->install, "apt install %s-%s",
+			 self->packages[i], libc ? "dbg" : "dbgsym");
 		if (libc || !*system->codename)
 			continue;
 		if (strcmp(system->id, "debian") == 0)
-			snprintf(remedy->archive, sizeof remedy->archive, "Debian's debug archive, suite %s-debug", system->codename);
+			snprintf(remedy->archive, sizeof remedy->archive,
+				 "Debian's debug archive, suite %s-debug", system->codename);
 		else if (strcmp(system->id, "ubuntu") == 0)
-			snprintf(remedy->archive, sizeof remedy->archive, "Ubuntu's debug archive (ddebs), suite %s", system->codename);
+			snprintf(remedy->archive, sizeof remedy->archive,
+				 "Ubuntu's debug archive (ddebs), suite %s", system->codename);
 	}
 }
 
@@ -266,16 +284,21 @@ static void name_by_file(const struct looking *self)
 		if (self->remedies[i].state != REMEDY_STRIPPED || module->build_id_bytes < 2 ||
 		    strncmp(module->path, "/usr/", 5) != 0)
 			continue;
-		debug_build_id_path(&path, "/usr/lib/debug", 14, module->build_id, module->build_id_bytes, ".debug");
+		debug_build_id_path(&path, "/usr/lib/debug", 14, module->build_id,
+				    module->build_id_bytes, ".debug");
 		snprintf(self->remedies[i].install, sizeof self->remedies[i].install,
 			 "dnf --enablerepo='*debug*' install %s", strbuf_text(&path));
 		strbuf_release(&path);
 	}
 }
 
-void remedy_find(const char *root, const struct symbolizer_module *modules, u32 count, struct remedy *remedies)
+void remedy_find(const char *root, const struct symbolizer_module *modules, u32 count,
+		 struct remedy *remedies)
 {
-	struct looking looking = {.root = root, .modules = modules, .remedies = remedies, .count = count};
+	struct looking looking = {.root = root,
+				  .modules = modules,
+				  .remedies = remedies,
+				  .count = count};
 	struct system system;
 	bool stripped = false;
 

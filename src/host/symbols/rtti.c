@@ -17,7 +17,8 @@ enum {
 	OFFSET_MAX = 1 << 24, /* from a part of an object to its start */
 };
 
-/* ---- what the loader does --------------------------------------------------------------------- */
+/* ---- what the loader does
+ * --------------------------------------------------------------------- */
 
 static bool is_relative(u32 machine, u64 type)
 {
@@ -29,9 +30,10 @@ static bool is_address(u32 machine, u64 type)
 	return machine == EM_X86_64 ? type == R_X86_64_64 : type == R_AARCH64_ABS64;
 }
 
-/* Large libraries have a million, so they are read in place; libelf has turned them into the structures of
- * this machine. */
-static int add_relocations(struct rtti *self, Elf_Scn *section, const GElf_Shdr *header, u32 machine)
+/* Large libraries have a million, so they are read in place; libelf has turned them into the
+ * structures of this machine. */
+static int add_relocations(struct rtti *self, Elf_Scn *section, const GElf_Shdr *header,
+			   u32 machine)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	const Elf64_Rela *relas = data && data->d_type == ELF_T_RELA ? data->d_buf : NULL;
@@ -44,7 +46,7 @@ static int add_relocations(struct rtti *self, Elf_Scn *section, const GElf_Shdr 
 		table = NULL;
 	for (u64 i = 0; relas && i < data->d_size / sizeof(*relas); i++) {
 		u64 type = ELF64_R_TYPE(relas[i].r_info), number = ELF64_R_SYM(relas[i].r_info);
-		struct rtti_word word = { relas[i].r_offset, (u64)relas[i].r_addend, NULL };
+		struct rtti_word word = {relas[i].r_offset, (u64)relas[i].r_addend, NULL};
 
 		if (!is_relative(machine, type)) {
 			if (!is_address(machine, type) || !table || number > INT32_MAX ||
@@ -118,7 +120,8 @@ void rtti_release(struct rtti *self)
 	self->read = false;
 }
 
-/* ---- memory as it would be -------------------------------------------------------------------- */
+/* ---- memory as it would be
+ * -------------------------------------------------------------------- */
 
 /* Copies up to `bytes` that the file has for the address; returns how many. */
 static u64 file_bytes(const struct rtti *self, u64 address, void *to, u64 bytes)
@@ -137,7 +140,8 @@ static u64 file_bytes(const struct rtti *self, u64 address, void *to, u64 bytes)
 		if (bytes > segment.p_filesz - (address - segment.p_vaddr))
 			bytes = segment.p_filesz - (address - segment.p_vaddr);
 		data = elf_getdata_rawchunk(self->elf,
-					    (int64_t)(segment.p_offset + (address - segment.p_vaddr)),
+					    (int64_t)(segment.p_offset +
+						      (address - segment.p_vaddr)),
 					    bytes, ELF_T_BYTE);
 		if (!data || !data->d_buf || data->d_size < bytes)
 			return 0;
@@ -149,12 +153,13 @@ static u64 file_bytes(const struct rtti *self, u64 address, void *to, u64 bytes)
 
 static const struct rtti_word *find_among(const struct rtti_word *words, u64 count, u64 address)
 {
-	const struct rtti_word key = { .at = address };
+	const struct rtti_word key = {.at = address};
 
 	return count ? bsearch(&key, words, count, sizeof(key), compare) : NULL;
 }
 
-/* A word without a relocation of its own is as the file has it (packed relocations leave it there). */
+/* A word without a relocation of its own is as the file has it (packed relocations leave it
+ * there). */
 static bool word_at(const struct rtti *self, u64 address, struct rtti_word *word)
 {
 	u64 ordered = self->ordered_count;
@@ -162,13 +167,13 @@ static bool word_at(const struct rtti *self, u64 address, struct rtti_word *word
 
 	if (!found && ordered < self->count)
 		found = find_among(self->data + ordered, self->count - ordered, address);
-	*word = found ? *found : (struct rtti_word){ .at = address };
+	*word = found ? *found : (struct rtti_word){.at = address};
 	return found || file_bytes(self, address, &word->value, 8) == 8;
 }
 
 static char *class_of_name(const char *prefix, const char *name)
 {
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 	char *class;
 
 	strbuf_addf(&text, "%s%s", prefix, name);

@@ -13,8 +13,9 @@ bool rust_is_legacy(const char *linker_name)
 	size_t bytes = strlen(linker_name);
 	const char *hash = linker_name + bytes - HASH_BYTES - 1;
 
-	return bytes > 3 + 3 + HASH_BYTES && strncmp(linker_name, "_ZN", 3) == 0 && linker_name[bytes - 1] == 'E' &&
-	       memcmp(hash - 3, "17h", 3) == 0 && strspn(hash, "0123456789abcdef") == HASH_BYTES;
+	return bytes > 3 + 3 + HASH_BYTES && strncmp(linker_name, "_ZN", 3) == 0 &&
+	       linker_name[bytes - 1] == 'E' && memcmp(hash - 3, "17h", 3) == 0 &&
+	       strspn(hash, "0123456789abcdef") == HASH_BYTES;
 }
 
 struct arguments {
@@ -30,8 +31,8 @@ static bool is_value(struct span argument)
 {
 	char first = argument.bytes ? argument.text[0] : '0';
 
-	return isdigit((unsigned char)first) || first == '-' || first == '\'' || first == '{' || span_is(argument, "true") ||
-	       span_is(argument, "false");
+	return isdigit((unsigned char)first) || first == '-' || first == '\'' || first == '{' ||
+	       span_is(argument, "true") || span_is(argument, "false");
 }
 
 static bool split(const char *plain, struct arguments *out)
@@ -64,9 +65,12 @@ static void add_type(struct strbuf *out, struct span type)
 	static const char global[] = ", alloc::alloc::Global";
 
 	for (const char *p = type.text, *end = p + type.bytes; p < end;) {
-		const char *at = memmem(p, (size_t)(end - p), global, sizeof global - 1), *behind = at ? at + sizeof global - 1 : end;
+		const char *at = memmem(p, (size_t)(end - p), global, sizeof global - 1),
+			   *behind = at ? at + sizeof global - 1 : end;
 
-		strbuf_add_bytes(out, p, (u64)((at && (behind == end || !in_word(*behind)) ? at : behind) - p));
+		strbuf_add_bytes(out, p,
+				 (u64)((at && (behind == end || !in_word(*behind)) ? at : behind) -
+				       p));
 		p = behind;
 	}
 }
@@ -79,13 +83,16 @@ static void drop_empty(struct strbuf *out)
 }
 
 /* A word of the name becomes the type that it stands for. */
-static void add_word(struct strbuf *out, struct span word, struct arguments *arguments, const struct span *parameters)
+static void add_word(struct strbuf *out, struct span word, struct arguments *arguments,
+		     const struct span *parameters)
 {
 	char before = out->count ? out->text[out->count - 1] : 0, behind = word.text[word.bytes];
-	bool is_path = before == ':', is_whole = (before == '<' || before == ' ') && (behind == '>' || behind == ',');
+	bool is_path = before == ':',
+	     is_whole = (before == '<' || before == ' ') && (behind == '>' || behind == ',');
 
 	for (u32 i = 0; i < arguments->count && !is_path; i++) {
-		if (word.bytes != parameters[i].bytes || memcmp(word.text, parameters[i].text, word.bytes) != 0)
+		if (word.bytes != parameters[i].bytes ||
+		    memcmp(word.text, parameters[i].text, word.bytes) != 0)
 			continue;
 		arguments->used[i] = true;
 		if (!is_global(arguments->data[i]) || !is_whole)
@@ -125,11 +132,13 @@ static bool is_parameter(struct span word)
 
 u32 rust_parameters(const char *readable, const char *plain, struct span *out)
 {
-	const char *open = strchr(readable, '<'), *end = open ? name_skip_brackets(open, open + strlen(open)) : NULL;
+	const char *open = strchr(readable, '<'),
+		   *end = open ? name_skip_brackets(open, open + strlen(open)) : NULL;
 	struct arguments arguments = {0};
 	u32 count = 0;
 
-	if ((strncmp(readable, "alloc::", 7) != 0 && strncmp(readable, "hashbrown::", 11) != 0) || !split(plain, &arguments))
+	if ((strncmp(readable, "alloc::", 7) != 0 && strncmp(readable, "hashbrown::", 11) != 0) ||
+	    !split(plain, &arguments))
 		return 0;
 	for (const char *p = open + 1; end && p < end - 1;) {
 		const char *comma = name_find_outside(p, end - 1, ",");
@@ -147,7 +156,8 @@ u32 rust_parameters(const char *readable, const char *plain, struct span *out)
 	return count;
 }
 
-bool rust_name_fill(const char *readable, const char *plain, const struct span *parameters, u32 count, struct strbuf *out)
+bool rust_name_fill(const char *readable, const char *plain, const struct span *parameters,
+		    u32 count, struct strbuf *out)
 {
 	struct arguments arguments = {0};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * One walk over a unit's DIE tree finds its functions, and walks below these what addresses fall into.
- * Runs on the host. Never recurses and never goes backwards in the file, so damaged or hostile
- * debug info can neither exhaust the stack nor keep it busy for ever. */
+ * One walk over a unit's DIE tree finds its functions, and walks below these what addresses fall
+ * into. Runs on the host. Never recurses and never goes backwards in the file, so damaged or
+ * hostile debug info can neither exhaust the stack nor keep it busy for ever. */
 #include "host/symbols/scopes.h"
 
 #include <dwarf.h>
@@ -64,7 +64,7 @@ static bool mark_addresses(struct scopes *self, Dwarf_Die *die, u32 scope)
 /* Makes die a scope: 1 or ERR_MEMORY. */
 static int enter_scope(struct scopes *self, Dwarf_Die *die, u32 *scope)
 {
-	struct scope new = { .die = *die, .parent = *scope };
+	struct scope new = {.die = *die, .parent = *scope};
 
 	if (self->count >= NO_SCOPE || !vec_push(self, new))
 		return ERR_MEMORY;
@@ -80,7 +80,7 @@ static int list_function(struct unit_functions *self, Dwarf_Die *die)
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		struct unit_function row = { .low = start, .high = end, .die = *die };
+		struct unit_function row = {.low = start, .high = end, .die = *die};
 
 		if (start && start < end && !vec_push(self, row))
 			return ERR_MEMORY;
@@ -108,16 +108,13 @@ static int visit(struct walk *walk, Dwarf_Die *die, u32 *scope)
 	case DW_TAG_catch_block:
 	case DW_TAG_with_stmt:
 	case DW_TAG_namespace:
-	case DW_TAG_module:
-		return 1;
+	case DW_TAG_module: return 1;
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_interface_type:
-	case DW_TAG_enumeration_type:
-		return walk->thorough;
-	default:
-		return 0;
+	case DW_TAG_enumeration_type: return walk->thorough;
+	default: return 0;
 	}
 }
 
@@ -187,7 +184,8 @@ static int walk_functions(struct walk *walk, const struct unit_functions *functi
 		Dwarf_Die die = row->die;
 		u32 scope = NO_SCOPE;
 
-		if (first == walk->scopes->address_count || walk->scopes->addresses[first] >= row->high || entered == die.addr)
+		if (first == walk->scopes->address_count ||
+		    walk->scopes->addresses[first] >= row->high || entered == die.addr)
 			continue;
 		entered = die.addr;
 		result = enter_scope(walk->scopes, &die, &scope);
@@ -232,12 +230,6 @@ int unit_functions_read(struct unit_functions *self, Dwarf_Die *root)
 	return result;
 }
 
-void unit_functions_release(struct unit_functions *self)
-{
-	vec_release(self);
-}
+void unit_functions_release(struct unit_functions *self) { vec_release(self); }
 
-void scopes_release(struct scopes *self)
-{
-	vec_release(self);
-}
+void scopes_release(struct scopes *self) { vec_release(self); }

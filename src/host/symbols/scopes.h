@@ -23,8 +23,8 @@ struct scopes {
 	u64 address_count;
 };
 
-/* The functions of a unit that have code, a row for each range, in the order of their DIEs; those within other functions
- * and within types are not among them. */
+/* The functions of a unit that have code, a row for each range, in the order of their DIEs; those
+ * within other functions and within types are not among them. */
 struct unit_function {
 	u64 low, high; /* high is exclusive */
 	Dwarf_Die die;

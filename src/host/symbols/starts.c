@@ -28,6 +28,7 @@ int function_starts(const struct starts_query *query, u64 *starts, struct err *e
 	}
 	module_places_release(&places);
 	if (status == ERR_MEMORY)
-		return err_set(err, status, "out of memory for the symbols of %s", query->module.path);
+		return err_set(err, status, "out of memory for the symbols of %s",
+			       query->module.path);
 	return 0;
 }

@@ -187,13 +187,17 @@ static int module_resolve(struct symbolizer *self, struct module *module, const 
 {
 	struct debuginfo_answer *debug = malloc((count + 1) * sizeof(*debug));
 	struct debuginfo_query query = {
-		.addresses = addresses, .count = count, .answers = debug,
-		.no_inlines = self->no_inlines, .arena = &self->arena, .names = &self->names,
+		.addresses = addresses,
+		.count = count,
+		.answers = debug,
+		.no_inlines = self->no_inlines,
+		.arena = &self->arena,
+		.names = &self->names,
 	};
 	int result = debug ? 0 : ERR_MEMORY;
 
 	for (u64 i = 0; i < count && !result; i++)
-		debug[i] = (struct debuginfo_answer){ .file = "" };
+		debug[i] = (struct debuginfo_answer){.file = ""};
 	if (!result && module->has_debuginfo)
 		result = debuginfo_resolve(&module->debuginfo, &query);
 	for (u64 i = 0; i < count && !result; i++)
@@ -209,7 +213,7 @@ int symbolizer_open(struct symbolizer *self, u32 module, struct err *err)
 		return err_set(err, ERR_USAGE, "there is no module %u", module);
 	if (entry_open(self, self->entries.data[module]) < 0)
 		return err_memory_for(err, "the symbols of %s",
-			       self->entries.data[module]->description.path);
+				      self->entries.data[module]->description.path);
 	return 0;
 }
 
@@ -251,9 +255,10 @@ static int resolve_now(struct symbolizer *self, u32 module, const u64 *addresses
 	return 0;
 }
 
-/* Answers what is known; how many are not, whose addresses and numbers go to unknown[] and which[]. */
-static u64 take_known(const struct entry *entry, const u64 *addresses, u64 count, struct symbolizer_answer *answers,
-		      u64 *unknown, u64 *which)
+/* Answers what is known; how many are not, whose addresses and numbers go to unknown[] and
+ * which[]. */
+static u64 take_known(const struct entry *entry, const u64 *addresses, u64 count,
+		      struct symbolizer_answer *answers, u64 *unknown, u64 *which)
 {
 	u64 left = 0;
 
@@ -280,7 +285,8 @@ static int resolve_rest(struct symbolizer *self, u32 module, const u64 *addresse
 
 	if (fresh && unknown) {
 		u64 *which = unknown + count;
-		u64 left = take_known(self->entries.data[module], addresses, count, answers, unknown, which);
+		u64 left = take_known(self->entries.data[module], addresses, count, answers,
+				      unknown, which);
 
 		result = left ? resolve_now(self, module, unknown, left, fresh, err) : 0;
 		for (u64 i = 0; i < left && !result; i++)
@@ -301,17 +307,22 @@ int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses
 	return resolve_now(self, module, addresses, count, answers, err);
 }
 
-int symbolizer_resolve_ahead(struct symbolizer *self, u32 module, const u64 *addresses, u64 count, struct err *err)
+int symbolizer_resolve_ahead(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
+			     struct err *err)
 {
 	struct symbolizer_answer *answers = malloc((count + 1) * sizeof(*answers));
-	int result = answers ? symbolizer_resolve(self, module, addresses, count, answers, err) : ERR_MEMORY;
+	int result = answers ? symbolizer_resolve(self, module, addresses, count, answers, err)
+			     : ERR_MEMORY;
 	struct entry *entry = result ? NULL : self->entries.data[module];
 
 	for (u64 i = 0; i < count && !result; i++)
-		if (!vec_push(&entry->answers, answers[i]) || !map_put(&entry->known, addresses[i], entry->answers.count - 1))
+		if (!vec_push(&entry->answers, answers[i]) ||
+		    !map_put(&entry->known, addresses[i], entry->answers.count - 1))
 			result = ERR_MEMORY;
 	free(answers);
-	return result ? err_set(err, result, "out of memory for %llu addresses", (unsigned long long)count) : 0;
+	return result ? err_set(err, result, "out of memory for %llu addresses",
+				(unsigned long long)count)
+		      : 0;
 }
 
 int symbolizer_type(struct symbolizer *self, u32 module, u64 address, const char **name,
@@ -330,13 +341,11 @@ int symbolizer_type(struct symbolizer *self, u32 module, u64 address, const char
 		return 0;
 	if (!entry->module.types.read &&
 	    type_symbols_read(&entry->module.types, entry->module.handle) < 0)
-		return err_memory_for(err, "the types of %s",
-			       entry->description.path);
+		return err_memory_for(err, "the types of %s", entry->description.path);
 	symbol = type_symbols_find(&entry->module.types, address);
 	if (!symbol && !entry->module.rtti.read &&
 	    rtti_read(&entry->module.rtti, entry->module.handle) < 0)
-		return err_memory_for(err, "the types of %s",
-			       entry->description.path);
+		return err_memory_for(err, "the types of %s", entry->description.path);
 	text = symbol ? type_of_symbol(symbol->name) : rtti_class(&entry->module.rtti, address);
 	*name = names_keep(&self->names, text);
 	free(text);

@@ -42,15 +42,16 @@ struct symbolizer_answer {
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options, struct err *err);
 void symbolizer_free(struct symbolizer *self);
 
-/* Tells of a module, whose file is read when it is first asked for; *module is its number. One that was
- * told before keeps its number. */
+/* Tells of a module, whose file is read when it is first asked for; *module is its number. One that
+ * was told before keeps its number. */
 int symbolizer_add(struct symbolizer *self, const struct symbolizer_module *description,
 		   u32 *module, struct err *err);
 
 /* Reads the module's file now. A missing or damaged file is no error. */
 int symbolizer_open(struct symbolizer *self, u32 module, struct err *err);
 
-/* Reads more of what will be needed if many of the module's addresses are asked for, as long as go_on(asked) says so. */
+/* Reads more of what will be needed if many of the module's addresses are asked for, as long as
+ * go_on(asked) says so. */
 void symbolizer_read_ahead(struct symbolizer *self, u32 module, bool (*go_on)(void *), void *asked);
 
 /* The debug info of a module that is open, NULL if it is not or has none. The symbolizer's. */
@@ -64,10 +65,11 @@ int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses
 		       struct symbolizer_answer *answers, struct err *err);
 
 /* Answers them now and keeps the answers for symbolizer_resolve. */
-int symbolizer_resolve_ahead(struct symbolizer *self, u32 module, const u64 *addresses, u64 count, struct err *err);
+int symbolizer_resolve_ahead(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
+			     struct err *err);
 
-/* The name of the type whose symbol (type_symbols.h) covers the address, or whose vtable (rtti.h) is there, "" if
- * there is none. Owned by the
+/* The name of the type whose symbol (type_symbols.h) covers the address, or whose vtable (rtti.h)
+ * is there, "" if there is none. Owned by the
  * symbolizer. */
 int symbolizer_type(struct symbolizer *self, u32 module, u64 address, const char **name,
 		    struct err *err);

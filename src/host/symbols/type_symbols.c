@@ -14,8 +14,9 @@
 static const char tag_linker_name[] = "_ZN8heapwise6detail8type_tagI";
 static const char tag_before[] = "heapwise::detail::type_tag<", tag_after[] = ">::here";
 static const char vtable_linker_name[] = "_ZTV", construction_linker_name[] = "_ZTC";
-static const char *const class_before[] = { "vtable for ", "typeinfo for ", "typeinfo name for " };
-static const char construction_before[] = "construction vtable for ", construction_between[] = "-in-";
+static const char *const class_before[] = {"vtable for ", "typeinfo for ", "typeinfo name for "};
+static const char construction_before[] = "construction vtable for ",
+		  construction_between[] = "-in-";
 
 /* The first two words of a vtable are no address point. */
 enum { VTABLE_HEAD = 16 };
@@ -36,15 +37,15 @@ static int add_symbol(struct type_symbols *self, Dwfl_Module *module, int index,
 	GElf_Sym symbol;
 	GElf_Addr address;
 	GElf_Word section;
-	const char *name = dwfl_module_getsym_info(module, index, &symbol, &address, &section, NULL,
-						   NULL);
+	const char *name =
+		dwfl_module_getsym_info(module, index, &symbol, &address, &section, NULL, NULL);
 	struct type_symbol new;
 
 	if (!name || section == SHN_UNDEF || section == SHN_ABS || !symbol.st_size ||
 	    GELF_ST_TYPE(symbol.st_info) != STT_OBJECT ||
 	    (!begins(name, tag_linker_name) && !is_vtable(name)))
 		return 0;
-	new = (struct type_symbol){ .start = address - module_bias, .name = name };
+	new = (struct type_symbol){.start = address - module_bias, .name = name};
 	new.end = new.start + symbol.st_size;
 	if (is_vtable(name))
 		new.start += VTABLE_HEAD;
@@ -103,7 +104,8 @@ static char *between(const char *text, const char *before, const char *after)
 {
 	u64 bytes = strlen(text), left = strlen(before), right = strlen(after);
 
-	if (bytes <= left + right || !begins(text, before) || strcmp(text + bytes - right, after) != 0)
+	if (bytes <= left + right || !begins(text, before) ||
+	    strcmp(text + bytes - right, after) != 0)
 		return NULL;
 	bytes -= left + right;
 	while (bytes && text[left + bytes - 1] == ' ') /* "vector<int> >" */
@@ -119,7 +121,8 @@ static char *class_under_construction(const char *text)
 				  ? strstr(text + before, construction_between)
 				  : NULL;
 
-	return end && end > text + before ? strndup(text + before, (u64)(end - text) - before) : NULL;
+	return end && end > text + before ? strndup(text + before, (u64)(end - text) - before)
+					  : NULL;
 }
 
 char *type_of_symbol(const char *linker_name)

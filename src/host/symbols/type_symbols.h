@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Types by their symbols: the variable that heapwise/types.hpp makes for each type that it meets, and the
- * vtables of classes that have virtual functions. */
+ * Types by their symbols: the variable that heapwise/types.hpp makes for each type that it meets,
+ * and the vtables of classes that have virtual functions. */
 #ifndef HOST_SYMBOLS_TYPE_SYMBOLS_H
 #define HOST_SYMBOLS_TYPE_SYMBOLS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A parser of readable names.
- * Host. Never reads beyond its text; nesting is bounded; a name that makes no sense has no parts. */
+ * Host. Never reads beyond its text; nesting is bounded; a name that makes no sense has no
+ * parts. */
 #include "host/symbols/type_text.h"
 
 #include <ctype.h>
@@ -31,7 +32,10 @@ struct span span_between(const char *from, const char *end)
 	return (struct span){from, (u32)(end - from)};
 }
 
-static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80); }
+static bool in_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
+}
 
 static bool is_word_at(const char *p, const char *start, const char *end, const char *word)
 {
@@ -44,8 +48,8 @@ static bool is_word_at(const char *p, const char *start, const char *end, const 
 /* The symbol behind the word "operator" (p is behind it), which may look like brackets. */
 static const char *skip_operator(const char *p, const char *end)
 {
-	static const char *const symbols[] = {"()",  "[]", "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=",
-					      ">=", "->", "<",   ">"};
+	static const char *const symbols[] = {"()", "[]", "<=>", "<<=", ">>=", "->*", "<<",
+					      ">>", "<=", ">=",  "->",  "<",   ">"};
 
 	for (u32 i = 0; i < sizeof symbols / sizeof *symbols; i++) {
 		size_t bytes = strlen(symbols[i]);
@@ -155,8 +159,8 @@ static bool finish_part(struct parsing *self)
 	return true;
 }
 
-/* "operator new", "operator<", "operator std::string": p is at the word. The rest is the name up to the
- * parameters. */
+/* "operator new", "operator<", "operator std::string": p is at the word. The rest is the name up to
+ * the parameters. */
 static bool read_operator(struct parsing *self)
 {
 	const char *p = skip_operator(self->p + 8, self->end);
@@ -234,8 +238,8 @@ static bool read_parentheses(struct parsing *self, bool *done)
 	*done = false;
 	if (!behind)
 		return false;
-	if (self->p == self->name && span_starts((struct span){self->p, (u32)(behind - self->p)},
-						 "(anonymous")) {
+	if (self->p == self->name &&
+	    span_starts((struct span){self->p, (u32)(behind - self->p)}, "(anonymous")) {
 		self->p = behind;
 		return true;
 	}

@@ -5,8 +5,8 @@
  *	if (name_parse("std::vector<int, A>::reserve(unsigned long)", &parts))
  *		… parts.parts[1].name is "vector", parts.parts[1].arguments[0] is "int"
  *
- * Names come from demanglers, so operators, lambdas, local classes, Rust's <T as Trait> and commas and
- * comparisons in arguments are all in them. Any text is safe. */
+ * Names come from demanglers, so operators, lambdas, local classes, Rust's <T as Trait> and commas
+ * and comparisons in arguments are all in them. Any text is safe. */
 #ifndef HOST_SYMBOLS_TYPE_TEXT_H
 #define HOST_SYMBOLS_TYPE_TEXT_H
 
@@ -22,7 +22,7 @@ enum { NAME_PARTS = 24, NAME_ARGUMENTS = 10 };
 
 /* What stands between two "::". */
 struct name_part {
-	struct span name; /* without arguments */
+	struct span name;                      /* without arguments */
 	struct span arguments[NAME_ARGUMENTS]; /* further ones are not kept */
 	u32 argument_count;
 	bool is_template;
@@ -40,8 +40,8 @@ struct name_parts {
 bool name_parse(const char *text, struct name_parts *out);
 bool name_parse_span(struct span text, struct name_parts *out);
 
-/* The next character of `stops` outside all brackets, or end; NULL if brackets do not match. p may not
- * point into a word. */
+/* The next character of `stops` outside all brackets, or end; NULL if brackets do not match. p may
+ * not point into a word. */
 const char *name_find_outside(const char *p, const char *end, const char *stops);
 
 /* p is at an opening bracket: what is behind its match; NULL if it has none. */

@@ -109,7 +109,10 @@ void accesses_finish(struct accesses *self, u8 *out)
 	self->items = 0;
 }
 
-bool accesses_failed(const struct accesses *self) { return columns_failed(self->columns, HW_ACCESS_COLUMNS); }
+bool accesses_failed(const struct accesses *self)
+{
+	return columns_failed(self->columns, HW_ACCESS_COLUMNS);
+}
 
 void accesses_release(struct accesses *self) { columns_release(self->columns, HW_ACCESS_COLUMNS); }
 
@@ -162,7 +165,8 @@ static bool head_fits(u64 head)
 {
 	return head < HW_ACCESS_WRITTEN_MAPPED << 1 &&
 	       (head & HW_ACCESS_COVERED || !(head & HW_ACCESS_SIDED)) &&
-	       (head & HW_ACCESS_SIDED || !(head & (HW_ACCESS_READ_MAPPED | HW_ACCESS_WRITTEN_MAPPED)));
+	       (head & HW_ACCESS_SIDED ||
+		!(head & (HW_ACCESS_READ_MAPPED | HW_ACCESS_WRITTEN_MAPPED)));
 }
 
 static void get_row(void *self_, struct cursor *columns, u32 at)
@@ -217,16 +221,20 @@ static int tell_rows(void *self_, u32 count, struct err *err)
 			self->batch[kept] = self->batch[i];
 		self->batch[kept++].chunk = chunk;
 	}
-	return kept && to->sink->accesses ? to->sink->accesses(to->sink->self, self->batch, kept, err) : 0;
+	return kept && to->sink->accesses
+		       ? to->sink->accesses(to->sink->self, self->batch, kept, err)
+		       : 0;
 }
 
 int accesses_tell(const struct accesses_reading *to, const u8 *payload, u64 bytes, u32 items,
 		  struct err *err)
 {
 	struct reading self;
-	const struct columns_reading columns = {HW_ACCESS_COLUMNS, HW_BLOCK_ACCESSES_MAX, get_row, tell_rows, &self};
+	const struct columns_reading columns = {HW_ACCESS_COLUMNS, HW_BLOCK_ACCESSES_MAX, get_row,
+						tell_rows, &self};
 
-	/* The batch and its maps are written before they are read: no need to clear them for each block. */
+	/* The batch and its maps are written before they are read: no need to clear them for each
+	 * block. */
 	self.to = to;
 	self.row = (struct stream_access){0};
 	self.ticks = 0;

@@ -28,16 +28,16 @@ void accesses_release(struct accesses *self);
 
 struct decoder;
 
-/* Where rows go. Chunks are told as the decoder numbers them; rows of those that it does not know are
- * counted in *lost. */
+/* Where rows go. Chunks are told as the decoder numbers them; rows of those that it does not know
+ * are counted in *lost. */
 struct accesses_reading {
 	const struct decoder *decoder;
 	const struct stream_sink *sink;
 	u64 *lost;
 };
 
-/* 0; or a negative code of the sink, with err filled; or a positive enum block_status if the payload is
- * bad, after what came before it was told. */
+/* 0; or a negative code of the sink, with err filled; or a positive enum block_status if the
+ * payload is bad, after what came before it was told. */
 int accesses_tell(const struct accesses_reading *to, const u8 *payload, u64 bytes, u32 items,
 		  struct err *err);
 

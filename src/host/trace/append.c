@@ -22,14 +22,17 @@ static int open_locked(const char *path, struct err *err)
 		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
 	if (trace_lock(fd, LOCK_WAIT_MS) != 0) {
 		close(fd);
-		return err_set(err, ERR_SYSTEM, "cannot write %s: a recording is writing to it; try again when it has "
-						"ended", path);
+		return err_set(err, ERR_SYSTEM,
+			       "cannot write %s: a recording is writing to it; "
+			       "try again when it has ended",
+			       path);
 	}
 	return fd;
 }
 
 /* The trace's list of blocks becomes that of the file to be continued. */
-static int continue_file(struct block_file *file, struct trace_reader *reader, int fd, const char *path, struct err *err)
+static int continue_file(struct block_file *file, struct trace_reader *reader, int fd,
+			 const char *path, struct err *err)
 {
 	u64 end = trace_info(reader)->file_bytes;
 
@@ -44,8 +47,9 @@ static int continue_file(struct block_file *file, struct trace_reader *reader, i
 }
 
 /* What is there is read when nobody else writes any more. */
-int trace_append(const char *path, int (*append)(struct block_file *file, void *data, struct err *err),
-		 void *data, struct err *err)
+int trace_append(const char *path,
+		 int (*append)(struct block_file *file, void *data, struct err *err), void *data,
+		 struct err *err)
 {
 	int fd = open_locked(path, err), status, failure;
 	struct trace_reader *reader = fd < 0 ? NULL : trace_open(path, err);

@@ -6,9 +6,10 @@
 #include "host/base/err.h"
 #include "host/trace/blockfile.h"
 
-/* Calls `append`, which may add blocks, and writes a new index. Nothing that is there is rewritten; if
- * it fails, the file is as it was. */
-int trace_append(const char *path, int (*append)(struct block_file *file, void *data, struct err *err),
-		 void *data, struct err *err);
+/* Calls `append`, which may add blocks, and writes a new index. Nothing that is there is rewritten;
+ * if it fails, the file is as it was. */
+int trace_append(const char *path,
+		 int (*append)(struct block_file *file, void *data, struct err *err), void *data,
+		 struct err *err);
 
 #endif

@@ -43,10 +43,11 @@ bool block_header_intact(const struct hw_block_header *header)
 	return !(header->flags & HW_BLOCK_STORED) || header->raw_bytes == header->stored_bytes;
 }
 
-/* Where events are much alike, in a loop, zstd finds long matches, and a block becomes many times smaller. Where they are
- * not, nearly all that is gained comes from short codes for frequent bytes, and the search for matches is time
- * wasted: most of the time. So events are packed hastily, hardly searching, for as long as that makes blocks hardly larger.
- * Every so often one is packed in both ways to find out. */
+/* Where events are much alike, in a loop, zstd finds long matches, and a block becomes many times
+ * smaller. Where they are not, nearly all that is gained comes from short codes for frequent bytes,
+ * and the search for matches is time wasted: most of the time. So events are packed hastily, hardly
+ * searching, for as long as that makes blocks hardly larger. Every so often one is packed in both
+ * ways to find out. */
 enum {
 	HASTY_LEVEL = -1000,
 	HASTY_TRIAL = 32,     /* blocks from one trial to the next */
@@ -76,8 +77,8 @@ struct block_packer *block_packer_new(int level)
 	packer->level = level;
 	ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, level);
 	ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_contentSizeFlag, 1);
-	/* Codes for bytes also at levels below 0. Without this parameter (it is called literalCompressionMode, 1 = always)
-	 * they would be stored. */
+	/* Codes for bytes also at levels below 0. Without this parameter (it is called
+	 * literalCompressionMode, 1 = always) they would be stored. */
 	packer->can_hasten =
 		!ZSTD_isError(ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_experimentalParam5, 1));
 	return packer;
@@ -102,7 +103,8 @@ static u64 compress_parts(struct block_packer *packer, const struct raw_block *r
 	u32 last = raw->parts ? raw->parts - 1 : 0;
 
 	ZSTD_CCtx_reset(packer->zstd, ZSTD_reset_session_only);
-	ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, hasty ? HASTY_LEVEL : packer->level);
+	ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel,
+			       hasty ? HASTY_LEVEL : packer->level);
 	if (ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(packer->zstd, raw->bytes)))
 		return 0;
 	for (u32 i = 0; i <= last; i++) {

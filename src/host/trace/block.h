@@ -51,10 +51,10 @@ int block_loader_read(struct block_loader *loader, void *bytes, u64 count, u64 o
 
 enum block_status {
 	BLOCK_OK = 0,
-	BLOCK_HEADER,   /* there is no block header with a right checksum */
-	BLOCK_CUT,      /* the file ends before the block does */
-	BLOCK_CHECKSUM, /* the payload is not what was written */
-	BLOCK_CONTENT,  /* the payload is not what the header says */
+	BLOCK_HEADER,     /* there is no block header with a right checksum */
+	BLOCK_CUT,        /* the file ends before the block does */
+	BLOCK_CHECKSUM,   /* the payload is not what was written */
+	BLOCK_CONTENT,    /* the payload is not what the header says */
 	BLOCK_UNREADABLE, /* the system could not read it: errno */
 	BLOCK_MEMORY,
 };

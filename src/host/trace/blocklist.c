@@ -11,10 +11,7 @@
 
 enum { RESYNC_WINDOW = 256 << 10 };
 
-void block_list_release(struct block_list *list)
-{
-	vec_release(&list->entries);
-}
+void block_list_release(struct block_list *list) { vec_release(&list->entries); }
 
 bool block_list_add(struct block_list *list, u64 offset, const struct hw_block_header *header)
 {
@@ -89,9 +86,8 @@ static bool get_row(const u8 **at, const u8 *stop, u64 *end, u64 limit, struct b
 	}
 	if (field[0] > limit - *end || field[1] > limit - *end - field[0])
 		return false;
-	if (field[1] < sizeof(struct hw_block_header) || field[1] > UINT32_MAX ||
-	    field[2] == 0 || field[2] > UINT16_MAX || field[3] > UINT32_MAX ||
-	    field[4] > UINT32_MAX)
+	if (field[1] < sizeof(struct hw_block_header) || field[1] > UINT32_MAX || field[2] == 0 ||
+	    field[2] > UINT16_MAX || field[3] > UINT32_MAX || field[4] > UINT32_MAX)
 		return false;
 	if (field[0] && !add_damage(list, *end, *end + field[0], BLOCK_HEADER))
 		return false;
@@ -258,15 +254,13 @@ static int scan(struct block_list *list, struct block_loader *loader, struct blo
 
 		if (status == BLOCK_UNREADABLE)
 			return err_set(err, ERR_SYSTEM, "cannot read: %s", strerror(errno));
-		if (status == BLOCK_OK &&
-		    header.stored_bytes > range.end - offset - sizeof(header))
+		if (status == BLOCK_OK && header.stored_bytes > range.end - offset - sizeof(header))
 			status = BLOCK_CUT;
 		next = range.end;
 		if (status == BLOCK_OK)
 			next = offset + sizeof(header) + header.stored_bytes;
-		failed = status == BLOCK_HEADER
-				 ? resync(loader, offset + 1, range.end, &next, err)
-				 : 0;
+		failed = status == BLOCK_HEADER ? resync(loader, offset + 1, range.end, &next, err)
+						: 0;
 		if (failed)
 			return failed;
 		added = status == BLOCK_OK ? add_scanned(list, loader, offset, &header)

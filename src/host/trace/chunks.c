@@ -49,8 +49,9 @@ static void page_pack(struct chunk_page *page)
 	for (u32 word = 0; word < CHUNK_WORDS; word++) {
 		rank->before[word] = (u16)count;
 		for (u64 left = page->live[word]; left; left &= left - 1)
-			cells[count++] = page->cells[chunk_cell_at(
-				page, word * 64 + (u32)__builtin_ctzll(left))];
+			cells[count++] =
+				page->cells[chunk_cell_at(page,
+							  word * 64 + (u32)__builtin_ctzll(left))];
 	}
 	memcpy(rank->kept, page->live, sizeof(rank->kept));
 	free(page->cells);
@@ -70,8 +71,8 @@ bool chunks_grow(struct chunks *chunks)
 	struct chunk_page *page = chunks->spare;
 
 	if (chunks->pages_count == chunks->pages_capacity &&
-	    !vec_grow((void **)(void *)&chunks->pages, &chunks->pages_capacity,
-		      chunks->pages_count, 1, sizeof(*chunks->pages)))
+	    !vec_grow((void **)(void *)&chunks->pages, &chunks->pages_capacity, chunks->pages_count,
+		      1, sizeof(*chunks->pages)))
 		return false;
 	if (!page)
 		page = page_new();

@@ -30,7 +30,7 @@ struct chunks { /* all zero = no chunk yet */
 	struct chunk_page **pages;
 	u64 pages_count, pages_capacity;
 	struct chunk_page *spare; /* kept for the next page, as churn would free and map it again */
-	u64 next; /* number of the next chunk */
+	u64 next;                 /* number of the next chunk */
 };
 
 /* Chunk number `next` is born; false if there is no memory. */
@@ -59,8 +59,7 @@ static inline u64 chunk_cell_at(const struct chunk_page *page, u64 slot)
 
 	if (likely(!rank))
 		return slot;
-	return rank->before[slot / 64] +
-	       (u64)__builtin_popcountll(rank->kept[slot / 64] & lower);
+	return rank->before[slot / 64] + (u64)__builtin_popcountll(rank->kept[slot / 64] & lower);
 }
 
 /* Takes a live chunk out; false if it is not live. */

@@ -52,7 +52,8 @@ void columns_release(struct strbuf *columns, u32 count)
 		strbuf_release(&columns[i]);
 }
 
-int columns_tell(const struct columns_reading *to, const u8 *payload, u64 bytes, u32 items, struct err *err)
+int columns_tell(const struct columns_reading *to, const u8 *payload, u64 bytes, u32 items,
+		 struct err *err)
 {
 	struct cursor in = {payload, payload + bytes, false}, columns[COLUMNS_MAX];
 	u32 count = 0;

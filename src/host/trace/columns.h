@@ -30,14 +30,17 @@ enum { COLUMNS_BATCH = 256 };
 /* Where rows come from and go to. Who reads keeps a batch of them. */
 struct columns_reading {
 	u32 columns, items_max;
-	/* Reads the next row to place `at` of the batch. A row that cannot be marks a cursor as bad. */
+	/* Reads the next row to place `at` of the batch. A row that cannot be marks a cursor as
+	 * bad. */
 	void (*get)(void *self, struct cursor *columns, u32 at);
 	/* Tells the first `count` rows of the batch: 0 or a negative code, with err filled. */
 	int (*tell)(void *self, u32 count, struct err *err);
 	void *self;
 };
 
-/* 0; or what `tell` has returned; or BLOCK_CONTENT if the payload is bad, after what came before it was told. */
-int columns_tell(const struct columns_reading *to, const u8 *payload, u64 bytes, u32 items, struct err *err);
+/* 0; or what `tell` has returned; or BLOCK_CONTENT if the payload is bad, after what came before it
+ * was told. */
+int columns_tell(const struct columns_reading *to, const u8 *payload, u64 bytes, u32 items,
+		 struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the debug info of a program's files says of types, as the trace file keeps it, so that it can be read where those
- * files are not. Layout in docs/TRACE-FORMAT.md, "DEBUG_TYPES". */
+ * What the debug info of a program's files says of types, as the trace file keeps it, so that it
+ * can be read where those files are not. Layout in docs/TRACE-FORMAT.md, "DEBUG_TYPES". */
 #ifndef HOST_TRACE_DEBUGTYPES_H
 #define HOST_TRACE_DEBUGTYPES_H
 
@@ -8,9 +8,10 @@
 #include "host/base/vec.h"
 #include "host/trace/stream.h"
 
-enum debug_type_sort {                       /* numbers are those of the trace file */
-		       DEBUG_TYPE_SIZED = 0, /* a type and its size */
-		       DEBUG_TYPE_CALL = 1,  /* what a call allocates */
+enum debug_type_sort {
+	/* numbers are those of the trace file */
+	DEBUG_TYPE_SIZED = 0, /* a type and its size */
+	DEBUG_TYPE_CALL = 1,  /* what a call allocates */
 };
 
 struct debug_type {
@@ -38,7 +39,8 @@ struct debug_types { /* all zero = none */
 int trace_write_debug_types(const char *path, const struct debug_types_file *files, u64 count,
 			    struct err *err);
 
-/* Of two blocks for one file the later ones only add. A damaged block is skipped: trace_read counts it. */
+/* Of two blocks for one file the later ones only add. A damaged block is skipped: trace_read counts
+ * it. */
 int trace_read_debug_types(const char *path, struct debug_types *types, struct err *err);
 void debug_types_release(struct debug_types *types);
 

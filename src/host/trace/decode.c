@@ -26,18 +26,15 @@ struct decoder {
 	u32 thread;
 	u32 told_context;
 	u64 ticks;
-	u64 told_next;   /* as the file counts: number of the next chunk */
-	u64 told_first;  /* first that is born in this block */
+	u64 told_next;  /* as the file counts: number of the next chunk */
+	u64 told_first; /* first that is born in this block */
 	u64 lost_chunks;
 	VEC(struct segment) segments;
 	struct chunks chunks;
 	struct predict predict;
 };
 
-struct decoder *decoder_new(void)
-{
-	return calloc(1, sizeof(struct decoder));
-}
+struct decoder *decoder_new(void) { return calloc(1, sizeof(struct decoder)); }
 
 void decoder_free(struct decoder *decoder)
 {
@@ -167,21 +164,15 @@ static inline bool decode_context(struct decoder *decoder, struct event *e, u32 
 	u64 step;
 
 	switch (code) {
-	case HW_CONTEXT_AFTER_TWO:
-		e->context = *pair;
-		break;
-	case HW_CONTEXT_AFTER_ONE:
-		e->context = *next;
-		break;
+	case HW_CONTEXT_AFTER_TWO: e->context = *pair; break;
+	case HW_CONTEXT_AFTER_ONE: e->context = *next; break;
 	case HW_CONTEXT_TOLD:
 		if (!get(&decoder->columns[HW_COLUMN_CONTEXT], &step))
 			return false;
 		e->context = decoder->told_context + (u32)hw_unzigzag(step);
 		decoder->told_context = e->context;
 		break;
-	default:
-		e->context = 0;
-		return true;
+	default: e->context = 0; return true;
 	}
 	predict_context(t, pair, next, e->context);
 	return true;

@@ -15,9 +15,9 @@ _Static_assert(ENCODER_PARTS == HW_COLUMNS + 1, "parts of the payload");
 
 /* Most bytes that one event can add to each column. */
 static const u8 column_room[HW_COLUMNS] = {
-	[HW_COLUMN_HEAD] = 1,     [HW_COLUMN_MORE] = 1,     [HW_COLUMN_TICK] = 1,
-	[HW_COLUMN_TICKS] = 10,   [HW_COLUMN_CONTEXT] = 5,  [HW_COLUMN_PLACE] = 1,
-	[HW_COLUMN_ADDRESS] = 10, [HW_COLUMN_SIZE] = 10,    [HW_COLUMN_FREED] = 10,
+	[HW_COLUMN_HEAD] = 1,     [HW_COLUMN_MORE] = 1,          [HW_COLUMN_TICK] = 1,
+	[HW_COLUMN_TICKS] = 10,   [HW_COLUMN_CONTEXT] = 5,       [HW_COLUMN_PLACE] = 1,
+	[HW_COLUMN_ADDRESS] = 10, [HW_COLUMN_SIZE] = 10,         [HW_COLUMN_FREED] = 10,
 	[HW_COLUMN_CLASS] = 1,    [HW_COLUMN_RARE] = 5 + 3 + 20,
 };
 enum {
@@ -25,7 +25,7 @@ enum {
 	SLACK = 8, /* behind each column: puts write more bytes than they keep */
 	HEAD_ROOM = (2 + HW_COLUMNS) * HW_VARINT_MAX,
 };
-_Static_assert(EVENT_ROOM * HW_BLOCK_EVENTS_MAX + HEAD_ROOM <= HW_BLOCK_RAW_MAX, "a block fits");
+_Static_assert(EVENT_ROOM *HW_BLOCK_EVENTS_MAX + HEAD_ROOM <= HW_BLOCK_RAW_MAX, "a block fits");
 
 struct encoder {
 	u8 *at[HW_COLUMNS];   /* ends of the columns */
@@ -109,8 +109,9 @@ static inline void put_any(struct encoder *encoder, u32 column, u64 value)
 {
 	u8 *p = encoder->at[column];
 
-	encoder->at[column] = likely(value < HW_VARINT_SHORT) ? p + hw_varint_put_short(p, (u32)value)
-							      : hw_varint_put(p, value);
+	encoder->at[column] = likely(value < HW_VARINT_SHORT)
+				      ? p + hw_varint_put_short(p, (u32)value)
+				      : hw_varint_put(p, value);
 }
 
 /* Returns the bits of HW_COLUMN_MORE that time, thread and flags call for. */
@@ -276,10 +277,7 @@ i64 encoder_add(struct encoder *encoder, const struct event *events, u64 count, 
 
 u32 encoder_count(const struct encoder *encoder) { return encoder->count; }
 
-bool encoder_full(const struct encoder *encoder)
-{
-	return encoder->count == HW_BLOCK_EVENTS_MAX;
-}
+bool encoder_full(const struct encoder *encoder) { return encoder->count == HW_BLOCK_EVENTS_MAX; }
 
 static u64 put_head(const struct encoder *encoder, u8 *head)
 {

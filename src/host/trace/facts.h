@@ -31,12 +31,12 @@ void facts_add_aggregates(struct facts *facts, const struct stream_aggregate *ro
 
 enum { MEMORY_ROWS = 1 << 16 }; /* most that one record holds; the rest is left out */
 
-/* Whether a row may follow one that ends there: by address and apart, since whoever looks for one searches. Others are not written, and
- * are damage where they are read. */
+/* Whether a row may follow one that ends there: by address and apart, since whoever looks for one
+ * searches. Others are not written, and are damage where they are read. */
 static inline bool facts_resident_fits(const struct stream_resident *row, u64 end)
 {
-	return row->start >= end && row->bytes <= UINT64_MAX - row->start && row->resident_bytes <= row->bytes &&
-	       row->kind < MEMORY_KINDS && row->goes_on <= 1;
+	return row->start >= end && row->bytes <= UINT64_MAX - row->start &&
+	       row->resident_bytes <= row->bytes && row->kind < MEMORY_KINDS && row->goes_on <= 1;
 }
 
 /* A scan is told in pieces of at most so many classes: `first` is the number of rows[0] in it. */
@@ -82,10 +82,10 @@ struct decoder;
 struct scan_gather {
 	const struct decoder *decoder; /* knows the chunks' numbers; NULL = as the file has them */
 	struct stream_scan scan;
-	char *reason;                  /* owned; scan.reason points here */
+	char *reason; /* owned; scan.reason points here */
 	VEC(struct stream_class) rows;
 	u64 total;
-	bool open;                     /* there are pieces that were not told */
+	bool open; /* there are pieces that were not told */
 };
 
 /* Tells what was gathered, if anything, though pieces may be missing. 0 or the sink's code. */
@@ -100,10 +100,7 @@ int facts_tell(const u8 *payload, u64 bytes, const struct stream_sink *sink,
 int contexts_tell(const u8 *payload, u64 bytes, u32 items, const struct stream_sink *sink,
 		  struct err *err);
 
-static inline u32 context_pc_slot(u64 pc)
-{
-	return (u32)((pc * 0x9e3779b97f4a7c15ull) >> 54);
-}
+static inline u32 context_pc_slot(u64 pc) { return (u32)((pc * 0x9e3779b97f4a7c15ull) >> 54); }
 _Static_assert(PC_SLOTS == 1 << (64 - 54), "slot of a pc");
 
 #endif

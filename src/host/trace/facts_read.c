@@ -147,8 +147,7 @@ static int tell_memory(struct teller *teller, struct cursor *in)
 	memory.moment = cursor_get_u32(in);
 	memory.count = cursor_get(in);
 	/* a row takes at least a byte per field */
-	if (in->bad || memory.moment > MEMORY_END ||
-	    memory.count > (u64)(in->end - in->at) / 4) {
+	if (in->bad || memory.moment > MEMORY_END || memory.count > (u64)(in->end - in->at) / 4) {
 		in->bad = true;
 		return 0;
 	}
@@ -383,30 +382,18 @@ static int tell_name(struct teller *teller, struct cursor *in)
 static int tell_record(struct teller *teller, u32 tag, struct cursor *body)
 {
 	switch (tag) {
-	case HW_FACT_IMAGE:
-		return tell_image(teller, body);
-	case HW_FACT_MODULE:
-		return tell_module(teller, body);
-	case HW_FACT_THREAD:
-		return tell_thread(teller, body);
-	case HW_FACT_CLOCK:
-		return tell_clock(teller, body);
-	case HW_FACT_USAGE:
-		return tell_usage(teller, body);
-	case HW_FACT_MEMORY:
-		return tell_memory(teller, body);
-	case HW_FACT_AGGREGATES:
-		return tell_aggregates(teller, body);
-	case HW_FACT_IMAGE_END:
-		return tell_image_end(teller, body);
-	case HW_FACT_NOTE:
-		return tell_note(teller, body);
-	case HW_FACT_SCAN:
-		return tell_scan(teller, body);
-	case HW_FACT_NAME:
-		return tell_name(teller, body);
-	default:
-		return 0; /* of a later minor version */
+	case HW_FACT_IMAGE: return tell_image(teller, body);
+	case HW_FACT_MODULE: return tell_module(teller, body);
+	case HW_FACT_THREAD: return tell_thread(teller, body);
+	case HW_FACT_CLOCK: return tell_clock(teller, body);
+	case HW_FACT_USAGE: return tell_usage(teller, body);
+	case HW_FACT_MEMORY: return tell_memory(teller, body);
+	case HW_FACT_AGGREGATES: return tell_aggregates(teller, body);
+	case HW_FACT_IMAGE_END: return tell_image_end(teller, body);
+	case HW_FACT_NOTE: return tell_note(teller, body);
+	case HW_FACT_SCAN: return tell_scan(teller, body);
+	case HW_FACT_NAME: return tell_name(teller, body);
+	default: return 0; /* of a later minor version */
 	}
 }
 

@@ -168,7 +168,8 @@ void facts_add_scan(struct facts *facts, const struct stream_scan *scan,
 	varint_add(body, piece->first);
 	varint_add(body, piece->count);
 	for (u64 i = 0; i < piece->count; i++) {
-		varint_add(body, (piece->rows[i].chunk - next) << 3 | (piece->rows[i].chunk_class & 7));
+		varint_add(body,
+			   (piece->rows[i].chunk - next) << 3 | (piece->rows[i].chunk_class & 7));
 		next = piece->rows[i].chunk + 1;
 	}
 	add_record(facts, HW_FACT_SCAN);

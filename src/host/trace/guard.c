@@ -117,10 +117,7 @@ static int need_image(struct guard *guard, struct err *err)
 }
 
 /* False if to include index would take too many placeholders. */
-static bool gap_is_small(u64 next, u64 index)
-{
-	return index < next + PLACEHOLDERS_MAX;
-}
+static bool gap_is_small(u64 next, u64 index) { return index < next + PLACEHOLDERS_MAX; }
 
 static int tell_lost_modules(struct guard *guard, u32 before, struct err *err)
 {

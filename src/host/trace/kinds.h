@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Names of event kinds and chunk classes, as dump and exports show them and scripts read them: "malloc",
- * "new_array" … "lost" … */
+ * Names of event kinds and chunk classes, as dump and exports show them and scripts read them:
+ * "malloc", "new_array" … "lost" … */
 #ifndef HOST_TRACE_KINDS_H
 #define HOST_TRACE_KINDS_H
 

@@ -47,7 +47,7 @@ static int module_copy(struct modmap_module *copy, const struct stream_module *m
 	if (!copy->path || !copy->build_id) {
 		free(copy->path);
 		free(copy->build_id);
-		*copy = (struct modmap_module){ 0 };
+		*copy = (struct modmap_module){0};
 		return ERR_MEMORY;
 	}
 	if (build_id_bytes)
@@ -135,7 +135,7 @@ void modmap_release(struct modmap *self)
 	free(self->generations);
 	free(self->order);
 	free(self->spans);
-	*self = (struct modmap){ 0 };
+	*self = (struct modmap){0};
 }
 
 const struct modmap_module *modmap_module(const struct modmap *self, u32 id)
@@ -172,10 +172,7 @@ u32 modmap_generation_at(struct modmap *self, u64 ticks)
 	return self->era;
 }
 
-static int compare_u64(u64 a, u64 b)
-{
-	return a < b ? -1 : a > b;
-}
+static int compare_u64(u64 a, u64 b) { return a < b ? -1 : a > b; }
 
 /* Order of appearance: the generation, then the order of telling. */
 static int compare_age(const void *a, const void *b)
@@ -247,7 +244,7 @@ static void build_spans(struct modmap *self, u32 count)
 		const struct modmap_module *module = self->order[i];
 
 		if (!i || span[-1].start != module->start)
-			*span++ = (struct modmap_span){ .start = module->start, .first = i };
+			*span++ = (struct modmap_span){.start = module->start, .first = i};
 		if (module->end > reach)
 			reach = module->end;
 		span[-1].reach = reach;
@@ -284,9 +281,8 @@ static int build_index(struct modmap *self)
 }
 
 /* Modules of one span replace each other: only the last one that the generation has seen lives. */
-static const struct modmap_module *span_find(const struct modmap *self,
-					     const struct modmap_span *span, u64 address,
-					     u32 generation)
+static const struct modmap_module *
+span_find(const struct modmap *self, const struct modmap_span *span, u64 address, u32 generation)
 {
 	u32 low = span->first, high = span->first + span->count;
 	const struct modmap_module *module;

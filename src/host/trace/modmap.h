@@ -21,9 +21,9 @@
 
 struct modmap_module {
 	u32 id;
-	bool told;        /* false: a hole in the ids, its block in the file was damaged */
-	u32 generation;   /* first generation that sees it */
-	u32 gone_in;      /* first that sees another module there, or MODMAP_NO_GENERATION */
+	bool told;      /* false: a hole in the ids, its block in the file was damaged */
+	u32 generation; /* first generation that sees it */
+	u32 gone_in;    /* first that sees another module there, or MODMAP_NO_GENERATION */
 	u64 base, start, end;
 	u64 loaded_ticks;
 	u64 unloaded_ticks; /* 0 = still loaded */
@@ -43,7 +43,7 @@ struct modmap {
 	u32 context_room;
 	bool dirty; /* told since the index was built */
 	u32 era;    /* generation from era_start to before era_end, see modmap_generation_at */
-	u64 era_start, era_end; /* equal = not known */
+	u64 era_start, era_end;       /* equal = not known */
 	struct modmap_module **order; /* by start, then generation */
 	struct modmap_span *spans;
 	u32 span_count;
@@ -68,8 +68,8 @@ const struct modmap_module *modmap_module(const struct modmap *self, u32 id);
 /* Generation that a told context belongs to; 0 for a context that was not told. */
 u32 modmap_generation(const struct modmap *self, u32 context);
 
-/* Generation that code which ran at that time belongs to, as far as modules were told: the newest one
- * that a module began by then. For addresses that come with a time instead of a context. */
+/* Generation that code which ran at that time belongs to, as far as modules were told: the newest
+ * one that a module began by then. For addresses that come with a time instead of a context. */
 u32 modmap_generation_at(struct modmap *self, u64 ticks);
 
 /* False for generation roots and for the mark of a cut stack, which are nodes but no frames. */

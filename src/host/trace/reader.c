@@ -23,8 +23,9 @@
 enum { EVENT_BATCH = 4096 }; /* 192 KiB of events: decoded and used while in the cache */
 
 /*
- * A file of strangers may have blocks that hardly take any room and unpack to gigabytes. A recorded loop of malloc and free, with a
- * quarter of a byte for an event, is estimated at 256 times its size; times that a program made up may pack better.
+ * A file of strangers may have blocks that hardly take any room and unpack to gigabytes. A recorded
+ * loop of malloc and free, with a quarter of a byte for an event, is estimated at 256 times its
+ * size; times that a program made up may pack better.
  */
 enum { MEMORY_ANY = 512 << 20, MEMORY_TIMES = 1024 };
 
@@ -68,8 +69,9 @@ static int check_header(struct trace_reader *reader, struct err *err)
 	reader->info.version = reader->header_damaged ? HW_TRACE_VERSION : header.version;
 	if (reader->info.version > HW_TRACE_VERSION)
 		return err_set(err, ERR_INPUT,
-			       "%s: trace version %u is too new; this heapwise reads versions up to %u; use a newer "
-			       "heapwise", reader->path, header.version, HW_TRACE_VERSION);
+			       "%s: trace version %u is too new; this heapwise reads versions up "
+			       "to %u; use a newer heapwise",
+			       reader->path, header.version, HW_TRACE_VERSION);
 	return 0;
 }
 
@@ -86,12 +88,12 @@ static int open_file(struct trace_reader *reader, struct err *err)
 
 	reader->fd = open(reader->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (reader->fd < 0 || fstat(reader->fd, &st))
-		return err_set(err, ERR_INPUT, "cannot open %s: %s", reader->path,
-			       strerror(errno));
+		return err_set(err, ERR_INPUT, "cannot open %s: %s", reader->path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_INPUT, "%s is not a regular file", reader->path);
 	reader->info.file_bytes = (u64)st.st_size;
-	reader->memory_max = is_trusted() ? UINT64_MAX : MEMORY_ANY + MEMORY_TIMES * reader->info.file_bytes;
+	reader->memory_max =
+		is_trusted() ? UINT64_MAX : MEMORY_ANY + MEMORY_TIMES * reader->info.file_bytes;
 	return 0;
 }
 
@@ -169,38 +171,37 @@ const struct trace_info *trace_info(const struct trace_reader *reader) { return 
 
 struct block_list *reader_list(struct trace_reader *reader) { return &reader->list; }
 
-/* What a reader keeps of a block: columns become rows of structs, others are lists of short numbers and texts. */
+/* What a reader keeps of a block: columns become rows of structs, others are lists of short numbers
+ * and texts. */
 static u64 memory_of(const struct hw_block_header *header)
 {
 	switch (header->type) {
 	case HW_BLOCK_EVENTS:
 	case HW_BLOCK_ROUTINES:
-	case HW_BLOCK_ACCESSES:
-		return 64 * (u64)header->items + header->raw_bytes;
-	case HW_BLOCK_TYPES:
-		return 16 * (u64)header->items + header->raw_bytes;
-	case HW_BLOCK_CONTEXTS:
-		return 128 * (u64)header->items + header->raw_bytes;
-	default:
-		return 16 * (u64)header->raw_bytes;
+	case HW_BLOCK_ACCESSES: return 64 * (u64)header->items + header->raw_bytes;
+	case HW_BLOCK_TYPES: return 16 * (u64)header->items + header->raw_bytes;
+	case HW_BLOCK_CONTEXTS: return 128 * (u64)header->items + header->raw_bytes;
+	default: return 16 * (u64)header->raw_bytes;
 	}
 }
 
 /* Counts a block before it is unpacked. */
-static int take_memory(const struct trace_reader *reader, u64 *memory, const struct hw_block_header *header, struct err *err)
+static int take_memory(const struct trace_reader *reader, u64 *memory,
+		       const struct hw_block_header *header, struct err *err)
 {
 	*memory += memory_of(header);
 	if (*memory <= reader->memory_max)
 		return 0;
 	return err_set(err, ERR_INPUT,
-		       "%s has %llu bytes, but its contents need more than %llu MiB of memory; set HEAPWISE_TRUST=1 if "
-		       "you trust the file",
+		       "%s has %llu bytes, but its contents need more than %llu MiB of memory; set "
+		       "HEAPWISE_TRUST=1 if you trust the file",
 		       reader->path, (unsigned long long)reader->info.file_bytes,
 		       (unsigned long long)(reader->memory_max >> 20));
 }
 
 int reader_blocks(struct trace_reader *reader, u32 type,
-		  bool (*use)(void *data, const u8 *payload, u64 bytes, u32 items), void *data, struct err *err)
+		  bool (*use)(void *data, const u8 *payload, u64 bytes, u32 items), void *data,
+		  struct err *err)
 {
 	u64 memory = 0;
 
@@ -294,8 +295,8 @@ static int read_accesses(struct reading *r, const struct hw_block_header *header
 	return accesses_tell(&to, payload, header->raw_bytes, header->items, err);
 }
 
-static int read_routines(struct reading *r, const struct hw_block_header *header,
-			 const u8 *payload, struct err *err)
+static int read_routines(struct reading *r, const struct hw_block_header *header, const u8 *payload,
+			 struct err *err)
 {
 	if (header->image == HW_NO_IMAGE)
 		return BLOCK_CONTENT;
@@ -313,8 +314,8 @@ static int read_types(struct reading *r, const struct hw_block_header *header, c
 	return types_tell(&to, payload, header->raw_bytes, header->items, err);
 }
 
-static int read_payload(struct reading *r, const struct hw_block_header *header,
-			const u8 *payload, struct err *err)
+static int read_payload(struct reading *r, const struct hw_block_header *header, const u8 *payload,
+			struct err *err)
 {
 	if (header->image != HW_NO_IMAGE && !guard_enter(r->guard, header->image))
 		return BLOCK_CONTENT;
@@ -323,14 +324,10 @@ static int read_payload(struct reading *r, const struct hw_block_header *header,
 		return facts_tell(payload, header->raw_bytes, &r->guarded, &r->gather, err);
 	case HW_BLOCK_CONTEXTS:
 		return contexts_tell(payload, header->raw_bytes, header->items, &r->guarded, err);
-	case HW_BLOCK_ACCESSES:
-		return read_accesses(r, header, payload, err);
-	case HW_BLOCK_ROUTINES:
-		return read_routines(r, header, payload, err);
-	case HW_BLOCK_TYPES:
-		return read_types(r, header, payload, err);
-	default:
-		return read_events(r, header, payload, err);
+	case HW_BLOCK_ACCESSES: return read_accesses(r, header, payload, err);
+	case HW_BLOCK_ROUTINES: return read_routines(r, header, payload, err);
+	case HW_BLOCK_TYPES: return read_types(r, header, payload, err);
+	default: return read_events(r, header, payload, err);
 	}
 }
 
@@ -414,8 +411,8 @@ static int read_all(struct reading *r, struct err *err)
 static int check_image(const struct trace_reader *reader, int image, struct err *err)
 {
 	if (image < TRACE_LAST_IMAGE || (image >= 0 && (u64)image >= reader->info.images))
-		return err_set(err, ERR_INPUT, "%s has no image %d; number of images: %llu", reader->path,
-			       image, (unsigned long long)reader->info.images);
+		return err_set(err, ERR_INPUT, "%s has no image %d; number of images: %llu",
+			       reader->path, image, (unsigned long long)reader->info.images);
 	return 0;
 }
 

@@ -14,19 +14,19 @@ struct trace_info {
 	u64 file_bytes;
 	u64 blocks;
 	u64 images;
-	u64 events;          /* by the block headers */
-	u64 accesses;        /* rows of accesses, by the block headers */
-	u64 routines;        /* rows of routines, by the block headers */
-	u64 types;           /* rows of types, by the block headers */
-	bool complete;       /* has its index: the run was closed properly */
+	u64 events;    /* by the block headers */
+	u64 accesses;  /* rows of accesses, by the block headers */
+	u64 routines;  /* rows of routines, by the block headers */
+	u64 types;     /* rows of types, by the block headers */
+	bool complete; /* has its index: the run was closed properly */
 	bool has_symbols;
-	u64 damaged_blocks;  /* filled by trace_read */
+	u64 damaged_blocks; /* filled by trace_read */
 	u64 damaged_bytes;
-	char damage[256];    /* first damage in words, with block number and offset */
-	u64 lost_chunks;     /* frees told with NO_CHUNK because their allocation was damaged */
-	u64 lost_accesses;   /* rows whose chunk was damaged */
-	u64 lost_types;      /* likewise */
-	u64 lost_names;      /* contexts, threads … that were named but not told: see below */
+	char damage[256];  /* first damage in words, with block number and offset */
+	u64 lost_chunks;   /* frees told with NO_CHUNK because their allocation was damaged */
+	u64 lost_accesses; /* rows whose chunk was damaged */
+	u64 lost_types;    /* likewise */
+	u64 lost_names;    /* contexts, threads … that were named but not told: see below */
 };
 
 struct trace_reader *trace_open(const char *path, struct err *err);
@@ -36,15 +36,15 @@ const struct trace_info *trace_info(const struct trace_reader *reader);
 enum { TRACE_ALL_IMAGES = -1, TRACE_LAST_IMAGE = -2 };
 
 struct trace_read_options {
-	int image;    /* number of the image in the file, or TRACE_ALL_IMAGES / TRACE_LAST_IMAGE */
-	bool strict;  /* stop at the first damaged block with an error; else skip and count it */
+	int image;   /* number of the image in the file, or TRACE_ALL_IMAGES / TRACE_LAST_IMAGE */
+	bool strict; /* stop at the first damaged block with an error; else skip and count it */
 	/* Called now and then with the share that has been read, 0 to 1; may be NULL. */
 	void (*progress)(void *self, double share);
 	void *progress_self;
 };
 
-/* What is told is bounded: a sink that keeps it all needs at most about 512 MiB and 1,024 times the size of the file; more is an
- * ERR_INPUT, unless the environment says HEAPWISE_TRUST=1.
+/* What is told is bounded: a sink that keeps it all needs at most about 512 MiB and 1,024 times the
+ * size of the file; more is an ERR_INPUT, unless the environment says HEAPWISE_TRUST=1.
  *
  * Whatever the file holds, the sink is told a stream that keeps the contract of stream.h: what
  * names a lost context, thread or module gets context 0 or a placeholder (tid 0, path ""), a lost
@@ -52,8 +52,8 @@ struct trace_read_options {
  * accesses alike. An allocation whose address was lost with another block has address 0. Only
  * image_end may be missing, if the monitor died.
  *
- * A sink that takes types and neither events nor accesses is told the chunks as the file numbers them:
- * events need not be decoded for it. */
+ * A sink that takes types and neither events nor accesses is told the chunks as the file numbers
+ * them: events need not be decoded for it. */
 int trace_read(struct trace_reader *reader, const struct trace_read_options *options,
 	       const struct stream_sink *sink, struct err *err);
 

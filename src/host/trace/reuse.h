@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * The encoder's form of predict.reuse, the addresses that each thread freed last, by size class. The
- * decoder is told how far below the latest an address lies; the encoder has to find that out, for each
- * allocation. So it keeps keys of 4 bytes instead of addresses, in the order latest first, and looks at the
- * eight of a slot at once. Depths mean the same on both sides: what is pushed and taken out there is
- * pushed and taken out here.
+ * The encoder's form of predict.reuse, the addresses that each thread freed last, by size class.
+ * The decoder is told how far below the latest an address lies; the encoder has to find that out,
+ * for each allocation. So it keeps keys of 4 bytes instead of addresses, in the order latest first,
+ * and looks at the eight of a slot at once. Depths mean the same on both sides: what is pushed and
+ * taken out there is pushed and taken out here.
  *
- * Two addresses never have the same key; one that can have none has key 0 and is not found again, which costs
- * bytes only. */
+ * Two addresses never have the same key; one that can have none has key 0 and is not found again,
+ * which costs bytes only. */
 #ifndef HOST_TRACE_REUSE_H
 #define HOST_TRACE_REUSE_H
 
 #include "format/tracefile.h"
 
 enum {
-	REUSE_UNIT_BITS = 4,    /* addresses that have a key are multiples of 16 */
-	REUSE_WINDOW_BITS = 32, /* the upper part of an address, of which a few at a time have a number */
+	REUSE_UNIT_BITS = 4, /* addresses that have a key are multiples of 16 */
+	/* the upper part of an address, of which a few at a time have a number */
+	REUSE_WINDOW_BITS = 32,
 	REUSE_WINDOWS = 16,
 	REUSE_NONE = HW_REUSE_DEPTH,
 };
@@ -27,7 +28,8 @@ struct reuse_slot {
 
 struct reuse {
 	struct reuse_slot slots[HW_REUSE_SLOTS];
-	u64 windows[REUSE_WINDOWS]; /* upper part of their addresses + 1, by its low bits; 0 = free */
+	/* upper part of their addresses + 1, by its low bits; 0 = free */
+	u64 windows[REUSE_WINDOWS];
 };
 _Static_assert(HW_REUSE_DEPTH == 8, "two halves");
 
@@ -50,10 +52,10 @@ static inline u32 reuse_key(struct reuse *self, u64 address)
 /* Depth of a key, or REUSE_NONE. */
 static inline u32 reuse_find(const struct reuse_slot *slot, u32 key)
 {
-	const reuse_half wanted = { (i32)key, (i32)key, (i32)key, (i32)key };
-	const reuse_half near_bits = { 1, 2, 4, 8 }, far_bits = { 16, 32, 64, 128 };
-	reuse_half found = ((slot->near == wanted) & near_bits) |
-			   ((slot->far == wanted) & far_bits);
+	const reuse_half wanted = {(i32)key, (i32)key, (i32)key, (i32)key};
+	const reuse_half near_bits = {1, 2, 4, 8}, far_bits = {16, 32, 64, 128};
+	reuse_half found =
+		((slot->near == wanted) & near_bits) | ((slot->far == wanted) & far_bits);
 	u64 pairs[2];
 	u32 bits;
 
@@ -65,7 +67,7 @@ static inline u32 reuse_find(const struct reuse_slot *slot, u32 key)
 
 static inline void reuse_push(struct reuse_slot *slot, u32 key)
 {
-	const reuse_half latest = { (i32)key };
+	const reuse_half latest = {(i32)key};
 	reuse_half near = slot->near;
 
 	slot->near = __builtin_shufflevector(latest, near, 0, 4, 5, 6);
@@ -75,12 +77,13 @@ static inline void reuse_push(struct reuse_slot *slot, u32 key)
 /* Takes out the key at a depth; those below it move up. */
 static inline void reuse_pop(struct reuse_slot *slot, u32 depth)
 {
-	const reuse_half near_depths = { 0, 1, 2, 3 }, far_depths = { 4, 5, 6, 7 }, none = { 0 };
-	const reuse_half at = { (i32)depth, (i32)depth, (i32)depth, (i32)depth };
+	const reuse_half near_depths = {0, 1, 2, 3}, far_depths = {4, 5, 6, 7}, none = {0};
+	const reuse_half at = {(i32)depth, (i32)depth, (i32)depth, (i32)depth};
 	reuse_half keep_near = near_depths < at, keep_far = far_depths < at;
 	reuse_half near = slot->near, far = slot->far;
 
-	slot->near = (near & keep_near) | (__builtin_shufflevector(near, far, 1, 2, 3, 4) & ~keep_near);
+	slot->near =
+		(near & keep_near) | (__builtin_shufflevector(near, far, 1, 2, 3, 4) & ~keep_near);
 	slot->far = (far & keep_far) | (__builtin_shufflevector(far, none, 1, 2, 3, 4) & ~keep_far);
 }
 

@@ -431,12 +431,9 @@ static inline bool decode_row(struct routine_reader *self, struct stream_routine
 		return false;
 	walk = walks_of(&self->walks, row->thread);
 	switch (row->step) {
-	case ROUTINE_ENTER:
-		return decode_enter(self, walk, row, head);
-	case ROUTINE_LEAVE:
-		return decode_leave(self, walk, row, head);
-	case ROUTINE_ALLOCATION:
-		return decode_allocation(self, walk, row, head);
+	case ROUTINE_ENTER: return decode_enter(self, walk, row, head);
+	case ROUTINE_LEAVE: return decode_leave(self, walk, row, head);
+	case ROUTINE_ALLOCATION: return decode_allocation(self, walk, row, head);
 	}
 	decode_block(self, walk, row, head);
 	return !(head & HW_ROUTINE_TOLD);

@@ -13,7 +13,8 @@ struct routines; /* payload of a routines block under construction */
 struct routines *routines_new(void); /* NULL without memory; nothing below needs any more */
 void routines_free(struct routines *self);
 
-/* Takes as many rows as the block has room for, at least one if it is not full; returns how many. */
+/* Takes as many rows as the block has room for, at least one if it is not full; returns how
+ * many. */
 u64 routines_add(struct routines *self, const struct stream_routine *rows, u64 count);
 u32 routines_count(const struct routines *self);
 
@@ -30,8 +31,8 @@ struct guard;
 struct routine_reader *routine_reader_new(void);
 void routine_reader_free(struct routine_reader *self);
 
-/* 0; or a negative code of the sink, with err filled; or a positive enum block_status if the payload is
- * bad, after what came before it was told. */
+/* 0; or a negative code of the sink, with err filled; or a positive enum block_status if the
+ * payload is bad, after what came before it was told. */
 int routines_tell(struct routine_reader *self, const u8 *payload, u64 bytes, u32 items,
 		  struct guard *to, struct err *err);
 

@@ -6,8 +6,8 @@
  * Order: begin, then per image: image, its modules, threads, contexts and events as they happen,
  * image_end; at last end. A context is told before any event that names it, its parent before it.
  * The name of a mark is told before the mark. Chunks are numbered 0, 1, 2 … by allocation events,
- * anew in each image. Routines are told in the order of their thread, and after the thread; how they
- * stand to events of the same time is told by times only. */
+ * anew in each image. Routines are told in the order of their thread, and after the thread; how
+ * they stand to events of the same time is told by times only. */
 #ifndef HOST_TRACE_STREAM_H
 #define HOST_TRACE_STREAM_H
 
@@ -22,13 +22,14 @@
 struct event {
 	u64 ticks;
 	u64 address;
-	u64 size;    /* requested bytes (of the chunk, for frees: filled in from the allocation) */
-	u64 chunk;   /* allocations: its number; frees: the chunk that ends, or NO_CHUNK if unknown */
+	u64 size; /* requested bytes (of the chunk, for frees: filled in from the allocation) */
+	/* allocations: its number; frees: the chunk that ends, or NO_CHUNK if unknown */
+	u64 chunk;
 	u32 context; /* 0 = no stack */
 	u32 thread;  /* index of a told thread */
 	u8 kind;
-	u8 flags;    /* EVENT_* */
-	u16 aux;     /* FAILED and DURATION: kind of the call; MARK: enum hw_mark */
+	u8 flags; /* EVENT_* */
+	u16 aux;  /* FAILED and DURATION: kind of the call; MARK: enum hw_mark */
 };
 
 enum {
@@ -56,20 +57,20 @@ static inline const char *access_mode_word(u32 mode)
 struct stream_image {
 	u32 pid;
 	u32 parent_pid;
-	u32 number;       /* 0 = first image of this process; +1 per exec */
-	u32 arch;         /* ELF e_machine */
+	u32 number; /* 0 = first image of this process; +1 per exec */
+	u32 arch;   /* ELF e_machine */
 	u64 start_ticks;
-	u64 start_ns;     /* CLOCK_MONOTONIC at start_ticks */
-	u64 sample_bytes; /* 0 = every allocation is there */
-	u32 flags;        /* HW_RUN_* */
-	u32 access;       /* enum access_mode */
+	u64 start_ns;        /* CLOCK_MONOTONIC at start_ticks */
+	u64 sample_bytes;    /* 0 = every allocation is there */
+	u32 flags;           /* HW_RUN_* */
+	u32 access;          /* enum access_mode */
 	const char *program; /* path of the executable */
 	const char *command; /* command line, shell-quoted */
 };
 
 struct stream_module {
-	u32 id;           /* 0, 1, 2 … in order of telling, anew in each image */
-	u32 generation;   /* see struct hw_node */
+	u32 id;         /* 0, 1, 2 … in order of telling, anew in each image */
+	u32 generation; /* see struct hw_node */
 	u64 base, start, end;
 	u64 loaded_ticks;
 	u64 unloaded_ticks; /* 0 = still loaded; told again with the same id when it is unloaded */
@@ -112,14 +113,17 @@ struct stream_usage { /* what /proc said of the process */
 /* Where the resident memory of the process was at one moment. A row is a mapping, or a part of one:
  * of memory that blocks may lie in, each row is a run of pages that are all resident, unless there
  * were too many of them. */
-enum memory_kind { /* numbers are those of the trace file */
+enum memory_kind {
+	/* numbers are those of the trace file */
 	MEMORY_ANONYMOUS,
-	MEMORY_BREAK,    /* the kernel's [heap] */
-	MEMORY_FILE,     /* of a file, also its pages that were changed */
-	MEMORY_STACK,    /* of the first thread */
-	MEMORY_GUARDED,  /* anonymous, above a page that may not be touched: a thread's stack, or an arena */
+	MEMORY_BREAK, /* the kernel's [heap] */
+	MEMORY_FILE,  /* of a file, also its pages that were changed */
+	MEMORY_STACK, /* of the first thread */
+	/* anonymous, above a page that may not be touched: a thread's stack, or an arena */
+	MEMORY_GUARDED,
 	MEMORY_RECORDER, /* the recorder's own, or shared with the monitor */
-	MEMORY_MODULE,   /* of a file with code, its data without a file included; and the kernel's [vdso] */
+	/* of a file with code, its data without a file included; and the kernel's [vdso] */
+	MEMORY_MODULE,
 	MEMORY_KINDS
 };
 
@@ -160,7 +164,7 @@ enum chunk_class {
 };
 
 enum scan_state {
-	SCAN_NONE,   /* nobody asked for one */
+	SCAN_NONE, /* nobody asked for one */
 	SCAN_DONE,
 	SCAN_FAILED, /* every class is unknown, `reason` says why */
 };
@@ -180,13 +184,17 @@ struct stream_class { /* of a scan; sorted by chunk */
 	u8 chunk_class; /* enum chunk_class */
 };
 
-enum { /* stream_access.flags; the numbers are those of HW_ACCESS_* */
+enum {
+	/* stream_access.flags; the numbers are those of HW_ACCESS_* */
 	ACCESS_SHARED = 1,      /* more than one thread accessed it */
 	ACCESS_SATURATED = 2,   /* a count stopped at its maximum */
 	ACCESS_ESTIMATED = 4,   /* counts are unbiased estimates */
 	ACCESS_LOWER_BOUND = 8, /* code that is not instrumented may have accessed it */
-	ACCESS_LATER = 16,      /* its last access may be much later than is recorded: it is not known */
-	ACCESS_UNSIDED = 32,    /* it was only read, or only written, as far as was seen: whether that is all is not known */
+	/* its last access may be much later than is recorded: it is not known */
+	ACCESS_LATER = 16,
+	/* it was only read, or only written, as far as was seen: whether that is all is not
+	 * known */
+	ACCESS_UNSIDED = 32,
 };
 
 /* What is known of the accesses to a chunk. */
@@ -195,20 +203,22 @@ struct stream_access {
 	u64 first_ticks, last_ticks; /* 0 = never accessed */
 	u64 reads, writes;           /* number of accesses */
 	u64 read_bytes, written_bytes;
-	u64 low, high;               /* accessed bytes are within [low, high); equal = nothing */
-	u64 covered_bytes;           /* distinct bytes accessed; UINT64_MAX = not measured */
-	/* Which ones: HW_MAP_WORDS words, see HW_ACCESS_MAP. NULL: not told, or covered_bytes == high - low
-	 * tells it. Theirs who tell, for the time of the call. */
+	u64 low, high;     /* accessed bytes are within [low, high); equal = nothing */
+	u64 covered_bytes; /* distinct bytes accessed; UINT64_MAX = not measured */
+	/* Which ones: HW_MAP_WORDS words, see HW_ACCESS_MAP. NULL: not told, or covered_bytes ==
+	 * high - low tells it. Theirs who tell, for the time of the call. */
 	const u64 *map;
-	/* If sided, the same of those that were read, and of those that were written: how many, and which.
+	/* If sided, the same of those that were read, and of those that were written: how many, and
+	 * which.
 	 * NULL: not told, or the number is 0 or covered_bytes. */
 	u64 side_bytes[HW_SIDES];
 	const u64 *side_maps[HW_SIDES];
 	bool sided; /* false: reads and writes were not told apart */
-	u32 flags;                   /* ACCESS_* */
+	u32 flags;  /* ACCESS_* */
 };
 
-enum routine_step { /* numbers are those of the trace file */
+enum routine_step {
+	/* numbers are those of the trace file */
 	ROUTINE_ENTER,
 	ROUTINE_LEAVE,
 	ROUTINE_ALLOCATION, /* the thread allocated, in whatever routine it is */
@@ -227,22 +237,26 @@ struct stream_routine {
 	u8 step;     /* enum routine_step */
 };
 
-enum type_source { /* how a chunk's type is known; numbers are those of the trace file */
+enum type_source {
+	/* how a chunk's type is known; numbers are those of the trace file */
 	TYPE_DECLARED = 1, /* the program said so */
-	TYPE_VTABLE = 2,   /* the object's own pointer to its virtual functions, read while it lived */
+	/* the object's own pointer to its virtual functions, read while it lived */
+	TYPE_VTABLE = 2,
 };
 
 /* The type of what is in a chunk, as one source knows it. */
 struct stream_type {
 	u64 chunk;
-	u64 identity; /* address of a symbol (the type's own, or a vtable's address point), or below HW_NAMES
-			 the number of a name */
-	u64 count;    /* elements, 0 = unknown */
-	u32 offset;   /* in the chunk, of the first element */
-	u8 source;    /* enum type_source */
+	/* address of a symbol (the type's own, or a vtable's address point), or below HW_NAMES the
+	 * number of a name */
+	u64 identity;
+	u64 count;  /* elements, 0 = unknown */
+	u32 offset; /* in the chunk, of the first element */
+	u8 source;  /* enum type_source */
 };
 
-enum image_end_how { /* why an image ended */
+enum image_end_how {
+	/* why an image ended */
 	IMAGE_EXITED,   /* value = exit status */
 	IMAGE_KILLED,   /* value = signal */
 	IMAGE_EXEC,     /* another image of the process follows */
@@ -254,11 +268,11 @@ struct stream_totals {
 	u64 allocations, frees, bytes, freed_bytes;
 	u64 peak_bytes, peak_chunks, peak_ticks; /* chunks and moment of the byte peak */
 	u64 kept_chunks, kept_bytes;
-	u64 unknown_frees;  /* frees of blocks that were never told */
-	u64 implied_frees;  /* EVENT_IMPLIED */
-	u64 lost_events;    /* sum of the faults that drop events */
+	u64 unknown_frees; /* frees of blocks that were never told */
+	u64 implied_frees; /* EVENT_IMPLIED */
+	u64 lost_events;   /* sum of the faults that drop events */
 	u64 durations, duration_ticks;
-	u64 faults[32];     /* enum hw_fault */
+	u64 faults[32];            /* enum hw_fault */
 	u64 aggregated_from_ticks; /* 0 = all events are there */
 };
 
@@ -270,31 +284,35 @@ struct stream_image_end {
 	struct stream_totals totals;
 };
 
-/* Each function returns 0, or a negative code with err filled to stop the source. Any may be NULL. */
+/* Each function returns 0, or a negative code with err filled to stop the source. Any may be
+ * NULL. */
 struct stream_sink {
 	void *self;
 	int (*image)(void *self, const struct stream_image *image, struct err *err);
 	int (*module)(void *self, const struct stream_module *module, struct err *err);
 	int (*thread)(void *self, const struct stream_thread *thread, struct err *err);
-	int (*contexts)(void *self, const struct stream_context *contexts, u64 count, struct err *err);
+	int (*contexts)(void *self, const struct stream_context *contexts, u64 count,
+			struct err *err);
 	int (*events)(void *self, const struct event *events, u64 count, struct err *err);
 	int (*clock)(void *self, const struct stream_clock *clock, struct err *err);
 	int (*usage)(void *self, const struct stream_usage *usage, struct err *err);
 	int (*memory)(void *self, const struct stream_memory *memory, struct err *err);
-	int (*aggregates)(void *self, const struct stream_aggregate *rows, u64 count, struct err *err);
+	int (*aggregates)(void *self, const struct stream_aggregate *rows, u64 count,
+			  struct err *err);
 	/* Classes are sorted by chunk; before image_end. Of several scans the last one counts. */
 	int (*scan)(void *self, const struct stream_scan *scan, const struct stream_class *classes,
 		    u64 count, struct err *err);
-	/* After the event that begins the chunk, before image_end; a monitor also tells them before the
-	 * event that ends it. Of several for one chunk the last one counts. */
+	/* After the event that begins the chunk, before image_end; a monitor also tells them before
+	 * the event that ends it. Of several for one chunk the last one counts. */
 	int (*accesses)(void *self, const struct stream_access *rows, u64 count, struct err *err);
 	int (*routines)(void *self, const struct stream_routine *rows, u64 count, struct err *err);
-	/* After the event that begins the chunk, maybe after the one that ends it; before image_end. Of
-	 * several of one source for one chunk the last one counts. */
+	/* After the event that begins the chunk, maybe after the one that ends it; before
+	 * image_end. Of several of one source for one chunk the last one counts. */
 	int (*types)(void *self, const struct stream_type *rows, u64 count, struct err *err);
 	int (*name)(void *self, const struct stream_name *name, struct err *err);
 	int (*image_end)(void *self, const struct stream_image_end *end, struct err *err);
-	int (*note)(void *self, const char *key, const char *value, struct err *err); /* e.g. "unrecorded_children" = "3" */
+	/* e.g. "unrecorded_children" = "3" */
+	int (*note)(void *self, const char *key, const char *value, struct err *err);
 };
 
 #endif

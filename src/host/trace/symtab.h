@@ -38,7 +38,7 @@ struct symbol_table {
 
 int trace_read_symbols(const char *path, struct symbol_table *table, struct err *err);
 void symbol_table_release(struct symbol_table *table);
-const struct symbol_entry *symbol_table_find(const struct symbol_table *table, u32 image, u32 module,
-					     u64 address);
+const struct symbol_entry *symbol_table_find(const struct symbol_table *table, u32 image,
+					     u32 module, u64 address);
 
 #endif

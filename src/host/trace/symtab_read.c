@@ -163,8 +163,7 @@ static bool make_table(struct loading *l, struct symbol_table *table)
 	for (u64 i = 0; i < count; i++) {
 		const struct symbol_entry *entry = &l->found.data[i].entry;
 
-		if (table->count &&
-		    compare_entries(&table->entries[table->count - 1], entry) == 0)
+		if (table->count && compare_entries(&table->entries[table->count - 1], entry) == 0)
 			table->count--;
 		table->entries[table->count++] = *entry;
 	}

@@ -10,8 +10,8 @@
 #define TYPE_NO_MODULE UINT32_MAX
 
 struct type_name {
-	u32 image;    /* stream_image.number */
-	u32 module;   /* that the identity lies in, or TYPE_NO_MODULE */
+	u32 image;  /* stream_image.number */
+	u32 module; /* that the identity lies in, or TYPE_NO_MODULE */
 	u64 identity;
 	const char *name;
 };
@@ -21,7 +21,8 @@ int trace_write_type_names(const char *path, const struct type_name *rows, u64 c
 			   struct err *err);
 
 struct type_names { /* all zero = none */
-	VEC(struct type_name) rows; /* as they stand in the file: of two for one identity the later is right */
+	/* as they stand in the file: of two for one identity the later is right */
+	VEC(struct type_name) rows;
 	struct arena arena;
 };
 

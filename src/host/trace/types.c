@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Types of chunks into columns and back. The first half runs on the monitor's drain thread, where want
- * of memory is remembered and asked for once per block; the second on the host, where nothing is
- * allocated by what the payload says. */
+ * Types of chunks into columns and back. The first half runs on the monitor's drain thread, where
+ * want of memory is remembered and asked for once per block; the second on the host, where nothing
+ * is allocated by what the payload says. */
 #include "host/trace/types.h"
 
 #include <string.h>
@@ -16,7 +16,8 @@ enum { SOURCES = 16 };
 
 void types_add(struct types *self, const struct stream_type *row)
 {
-	varint_add(&self->columns[HW_TYPE_COLUMN_CHUNK], hw_zigzag((i64)(row->chunk - self->chunk)));
+	varint_add(&self->columns[HW_TYPE_COLUMN_CHUNK],
+		   hw_zigzag((i64)(row->chunk - self->chunk)));
 	varint_add(&self->columns[HW_TYPE_COLUMN_HEAD],
 		   (u64)row->source << HW_TYPE_SOURCE_SHIFT | (row->count ? HW_TYPE_COUNTED : 0) |
 			   (row->offset ? HW_TYPE_SHIFTED : 0));
@@ -43,7 +44,10 @@ void types_finish(struct types *self, u8 *out)
 	self->items = 0;
 }
 
-bool types_failed(const struct types *self) { return columns_failed(self->columns, HW_TYPE_COLUMNS); }
+bool types_failed(const struct types *self)
+{
+	return columns_failed(self->columns, HW_TYPE_COLUMNS);
+}
 
 void types_release(struct types *self) { columns_release(self->columns, HW_TYPE_COLUMNS); }
 
@@ -88,14 +92,16 @@ static int tell_rows(void *self_, u32 count, struct err *err)
 		else
 			self->batch[kept++] = row;
 	}
-	return kept && to->sink->types ? to->sink->types(to->sink->self, self->batch, kept, err) : 0;
+	return kept && to->sink->types ? to->sink->types(to->sink->self, self->batch, kept, err)
+				       : 0;
 }
 
 int types_tell(const struct types_reading *to, const u8 *payload, u64 bytes, u32 items,
 	       struct err *err)
 {
 	struct reading self;
-	const struct columns_reading columns = {HW_TYPE_COLUMNS, HW_BLOCK_TYPES_MAX, get_row, tell_rows, &self};
+	const struct columns_reading columns = {HW_TYPE_COLUMNS, HW_BLOCK_TYPES_MAX, get_row,
+						tell_rows, &self};
 
 	self.to = to;
 	self.row = (struct stream_type){0};

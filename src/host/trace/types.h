@@ -25,16 +25,16 @@ void types_release(struct types *self);
 
 struct decoder;
 
-/* Where rows go. Chunks are told as the decoder numbers them, and rows of those that it does not know are
- * counted in *lost; without a decoder as the file numbers them. */
+/* Where rows go. Chunks are told as the decoder numbers them, and rows of those that it does not
+ * know are counted in *lost; without a decoder as the file numbers them. */
 struct types_reading {
 	const struct decoder *decoder;
 	const struct stream_sink *sink;
 	u64 *lost;
 };
 
-/* 0; or a negative code of the sink, with err filled; or a positive enum block_status if the payload is
- * bad, after what came before it was told. */
+/* 0; or a negative code of the sink, with err filled; or a positive enum block_status if the
+ * payload is bad, after what came before it was told. */
 int types_tell(const struct types_reading *to, const u8 *payload, u64 bytes, u32 items,
 	       struct err *err);
 

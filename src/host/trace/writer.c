@@ -4,8 +4,8 @@
  * latched and everything after it is dropped.
  *
  * Four blocks are filled at a time: facts, contexts, events, accesses. They leave together, in this
- * order, so that whatever an event names comes before it, and a chunk before its accesses. Facts may
- * thus overtake events of the same block; at the borders of an image, and before aggregates,
+ * order, so that whatever an event names comes before it, and a chunk before its accesses. Facts
+ * may thus overtake events of the same block; at the borders of an image, and before aggregates,
  * everything leaves first. Routines, the fifth, name threads only: they leave after facts whenever
  * their block is full. */
 #include "host/trace/writer.h"
@@ -42,7 +42,7 @@ struct trace_writer {
 	struct accesses accesses;
 	struct routines *routines; /* NULL until there are any */
 	struct types types;
-	u32 image;      /* that the blocks belong to, or HW_NO_IMAGE between images */
+	u32 image; /* that the blocks belong to, or HW_NO_IMAGE between images */
 	u32 next_image;
 	char *path;
 };
@@ -159,7 +159,8 @@ static void send_types(struct trace_writer *writer)
 
 static void send_routines(struct trace_writer *writer)
 {
-	u32 part_bytes[ROUTINES_PARTS], items = writer->routines ? routines_count(writer->routines) : 0;
+	u32 part_bytes[ROUTINES_PARTS],
+		items = writer->routines ? routines_count(writer->routines) : 0;
 	struct parcel *parcel;
 
 	if (!items)
@@ -183,10 +184,7 @@ static void send_all(struct trace_writer *writer)
 	send_routines(writer);
 }
 
-static bool failed(const struct trace_writer *writer)
-{
-	return outbox_failed(writer->outbox) != 0;
-}
+static bool failed(const struct trace_writer *writer) { return outbox_failed(writer->outbox) != 0; }
 
 static int fact_added(struct trace_writer *writer)
 {
@@ -358,8 +356,7 @@ static int write_accesses(void *self, const struct stream_access *rows, u64 coun
 	return 0;
 }
 
-static int write_routines(void *self, const struct stream_routine *rows, u64 count,
-			  struct err *err)
+static int write_routines(void *self, const struct stream_routine *rows, u64 count, struct err *err)
 {
 	struct trace_writer *writer = self;
 
@@ -465,8 +462,8 @@ static void writer_free(struct trace_writer *writer)
 	free(writer);
 }
 
-/* A file that is there keeps its owner and mode. One by a name that others can guess, too, is none of ours. It is emptied when
- * nobody else writes it: EBUSY. */
+/* A file that is there keeps its owner and mode. One by a name that others can guess, too, is none
+ * of ours. It is emptied when nobody else writes it: EBUSY. */
 static int trace_create(const char *path, bool fresh)
 {
 	int fd;
@@ -495,9 +492,12 @@ static void cannot_create(const char *path, struct err *err)
 	bool full = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
 
 	if (errno == EBUSY)
-		err_set(err, ERR_INPUT, "cannot write %s: another recording is writing to it; choose another file", path);
+		err_set(err, ERR_INPUT,
+			"cannot write %s: another recording is writing to it; choose another file",
+			path);
 	else
-		err_set(err, full ? ERR_SYSTEM : ERR_INPUT, "cannot create %s: %s", path, strerror(errno));
+		err_set(err, full ? ERR_SYSTEM : ERR_INPUT, "cannot create %s: %s", path,
+			strerror(errno));
 }
 
 struct trace_writer *trace_writer_open(const char *path, const struct trace_writer_options *options,
@@ -546,17 +546,11 @@ int trace_writer_flush(struct trace_writer *writer, struct err *err)
 	return 0;
 }
 
-bool trace_writer_settled(struct trace_writer *writer)
-{
-	return outbox_settled(writer->outbox);
-}
+bool trace_writer_settled(struct trace_writer *writer) { return outbox_settled(writer->outbox); }
 
 u64 trace_writer_bytes(const struct trace_writer *writer) { return outbox_bytes(writer->outbox); }
 
-int trace_writer_failed(const struct trace_writer *writer)
-{
-	return outbox_failed(writer->outbox);
-}
+int trace_writer_failed(const struct trace_writer *writer) { return outbox_failed(writer->outbox); }
 
 int trace_writer_close(struct trace_writer *writer, struct err *err)
 {

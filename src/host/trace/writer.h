@@ -11,7 +11,9 @@ struct trace_writer;
 struct trace_writer_options {
 	u64 queue_bytes; /* raw bytes that may wait for the disk, 0 = 256 MiB */
 	int level;       /* zstd level, 0 = 1 */
-	bool fresh;      /* the name is not the user's own: a file or link that is there is replaced, never written to */
+	/* the name is not the user's own: a file or link that is there is replaced, never written
+	 * to */
+	bool fresh;
 };
 
 /* Creates path, mode 0600, or truncates it. NULL and err on failure. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The functions of include/heapwise/writer.h, on top of the trace writer. Runs in whatever process links it, which
- * may be an interpreter: never prints, never exits, and tells failures by errno.
+ * The functions of include/heapwise/writer.h, on top of the trace writer. Runs in whatever process
+ * links it, which may be an interpreter: never prints, never exits, and tells failures by errno.
  *
- * Functions of the language stand at numbers in a module that is no file, so that stacks are stored as those of
- * machine code are; their names follow when the trace is complete, as for any other trace. */
+ * Functions of the language stand at numbers in a module that is no file, so that stacks are stored
+ * as those of machine code are; their names follow when the trace is complete, as for any other
+ * trace. */
 #include "heapwise/writer.h"
 
 #include <errno.h>

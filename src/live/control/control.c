@@ -114,21 +114,17 @@ static const char *state_word(const struct process *process)
 static int failed(int failure, struct err *err)
 {
 	switch (failure) {
-	case 0:
-		return 0;
+	case 0: return 0;
 	case ETIMEDOUT:
 		return err_set(err, ERR_SYSTEM, "the monitor did not answer within %d seconds",
 			       CONTROL_WAIT_SECONDS);
-	case ESRCH:
-		return err_set(err, ERR_INPUT, "the process has ended");
-	case EAGAIN:
-		return err_set(err, ERR_INPUT, "the program has not allocated anything yet");
+	case ESRCH: return err_set(err, ERR_INPUT, "the process has ended");
+	case EAGAIN: return err_set(err, ERR_INPUT, "the program has not allocated anything yet");
 	case ENODATA:
 		return err_set(err, ERR_INPUT,
-			       "the recording was stopped; only the program itself can start another one "
-			       "(heapwise_restart)");
-	default:
-		return err_set(err, ERR_SYSTEM, "%s", strerror(failure));
+			       "the recording was stopped; only the program itself can start "
+			       "another one (heapwise_restart)");
+	default: return err_set(err, ERR_SYSTEM, "%s", strerror(failure));
 	}
 }
 
@@ -211,8 +207,8 @@ static int do_snapshot(struct control *self, struct process *process, struct con
 		return failed(failure, err);
 	if (failure == ETIME)
 		control_reply_add(reply, "caveat", "%s",
-				  "the callback was not called: the program did not call heapwise_poll within one "
-				  "second");
+				  "the callback was not called: the program did not call "
+				  "heapwise_poll within one second");
 	reply_number(reply, "live_bytes", load_relaxed(&shown->live_bytes));
 	reply_number(reply, "live_chunks", load_relaxed(&shown->live_chunks));
 	return 0;
@@ -283,14 +279,16 @@ static int do_scan(struct control *self, struct process *process, struct control
 	int status;
 
 	if (pthread_mutex_trylock(&turn) != 0)
-		return err_set(err, ERR_INPUT, "another scan is running; try again when it has ended");
+		return err_set(err, ERR_INPUT,
+			       "another scan is running; try again when it has ended");
 	status = scan_ask(self, process, reply, err);
 	pthread_mutex_unlock(&turn);
 	return status;
 }
 
 /* Each gets a place of its own: one after the other. */
-static int do_join(struct control *self, struct process *process, struct control_reply *reply, struct err *err)
+static int do_join(struct control *self, struct process *process, struct control_reply *reply,
+		   struct err *err)
 {
 	static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 	struct process *one = one_of(self, process);
@@ -304,18 +302,32 @@ static int do_join(struct control *self, struct process *process, struct control
 	}
 	pthread_mutex_unlock(&turn);
 	if (failure == EBUSY)
-		return err_set(err, ERR_INPUT, "too many tools have joined this program; end one of them first");
+		return err_set(err, ERR_INPUT,
+			       "too many tools have joined this program; end one of them first");
 	return failed(failure, err);
 }
 
 static const struct control_verb own_verbs[] = {
-	{.name = "pause", .summary = "stop recording allocations (frees of recorded chunks are still recorded)", .run = do_pause},
+	{.name = "pause",
+	 .summary = "stop recording allocations (frees of recorded chunks are still recorded)",
+	 .run = do_pause},
 	{.name = "resume", .summary = "record allocations again", .run = do_resume},
-	{.name = "snapshot", .summary = "store a snapshot of live memory in the trace", .run = do_snapshot},
-	{.name = "scan", .summary = "scan for lost memory now; the program is stopped meanwhile", .run = do_scan},
-	{.name = "save", .summary = "write everything recorded so far to the trace", .run = do_save},
-	{.name = "stop", .summary = "end the recording and close the trace; the program continues", .run = do_stop},
-	{.name = "join", .summary = "let a tool built with the toolkit receive the events", .run = do_join, .local = true},
+	{.name = "snapshot",
+	 .summary = "store a snapshot of live memory in the trace",
+	 .run = do_snapshot},
+	{.name = "scan",
+	 .summary = "scan for lost memory now; the program is stopped meanwhile",
+	 .run = do_scan},
+	{.name = "save",
+	 .summary = "write everything recorded so far to the trace",
+	 .run = do_save},
+	{.name = "stop",
+	 .summary = "end the recording and close the trace; the program continues",
+	 .run = do_stop},
+	{.name = "join",
+	 .summary = "let a tool built with the toolkit receive the events",
+	 .run = do_join,
+	 .local = true},
 	{.name = "status", .summary = "show what is recorded, and how much", .run = status},
 };
 enum { OWN_VERBS = sizeof(own_verbs) / sizeof(*own_verbs) };
@@ -330,10 +342,7 @@ const struct control_verb *control_verb_at(u32 index)
 	return index - OWN_VERBS < more_count ? more_verbs[index - OWN_VERBS] : NULL;
 }
 
-bool control_only_tells(const struct control_verb *verb)
-{
-	return verb->run == status;
-}
+bool control_only_tells(const struct control_verb *verb) { return verb->run == status; }
 
 bool control_register(const struct control_verb *verb)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What may be done to a running recording from outside the program: by `heapwise ctl`, by a signal, by
- * a file, by a server. A verb is one const struct with a handler; the table grows by
+ * What may be done to a running recording from outside the program: by `heapwise ctl`, by a signal,
+ * by a file, by a server. A verb is one const struct with a handler; the table grows by
  * control_register. Handlers run on the thread of whoever calls, never on the drain thread or the
  * waiting thread, and may wait for those, with a limit. */
 #ifndef LIVE_CONTROL_CONTROL_H
@@ -15,8 +15,8 @@ struct control {
 	struct drain *drain;
 };
 
-/* What a verb answers: lines of a key, a space and a value. A value of digits alone is a number, for
- * whoever passes it on with types. */
+/* What a verb answers: lines of a key, a space and a value. A value of digits alone is a number,
+ * for whoever passes it on with types. */
 struct control_reply {
 	struct strbuf lines;
 };
@@ -33,7 +33,8 @@ struct control_verb {
 	bool local; /* for who can open the control socket, not for a server */
 };
 
-/* The table: pause, resume, snapshot, stop, status, and what was registered. NULL after the last. */
+/* The table: pause, resume, snapshot, stop, status, and what was registered. NULL after the
+ * last. */
 const struct control_verb *control_verb_at(u32 index);
 
 /* Whether a verb changes nothing; one that was registered may. */

@@ -16,11 +16,14 @@
 
 enum { ANSWER_MAX = 1 << 20 };
 
-/* How long a monitor may take: to tell whom it records; and for any verb, longer than that takes in the server. */
+/* How long a monitor may take: to tell whom it records; and for any verb, longer than that takes in
+ * the server. */
 static const struct timeval quick = {.tv_sec = 1}, patient = {.tv_sec = CONTROL_WAIT_SECONDS + 5};
 
-/* 1: answered, text is the answer. 0: nobody is there. Negative: err, ERR_SYSTEM if there was no answer in time. */
-static int exchange(const char *path, const char *request, const struct timeval *limit, struct strbuf *text, struct err *err)
+/* 1: answered, text is the answer. 0: nobody is there. Negative: err, ERR_SYSTEM if there was no
+ * answer in time. */
+static int exchange(const char *path, const char *request, const struct timeval *limit,
+		    struct strbuf *text, struct err *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	char buffer[4096];
@@ -42,7 +45,8 @@ static int exchange(const char *path, const char *request, const struct timeval 
 		status = got == 0 && text->count ? 1 : 0;
 		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			status = err_set(err, ERR_SYSTEM,
-					 "the monitor at %s does not answer; it may be stopped", path);
+					 "the monitor at %s does not answer; it may be stopped",
+					 path);
 	}
 	close(fd);
 	return status;
@@ -67,7 +71,8 @@ static int understand(const struct strbuf *text, struct strbuf *reply, struct er
 	return err_set(err, ERR_INPUT, "the monitor's answer cannot be read");
 }
 
-static int call_socket(const char *path, const char *request, const struct timeval *limit, struct strbuf *reply, struct err *err)
+static int call_socket(const char *path, const char *request, const struct timeval *limit,
+		       struct strbuf *reply, struct err *err)
 {
 	struct strbuf text = {0};
 	int status = exchange(path, request, limit, &text, err);
@@ -95,7 +100,8 @@ static int call_quick(const char *path, const struct call *call, struct err *err
 }
 
 /* All monitors of a folder are asked: which processes they record is known to them alone. One that
- * does not answer, as it is stopped, keeps nobody waiting but who finds no other one that knows the process. */
+ * does not answer, as it is stopped, keeps nobody waiting but who finds no other one that knows the
+ * process. */
 static int call_folder(const char *folder, const struct call *call, bool patiently, struct err *err)
 {
 	DIR *dir = control_folder_is_ours(folder) ? opendir(folder) : NULL;
@@ -110,7 +116,8 @@ static int call_folder(const char *folder, const struct call *call, bool patient
 		if (length < 6 || strcmp(entry->d_name + length - 5, ".sock") != 0)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		status = patiently ? call_socket(path, call->request, &patient, call->reply, &one) : call_quick(path, call, &one);
+		status = patiently ? call_socket(path, call->request, &patient, call->reply, &one)
+				   : call_quick(path, call, &one);
 		if (status < 0)
 			*err = one;
 		if (status < 0 && one.code != ERR_SYSTEM)
@@ -131,12 +138,12 @@ static int nobody(u32 pid, struct err *err)
 		return err_set(err, ERR_INPUT, "there is no process %u", pid);
 	if (status.st_uid != geteuid())
 		return err_set(err, ERR_INPUT,
-			       "process %u belongs to another user; only the user who started the recording may "
-			       "control it",
+			       "process %u belongs to another user; only the user who started the "
+			       "recording may control it",
 			       pid);
 	return err_set(err, ERR_INPUT,
-		       "process %u is not recorded; give the pid of a program that 'heapwise run' started, or of that "
-		       "heapwise",
+		       "process %u is not recorded; give the pid of a program that 'heapwise run' "
+		       "started, or of that heapwise",
 		       pid);
 }
 
@@ -154,7 +161,9 @@ int control_call(u32 pid, const char *verb, struct strbuf *reply, struct err *er
 	for (u32 patiently = 0; patiently < 2; patiently++) {
 		err->code = 0;
 		status = 0;
-		for (u32 i = 0; (status == 0 || status == ERR_SYSTEM) && (folder = control_folder(i, buffer)); i++)
+		for (u32 i = 0;
+		     (status == 0 || status == ERR_SYSTEM) && (folder = control_folder(i, buffer));
+		     i++)
 			status = call_folder(folder, &call, patiently, err);
 		if (status != ERR_SYSTEM)
 			break;

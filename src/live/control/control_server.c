@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The server behind `heapwise ctl`; see control_server.h. Runs in the monitor on a thread of its own:
- * a client that is slow, or talks nonsense, keeps nobody waiting but the next client, and not for
- * long. */
+ * The server behind `heapwise ctl`; see control_server.h. Runs in the monitor on a thread of its
+ * own: a client that is slow, or talks nonsense, keeps nobody waiting but the next client, and not
+ * for long. */
 #define _GNU_SOURCE
 #include "live/control/control_server.h"
 
@@ -54,7 +54,8 @@ static bool folder_make(const char *folder)
 	return false;
 }
 
-/* Nobody listens there. That a process of its number is not seen is not enough: it may have another number where it is. */
+/* Nobody listens there. That a process of its number is not seen is not enough: it may have another
+ * number where it is. */
 static bool is_abandoned(const char *folder, const char *name)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -63,8 +64,10 @@ static bool is_abandoned(const char *folder, const char *name)
 
 	if (fd < 0)
 		return false;
-	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", folder, name) < (int)sizeof(address.sun_path))
-		refused = connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 && errno == ECONNREFUSED;
+	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", folder, name) <
+	    (int)sizeof(address.sun_path))
+		refused = connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
+			  errno == ECONNREFUSED;
 	close(fd);
 	return refused;
 }
@@ -150,7 +153,8 @@ static void client_serve(const struct control_server *self, int client)
 	setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	if (!is_same_user(client))
-		strbuf_add(&text, "error permission denied: only the user who started the recording may control it\n");
+		strbuf_add(&text, "error permission denied: only the user who started the "
+				  "recording may control it\n");
 	else if (line_read(client, line))
 		answer(self, line, &text);
 	else

@@ -3,8 +3,8 @@
  * mode 0700 that belongs to the user. Only that user is served.
  *
  * The talk is one line each way, and then more: the client sends "VERB PID\n"; the server answers
- * "ok\n", "unknown\n" (it does not record that process) or "error TEXT\n", after ok the lines of the
- * verb's reply, and closes. */
+ * "ok\n", "unknown\n" (it does not record that process) or "error TEXT\n", after ok the lines of
+ * the verb's reply, and closes. */
 #ifndef LIVE_CONTROL_CONTROL_SERVER_H
 #define LIVE_CONTROL_CONTROL_SERVER_H
 
@@ -30,8 +30,8 @@ const char *control_folder(u32 index, char buffer[64]);
 /* Whether it is there and the user's alone: in /tmp anybody may have made it. */
 bool control_folder_is_ours(const char *folder);
 
-/* Client: has the monitor that records `pid` (or that is `pid`) run a verb. Appends the lines of its
- * reply. ERR_INPUT: nobody records it, or the verb failed; ERR_USAGE: it is not known there. */
+/* Client: has the monitor that records `pid` (or that is `pid`) run a verb. Appends the lines of
+ * its reply. ERR_INPUT: nobody records it, or the verb failed; ERR_USAGE: it is not known there. */
 int control_call(u32 pid, const char *verb, struct strbuf *reply, struct err *err);
 
 #endif

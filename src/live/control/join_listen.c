@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The tool's side of joining a recording; see join.h. Runs in the tool, on the thread that listens. */
+ * The tool's side of joining a recording; see join.h. Runs in the tool, on the thread that
+ * listens. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,8 @@ static bool reply_find(const char *reply, const char *key, char *value, size_t r
 {
 	size_t length = strlen(key);
 
-	for (const char *line = reply; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+	for (const char *line = reply; line && *line;
+	     line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
 		if (strncmp(line, key, length) != 0 || line[length] != ' ')
 			continue;
 		line += length + 1;
@@ -49,8 +51,9 @@ static int memory_map(struct join_listener *self, const char *path, struct err *
 		return err_set(err, ERR_SYSTEM, "cannot open %s: %s", path, strerror(errno));
 	if (fstat(fd, &status) < 0 || (u64)status.st_size != sizeof(*self->memory)) {
 		close(fd);
-		return err_set(err, ERR_INPUT, "the monitor is another version of heapwise; use the same version for "
-					       "both");
+		return err_set(err, ERR_INPUT,
+			       "the monitor is another version of heapwise; use "
+			       "the same version for both");
 	}
 	memory = mmap(NULL, sizeof(*self->memory), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
@@ -59,8 +62,9 @@ static int memory_map(struct join_listener *self, const char *path, struct err *
 	self->memory = memory;
 	if (self->memory->magic != JOIN_MAGIC || self->memory->version != JOIN_VERSION) {
 		join_close(self);
-		return err_set(err, ERR_INPUT, "the monitor is another version of heapwise; use the same version for "
-					       "both");
+		return err_set(err, ERR_INPUT,
+			       "the monitor is another version of heapwise; use "
+			       "the same version for both");
 	}
 	store_relaxed(&self->memory->pid, (u32)getpid());
 	return 0;
@@ -126,7 +130,8 @@ static int module_tell(const struct tap *tap, const u8 *bytes, u64 count, struct
 	return tap->sink.module(tap->sink.self, &module, err);
 }
 
-static void moment_tell(struct join_listener *self, const struct tap *tap, u32 kind, const void *bytes, u64 count)
+static void moment_tell(struct join_listener *self, const struct tap *tap, u32 kind,
+			const void *bytes, u64 count)
 {
 	if (kind == JOIN_HIT && tap->hit && count == sizeof(struct tap_hit))
 		tap->hit(tap->self, bytes);
@@ -141,23 +146,20 @@ static void moment_tell(struct join_listener *self, const struct tap *tap, u32 k
 
 #define TOLD(function, ...) (sink->function ? sink->function(sink->self, __VA_ARGS__) : 0)
 
-static int tell(struct join_listener *self, const struct join_handlers *handlers, const struct join_message *message,
-		const void *bytes, struct err *err)
+static int tell(struct join_listener *self, const struct join_handlers *handlers,
+		const struct join_message *message, const void *bytes, struct err *err)
 {
 	const struct stream_sink *sink = &handlers->tap.sink;
 	u64 count = message->bytes;
 
 	switch (message->kind) {
-	case JOIN_IMAGE:
-		return count == sizeof(struct stream_image) ? TOLD(image, bytes, err) : 0;
-	case JOIN_MODULE:
-		return module_tell(&handlers->tap, bytes, count, err);
+	case JOIN_IMAGE: return count == sizeof(struct stream_image) ? TOLD(image, bytes, err) : 0;
+	case JOIN_MODULE: return module_tell(&handlers->tap, bytes, count, err);
 	case JOIN_CONTEXTS:
 		return TOLD(contexts, bytes, count / sizeof(struct stream_context), err);
 	case JOIN_BLOCKS:
 		return handlers->blocks(sink->self, bytes, count / sizeof(struct join_block), err);
-	case JOIN_EVENTS:
-		return TOLD(events, bytes, count / sizeof(struct event), err);
+	case JOIN_EVENTS: return TOLD(events, bytes, count / sizeof(struct event), err);
 	case JOIN_END:
 		return count == sizeof(struct stream_image_end) ? TOLD(image_end, bytes, err) : 0;
 	}
@@ -165,11 +167,14 @@ static int tell(struct join_listener *self, const struct join_handlers *handlers
 	return 0;
 }
 
-/* Messages are shorter than the ring is long, but one may still be on its way. True if one was read. */
-static bool message_next(struct join_listener *self, const struct join_handlers *handlers, struct err *err)
+/* Messages are shorter than the ring is long, but one may still be on its way. True if one was
+ * read. */
+static bool message_next(struct join_listener *self, const struct join_handlers *handlers,
+			 struct err *err)
 {
 	static _Alignas(8) u8 bytes[JOIN_BYTES]; /* a tool listens to one recording at a time */
-	u64 there = load_acquire(&self->memory->head) - self->tail; /* pairs with the monitor's release */
+	/* pairs with the monitor's release */
+	u64 there = load_acquire(&self->memory->head) - self->tail;
 	struct join_message message;
 	u64 whole;
 
@@ -195,14 +200,16 @@ int join_listen(struct join_listener *self, const struct join_handlers *handlers
 {
 	while (!*stop) {
 		u32 bell = load_acquire(&self->memory->bell);
-		u32 state = load_acquire(&self->memory->state); /* before the last look: nothing comes after it */
+		/* before the last look: nothing comes after it */
+		u32 state = load_acquire(&self->memory->state);
 
 		if (message_next(self, handlers, err))
 			continue;
 		if (err->code)
 			return err->code;
 		if (state == JOIN_TOO_SLOW)
-			return err_set(err, ERR_SYSTEM, "the tool was too slow for the program's events");
+			return err_set(err, ERR_SYSTEM,
+				       "the tool was too slow for the program's events");
 		if (state == JOIN_ENDED)
 			return 0;
 		if (monitor_is_gone(self))
@@ -220,6 +227,7 @@ bool join_command(struct join_listener *self, u32 verb, u64 address, u64 birth)
 		return false;
 	memory->commands[self->commands_head % HW_COMMANDS] =
 		(struct hw_command){.address = address, .birth = birth, .verb = (u16)verb};
-	store_release(&memory->commands_head, ++self->commands_head); /* pairs with the monitor's acquire */
+	/* pairs with the monitor's acquire */
+	store_release(&memory->commands_head, ++self->commands_head);
 	return true;
 }

@@ -13,8 +13,8 @@ enum {
 	/* How far a free looks back for its row: no more than a thread's own, and those of other
 	 * threads that came between. */
 	LOOSE_LOOK = 256,
-	FLAGS = HW_ACCESS_SHARED | HW_ACCESS_SATURATED | HW_ACCESS_ESTIMATED | HW_ACCESS_LOWER_BOUND |
-		HW_ACCESS_LATER | HW_ACCESS_UNSIDED,
+	FLAGS = HW_ACCESS_SHARED | HW_ACCESS_SATURATED | HW_ACCESS_ESTIMATED |
+		HW_ACCESS_LOWER_BOUND | HW_ACCESS_LATER | HW_ACCESS_UNSIDED,
 };
 
 _Static_assert((int)HW_ACCESS_SHARED == (int)ACCESS_SHARED &&
@@ -42,7 +42,7 @@ static enum access_step gather_begin(struct access_gather *self, const struct hw
 	bool interrupted = self->address != 0;
 
 	*self = (struct access_gather){
-		.row = { .covered_bytes = UINT64_MAX, .flags = (u32)record->size },
+		.row = {.covered_bytes = UINT64_MAX, .flags = (u32)record->size},
 		.address = record->address,
 		.parts = 1 << HW_ACCESS_BLOCK,
 	};
@@ -113,8 +113,8 @@ static bool gather_take_map(struct access_gather *self, const struct hw_record *
 	return false;
 }
 
-/* A map says of as many bytes that they were accessed as the coverage does, of all and of one side; and an accessed byte
- * was read or written. */
+/* A map says of as many bytes that they were accessed as the coverage does, of all and of one side;
+ * and an accessed byte was read or written. */
 static bool gather_fits(const struct access_gather *self)
 {
 	const struct stream_access *row = &self->row;
@@ -294,7 +294,7 @@ static u64 held_place(struct access_rows *self)
 		self->free_held = self->held.data[place].next_free;
 		return place;
 	}
-	return vec_push(&self->held, (struct access_held){ 0 }) ? place : self->held.count;
+	return vec_push(&self->held, (struct access_held){0}) ? place : self->held.count;
 }
 
 u64 access_rows_hold(struct access_rows *self, const struct told_record *death)

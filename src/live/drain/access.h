@@ -13,7 +13,7 @@ struct told_record;
 
 /* ---- parts ---- */
 
-struct access_gather { /* all zero = between two blocks */
+struct access_gather {            /* all zero = between two blocks */
 	struct stream_access row; /* chunk is not known yet */
 	u64 address;              /* 0 = no block has begun */
 	u32 parts;                /* a bit for each that came */
@@ -32,8 +32,8 @@ enum access_step access_gather_part(struct access_gather *self, const struct hw_
 /* ---- rows ---- */
 
 /* A row whose block is not known among the live ones when it comes: other records of the address
- * wait, or its allocation is still to come. It belongs to the chunk that the next free of the address
- * by its thread ends. */
+ * wait, or its allocation is still to come. It belongs to the chunk that the next free of the
+ * address by its thread ends. */
 struct access_loose {
 	struct stream_access row;
 	u64 address;
@@ -52,7 +52,7 @@ struct access_maps { /* of a row; recycled when the row was told or dropped */
 	struct access_maps *next_free;
 };
 
-struct access_rows { /* all zero = empty and ready */
+struct access_rows {                     /* all zero = empty and ready */
 	VEC(struct stream_access) given; /* whole, in the order of the records that name them */
 	u64 given_next;                  /* of those, the one that the next record names */
 	VEC(struct stream_access) out;   /* to be told; their chunks are */

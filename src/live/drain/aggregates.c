@@ -14,7 +14,7 @@ static struct stream_aggregate *row_of(struct aggregates *self, u32 context)
 	if (!vec_extend(&self->row_of_context, (u64)context + 1))
 		return NULL;
 	if (!self->row_of_context.data[context]) {
-		struct stream_aggregate row = { .context = context };
+		struct stream_aggregate row = {.context = context};
 
 		if (!vec_push(&self->rows, row))
 			return NULL;

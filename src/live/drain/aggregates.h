@@ -7,7 +7,7 @@
 #include "host/base/vec.h"
 #include "host/trace/stream.h"
 
-struct aggregates { /* all zero = empty and ready */
+struct aggregates {              /* all zero = empty and ready */
 	VEC(u32) row_of_context; /* number of the row + 1 */
 	VEC(struct stream_aggregate) rows;
 };

@@ -40,10 +40,7 @@ enum {
 _Static_assert(sizeof(struct hw_control) <= PAGE, "the control block is one page");
 _Static_assert(sizeof(struct hw_request) <= HW_REQUEST_BYTES, "a request has its pages");
 
-static u64 align_up(u64 bytes, u64 alignment)
-{
-	return (bytes + alignment - 1) & ~(alignment - 1);
-}
+static u64 align_up(u64 bytes, u64 alignment) { return (bytes + alignment - 1) & ~(alignment - 1); }
 
 /* Where everything is, by the numbers of records, slots and nodes. */
 static void layout_place(struct berth_layout *layout)
@@ -58,13 +55,18 @@ static void layout_place(struct berth_layout *layout)
 	layout->modules_bytes = MODULE_BYTES;
 	layout->slots_offset = layout->modules_offset + MODULE_BYTES;
 	layout->nodes_offset =
-		align_up(layout->slots_offset + layout->slots_max * sizeof(struct hw_slot), SECTION);
+		align_up(layout->slots_offset + layout->slots_max * sizeof(struct hw_slot),
+			 SECTION);
 	layout->rings_offset =
-		align_up(layout->nodes_offset + layout->nodes_max * sizeof(struct hw_node), SECTION);
+		align_up(layout->nodes_offset + layout->nodes_max * sizeof(struct hw_node),
+			 SECTION);
 	layout->ring_stride =
-		align_up(((u64)layout->ring_records + layout->nested_records) * HW_RECORD_ROOM, PAGE);
-	layout->total_bytes =
-		align_up(layout->rings_offset + hw_ring_start(layout->ring_stride, layout->ring_extra, layout->slots_max), SECTION);
+		align_up(((u64)layout->ring_records + layout->nested_records) * HW_RECORD_ROOM,
+			 PAGE);
+	layout->total_bytes = align_up(layout->rings_offset + hw_ring_start(layout->ring_stride,
+									    layout->ring_extra,
+									    layout->slots_max),
+				       SECTION);
 }
 
 /* What a berth may take of our own address space, which may be limited (ulimit -v). */
@@ -83,7 +85,8 @@ static bool layout_shrink(struct berth_layout *layout)
 	bool slots = layout->slots_max > SLOTS_MIN, nodes = layout->nodes_max > NODES_MIN;
 
 	if (slots && nodes)
-		slots = layout->slots_max * layout->ring_stride > layout->nodes_max * sizeof(struct hw_node);
+		slots = layout->slots_max * layout->ring_stride >
+			layout->nodes_max * sizeof(struct hw_node);
 	if (slots)
 		layout->slots_max /= 2;
 	else if (nodes)
@@ -91,15 +94,19 @@ static bool layout_shrink(struct berth_layout *layout)
 	return slots || nodes;
 }
 
-/* Only pages that are touched take memory, so that room for thousands of threads costs nothing but addresses. */
-static void layout_init(struct berth_layout *layout, u32 slots, const struct berths_options *options, u64 room)
+/* Only pages that are touched take memory, so that room for thousands of threads costs nothing but
+ * addresses. */
+static void layout_init(struct berth_layout *layout, u32 slots,
+			const struct berths_options *options, u64 room)
 {
 	u64 ring_records = options->ring_records, records = ring_records ? 2 : RING_RECORDS;
 
 	while (records < ring_records && records < RING_RECORDS_MAX)
 		records *= 2;
 	layout->ring_records = (u32)records;
-	layout->ring_extra = options->flags & HW_RUN_LASTING && !ring_records ? RING_RECORDS_LONG - RING_RECORDS : 0;
+	layout->ring_extra = options->flags & HW_RUN_LASTING && !ring_records
+				     ? RING_RECORDS_LONG - RING_RECORDS
+				     : 0;
 	layout->nested_records = NESTED_RECORDS;
 	layout->slots_max = slots;
 	layout->nodes_max = NODES_MAX;
@@ -116,12 +123,14 @@ struct hw_slot *berth_slot(const struct berth *self, u32 slot)
 const struct hw_record *berth_ring(const struct berth *self, u32 slot)
 {
 	return (const struct hw_record *)(self->memory + self->layout.rings_offset +
-					  hw_ring_start(self->layout.ring_stride, self->layout.ring_extra, slot));
+					  hw_ring_start(self->layout.ring_stride,
+							self->layout.ring_extra, slot));
 }
 
 const struct hw_record *berth_nested(const struct berth *self, u32 slot)
 {
-	return berth_ring(self, slot) + hw_ring_size(self->layout.ring_records, self->layout.ring_extra, slot);
+	return berth_ring(self, slot) +
+	       hw_ring_size(self->layout.ring_records, self->layout.ring_extra, slot);
 }
 
 const u8 *berth_marks(const struct berth *self, u32 slot)
@@ -284,20 +293,23 @@ static int lobby_map(struct berths *self, struct err *err)
 	return 0;
 }
 
-/* A robust lock with this one thread as its owner, made by hand: a pthread mutex keeps pointers of the list, which
- * the kernel and libc follow, inside the lock itself, where the recorded program could change them. This way the
- * list is in our own memory, and only the word that the kernel marks is shared. */
+/* A robust lock with this one thread as its owner, made by hand: a pthread mutex keeps pointers of
+ * the list, which the kernel and libc follow, inside the lock itself, where the recorded program
+ * could change them. This way the list is in our own memory, and only the word that the kernel
+ * marks is shared. */
 int berths_hold_lock(struct berths *self, struct err *err)
 {
 	struct robust_list_head *head = &self->lock_list;
 
 	head->list.next = &self->lock_entry;
 	self->lock_entry.next = &head->list;
-	head->futex_offset = (long)((uintptr_t)&self->lobby->monitor_lock[0] - (uintptr_t)&self->lock_entry);
+	head->futex_offset =
+		(long)((uintptr_t)&self->lobby->monitor_lock[0] - (uintptr_t)&self->lock_entry);
 	head->list_op_pending = NULL;
 	store_release(&self->lobby->monitor_lock[0], (u32)syscall(SYS_gettid));
 	if (syscall(SYS_set_robust_list, head, sizeof(*head)) != 0)
-		return err_set(err, ERR_SYSTEM, "cannot take the monitor's lock: %s", strerror(errno));
+		return err_set(err, ERR_SYSTEM, "cannot take the monitor's lock: %s",
+			       strerror(errno));
 	return 0;
 }
 
@@ -307,8 +319,10 @@ int berths_open(struct berths *self, const struct berths_options *options, struc
 	self->lobby_fd = -1;
 	self->options = *options;
 	self->spares_wanted = options->children ? SPARES_CHILDREN : SPARES;
-	layout_init(&self->layout, options->children ? SLOTS_MAX_CHILDREN : SLOTS_MAX, options, berth_room(options->children));
-	/* With fewer berths than wanted it begins; the drain thread tries to make more when they are needed. */
+	layout_init(&self->layout, options->children ? SLOTS_MAX_CHILDREN : SLOTS_MAX, options,
+		    berth_room(options->children));
+	/* With fewer berths than wanted it begins; the drain thread tries to make more when they
+	 * are needed. */
 	if (lobby_create(self, err) < 0 || lobby_map(self, err) < 0 ||
 	    (berths_replenish(self, err) < 0 && !self->spare_count)) {
 		berths_close(self);
@@ -316,10 +330,11 @@ int berths_open(struct berths *self, const struct berths_options *options, struc
 	}
 	self->lobby->version = HW_SESSION_VERSION;
 	self->lobby->monitor_pid = (u32)getpid();
-	self->lobby->flags = (options->children ? HW_SESSION_CHILDREN : 0) |
-			     (options->pools_count || options->flags & HW_RUN_MMAP ? HW_SESSION_EARLY : 0) |
-			     (options->allocators ? HW_SESSION_ENTRIES : 0) |
-			     (options->below ? HW_SESSION_BELOW : 0);
+	self->lobby->flags =
+		(options->children ? HW_SESSION_CHILDREN : 0) |
+		(options->pools_count || options->flags & HW_RUN_MMAP ? HW_SESSION_EARLY : 0) |
+		(options->allocators ? HW_SESSION_ENTRIES : 0) |
+		(options->below ? HW_SESSION_BELOW : 0);
 	self->lobby->allocators = options->allocators;
 	/* Pairs with the recorder's acquire: whoever sees the magic sees the rest. */
 	store_release(&self->lobby->magic, HW_LOBBY_MAGIC);
@@ -392,7 +407,7 @@ static void berth_remove(struct berths *self, struct berth_place *berth)
 	}
 	if (berth->fd >= 0)
 		close(berth->fd);
-	*berth = (struct berth_place){ .fd = -1 };
+	*berth = (struct berth_place){.fd = -1};
 }
 
 static bool pools_write(const struct berths *self, const struct berth_place *berth)
@@ -406,7 +421,7 @@ static bool pools_write(const struct berths *self, const struct berth_place *ber
 static int spare_add(struct berths *self, u32 index, struct err *err)
 {
 	struct berth_place *berth = &self->berths[index];
-	struct hw_control control = { 0 };
+	struct hw_control control = {0};
 
 	if (berth_create(self, berth) < 0)
 		return err_set(err, ERR_SYSTEM, "cannot create shared memory: %s", strerror(errno));
@@ -509,7 +524,8 @@ void berths_close_mapped(struct berths *self)
 	for (u32 i = 0; i < HW_BERTHS && self->unmapped_count; i++) {
 		struct berth_place *berth = &self->berths[i];
 
-		if (berth->fd < 0 || !berth->control || !load_relaxed(&berth->control->slots_mapped))
+		if (berth->fd < 0 || !berth->control ||
+		    !load_relaxed(&berth->control->slots_mapped))
 			continue;
 		close(berth->fd);
 		berth->fd = -1;

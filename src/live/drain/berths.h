@@ -14,23 +14,23 @@ struct prepare;
 struct dumper; /* dump.h */
 
 struct berths_options {
-	bool children;    /* every process records, not only the root */
-	u32 flags;        /* HW_RUN_* */
+	bool children; /* every process records, not only the root */
+	u32 flags;     /* HW_RUN_* */
 	u32 max_depth;
 	u32 stamp_shift;
 	u64 sample_bytes;
-	u64 ring_records; /* 0 = default; else rounded up to a power of two */
-	struct prepare *prepare; /* reads modules' symbols ahead; may be NULL */
-	bool below;       /* a tool below the programs records them */
-	bool use_files;   /* tests: as if there were no memfd */
-	u64 access_epoch_ns; /* of adaptive recording of accesses; 0 = default */
-	u64 access_max;   /* where counts of accesses stop; 0 = nowhere */
-	bool paused;      /* images begin without recording allocations */
+	u64 ring_records;           /* 0 = default; else rounded up to a power of two */
+	struct prepare *prepare;    /* reads modules' symbols ahead; may be NULL */
+	bool below;                 /* a tool below the programs records them */
+	bool use_files;             /* tests: as if there were no memfd */
+	u64 access_epoch_ns;        /* of adaptive recording of accesses; 0 = default */
+	u64 access_max;             /* where counts of accesses stop; 0 = nowhere */
+	bool paused;                /* images begin without recording allocations */
 	const char *routine_filter; /* "" = all routines, if flags ask for them; borrowed */
 	u64 routine_sample;
 	const struct hw_pool *pools; /* borrowed: the caller keeps them */
 	u32 pools_count;
-	u32 allocators;   /* bits of enum hw_allocator that are looked for */
+	u32 allocators;              /* bits of enum hw_allocator that are looked for */
 	const struct dumper *dumper; /* writes dumps; borrowed, may be NULL */
 };
 
@@ -67,20 +67,20 @@ struct berths {
 	struct berth_layout layout;
 	struct hw_lobby *lobby;
 	int lobby_fd;
-	char folder[256];    /* DIR of the session path */
-	char path[300];      /* value for HW_SESSION_ENV */
-	bool files;          /* folder is ours, and its files are removed at the end */
-	u32 next_number;     /* names of berth files */
+	char folder[256]; /* DIR of the session path */
+	char path[300];   /* value for HW_SESSION_ENV */
+	bool files;       /* folder is ours, and its files are removed at the end */
+	u32 next_number;  /* names of berth files */
 	u32 spares_wanted;
 	struct berth_place berths[HW_BERTHS];
 	u32 spare[HW_BERTHS]; /* indexes of berths that wait to be claimed */
 	u32 spare_count;
-	u32 unmapped_count; /* claimed berths that their images may not have mapped yet */
+	u32 unmapped_count;     /* claimed berths that their images may not have mapped yet */
 	struct scan_hub *scans; /* of the drain; scans and the waiting thread use it, too */
-	u8 entry_states[HW_ENTRIES_MAX]; /* the worst of them: enum hw_entry_state */
+	u8 entry_states[HW_ENTRIES_MAX];   /* the worst of them: enum hw_entry_state */
 	struct robust_list_head lock_list; /* of the thread that holds the lobby's lock */
 	struct robust_list lock_entry;
-	u32 pool_states[HW_POOLS]; /* the best of all images that ended: enum hw_pool_state */
+	u32 pool_states[HW_POOLS];  /* the best of all images that ended: enum hw_pool_state */
 	u64 pool_refused[HW_POOLS]; /* blocks of all these whose size cannot be */
 };
 
@@ -103,7 +103,8 @@ void berths_set_paused(struct berths *self, bool paused);
  * image is lost. */
 int berths_take_claimed(struct berths *self, struct berth *berth, struct err *err);
 
-/* Closes the descriptors of berths that their images have mapped: there can be more images than descriptors. */
+/* Closes the descriptors of berths that their images have mapped: there can be more images than
+ * descriptors. */
 void berths_close_mapped(struct berths *self);
 
 /* The image has ended and everything is read: unmaps, and frees its place in the lobby. */
@@ -115,8 +116,8 @@ const struct hw_record *berth_nested(const struct berth *self, u32 slot); /* of 
 const u8 *berth_marks(const struct berth *self, u32 slot); /* of the records of both */
 const struct hw_node *berth_nodes(const struct berth *self);
 const struct hw_request *berth_request(const struct berth *self);
-const struct hw_name *berth_names(const struct berth *self); /* of HW_NAMES */
-struct hw_command *berth_commands(const struct berth *self); /* of HW_COMMANDS */
+const struct hw_name *berth_names(const struct berth *self);   /* of HW_NAMES */
+struct hw_command *berth_commands(const struct berth *self);   /* of HW_COMMANDS */
 const struct hw_write *berth_writes(const struct berth *self); /* of HW_WRITES */
 const u8 *berth_modules(const struct berth *self);
 

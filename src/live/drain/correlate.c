@@ -28,10 +28,7 @@ struct correlator *correlator_new(const struct stream_sink *sink, bool drop_unkn
 	return self;
 }
 
-void correlator_expect_strangers(struct correlator *self)
-{
-	self->strangers = true;
-}
+void correlator_expect_strangers(struct correlator *self) { self->strangers = true; }
 
 void correlator_free(struct correlator *self)
 {
@@ -114,10 +111,12 @@ static inline void count_death(struct correlator *self, u64 size)
 /* The chunk next_chunk is born. */
 static inline int tell_new(struct correlator *self, const struct told_record *told, struct err *err)
 {
-	const struct about_chunk born = {told->record.size, self->next_chunk++, told->record.context, 0};
+	const struct about_chunk born = {told->record.size, self->next_chunk++,
+					 told->record.context, 0};
 
 	count_birth(self, born.size, told->record.ticks);
-	if (unlikely(self->aggregating) && !aggregates_birth(&self->aggregates, born.context, born.size))
+	if (unlikely(self->aggregating) &&
+	    !aggregates_birth(&self->aggregates, born.context, born.size))
 		return correlate_no_memory(err);
 	return tell(self, told, &born, err);
 }
@@ -147,7 +146,8 @@ static int tell_birth(struct correlator *self, struct live_block *block,
 static int tell_death(struct correlator *self, struct live_block *block,
 		      const struct told_record *told, u8 flags, struct err *err)
 {
-	struct about_chunk ending = { block->size, block->chunk & ~LIVE_QUEUED, block->context, flags };
+	struct about_chunk ending = {block->size, block->chunk & ~LIVE_QUEUED, block->context,
+				     flags};
 
 	block_set_chunk(block, LIVE_NOTHING);
 	return tell_end(self, told, &ending, err);
@@ -166,7 +166,7 @@ static int tell_waiting_death(struct correlator *self, struct live_block *block,
 static int tell_life(struct correlator *self, const struct told_record *birth,
 		     const struct told_record *death, struct err *err)
 {
-	struct live_block block = { .address = birth->record.address, .chunk = LIVE_NOTHING };
+	struct live_block block = {.address = birth->record.address, .chunk = LIVE_NOTHING};
 	int status = tell_birth(self, &block, birth, err);
 
 	return status < 0 ? status : tell_waiting_death(self, &block, death, err);
@@ -187,7 +187,7 @@ static int tell_unknown_free(struct correlator *self, const struct told_record *
 static int tell_implied_free(struct correlator *self, struct live_block *block,
 			     const struct told_record *birth, struct err *err)
 {
-	struct told_record death = { .thread = birth->thread };
+	struct told_record death = {.thread = birth->thread};
 
 	death.record.ticks = birth->record.ticks;
 	death.record.address = block->address;
@@ -301,7 +301,8 @@ static int queue_settle(struct correlator *self, struct live_block *block, struc
 
 static struct live_block *block_of(struct correlator *self, u32 waiter)
 {
-	return spill_find(&self->live.spill, self->waiting.waiters.data[waiter].told.record.address);
+	return spill_find(&self->live.spill,
+			  self->waiting.waiters.data[waiter].told.record.address);
 }
 
 /* Gives up on the oldest record that waits, and on what is before it at its address. */
@@ -344,13 +345,11 @@ int correlator_expire(struct correlator *self, u64 before_ns, struct err *err)
 	return status;
 }
 
-void correlator_set_time(struct correlator *self, u64 now_ns)
-{
-	self->now_ns = now_ns;
-}
+void correlator_set_time(struct correlator *self, u64 now_ns) { self->now_ns = now_ns; }
 
-/* An allocation at an address where a free waits that was made before it: if strangers are about, the
- * free was of one. (Else the free's own allocation may still come, from a thread that lost the CPU.) */
+/* An allocation at an address where a free waits that was made before it: if strangers are about,
+ * the free was of one. (Else the free's own allocation may still come, from a thread that lost the
+ * CPU.) */
 static int strangers_settle(struct correlator *self, struct live_block *block,
 			    const struct told_record *birth, struct err *err)
 {
@@ -464,7 +463,7 @@ static inline int feed_death(struct correlator *self, const struct told_record *
 	chunk = live_cell_chunk(cell);
 	context = live_cell_context(cell);
 	live_remove(&self->live, leaf, cell);
-	return tell_end(self, told, &(struct about_chunk){ size, chunk, context, 0 }, err);
+	return tell_end(self, told, &(struct about_chunk){size, chunk, context, 0}, err);
 }
 
 /* Not inlined, so that the loop over allocations and frees has the registers to itself. */
@@ -475,8 +474,7 @@ static __attribute__((noinline)) int feed_other(struct correlator *self,
 
 	switch (record->kind) {
 	case HW_NONE:
-	case HW_THREAD:
-		return 0;
+	case HW_THREAD: return 0;
 	case HW_DURATION:
 		self->totals.durations++;
 		self->totals.duration_ticks += record->size;
@@ -485,16 +483,15 @@ static __attribute__((noinline)) int feed_other(struct correlator *self,
 		if (record->aux == HW_MARK_PAUSED)
 			self->strangers = true;
 		break;
-	case HW_ACCESS:
-		return rows_feed_access(self, told, err);
+	case HW_ACCESS: return rows_feed_access(self, told, err);
 	case HW_TYPE:
-		return (record->aux & HW_TYPE_PART) == HW_TYPE_VTABLE ? rows_feed_vtable(self, record, err)
-								      : rows_feed_type(self, told, err);
-	case HW_LOST:
-		self->totals.lost_events += record->size;
-		break;
+		return (record->aux & HW_TYPE_PART) == HW_TYPE_VTABLE
+			       ? rows_feed_vtable(self, record, err)
+			       : rows_feed_type(self, told, err);
+	case HW_LOST: self->totals.lost_events += record->size; break;
 	}
-	return tell(self, told, &(struct about_chunk){.size = record->size, .chunk = NO_CHUNK}, err);
+	return tell(self, told, &(struct about_chunk){.size = record->size, .chunk = NO_CHUNK},
+		    err);
 }
 
 static inline int feed_one(struct correlator *self, const struct told_record *told, u32 *leaf,
@@ -513,7 +510,7 @@ static inline int feed_one(struct correlator *self, const struct told_record *to
 int correlator_feed(struct correlator *self, const struct told_record *records, u64 count,
 		    struct err *err)
 {
-	u32 *leaves[AHEAD] = { NULL };
+	u32 *leaves[AHEAD] = {NULL};
 
 	for (u64 i = 0; i < count && i < AHEAD; i++)
 		leaves[i] = live_prefetch(&self->live, records[i].record.address);
@@ -522,7 +519,8 @@ int correlator_feed(struct correlator *self, const struct told_record *records, 
 		int status;
 
 		if (likely(i + AHEAD < count))
-			leaves[i % AHEAD] = live_prefetch(&self->live, records[i + AHEAD].record.address);
+			leaves[i % AHEAD] =
+				live_prefetch(&self->live, records[i + AHEAD].record.address);
 		if (unlikely(!leaf)) /* the first block of its region may have come since */
 			leaf = live_prefetch(&self->live, records[i].record.address);
 		self->threads |= records[i].thread != 0;

@@ -26,9 +26,9 @@ struct correlator;
 struct correlator *correlator_new(const struct stream_sink *sink, bool drop_unknown);
 void correlator_free(struct correlator *self);
 
-/* Blocks exist that were never told: they were allocated before the recording began, or while it was
- * paused. So a free that waits for its allocation is one of those as soon as its address is handed
- * out again. A mark of a pause has the same effect. */
+/* Blocks exist that were never told: they were allocated before the recording began, or while it
+ * was paused. So a free that waits for its allocation is one of those as soon as its address is
+ * handed out again. A mark of a pause has the same effect. */
 void correlator_expect_strangers(struct correlator *self);
 bool correlator_has_strangers(const struct correlator *self);
 
@@ -39,11 +39,12 @@ bool correlator_give_access(struct correlator *self, const struct stream_access 
 /* Rows whose block was never told; all of them only after correlator_finish. */
 u64 correlator_unknown_accesses(const struct correlator *self);
 
-/* Tells the type of a chunk whose birth was fed, after it. (HW_TYPE records, whose size is an identity and
- * whose context a count, find their chunks themselves.) */
+/* Tells the type of a chunk whose birth was fed, after it. (HW_TYPE records, whose size is an
+ * identity and whose context a count, find their chunks themselves.) */
 int correlator_tell_type(struct correlator *self, const struct stream_type *row, struct err *err);
 
-/* The chunk that lives at the address and was born then, if nothing waits there; NO_CHUNK if there is none. */
+/* The chunk that lives at the address and was born then, if nothing waits there; NO_CHUNK if there
+ * is none. */
 u64 correlator_chunk_born(struct correlator *self, u64 address, u32 birth);
 
 /* Records of types whose block was never told. */
@@ -87,8 +88,8 @@ u64 correlator_waiting(const struct correlator *self); /* records that wait */
 u64 correlator_events(const struct correlator *self);  /* events so far, told or aggregated */
 u64 correlator_live_bytes(const struct correlator *self);
 
-/* Calls `each` for every live block, in no order, until it returns false; false then. Those that are LIVE_QUEUED wait for
- * others; see live_block.h. */
+/* Calls `each` for every live block, in no order, until it returns false; false then. Those that
+ * are LIVE_QUEUED wait for others; see live_block.h. */
 bool correlator_each_block(const struct correlator *self,
 			   bool (*each)(void *data, const struct live_block *block), void *data);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What the correlator tells of chunks beside their births and deaths: accesses and types, which find their chunks by address and
- * may have to wait for a birth or a death that does. Runs on the drain thread. */
+ * What the correlator tells of chunks beside their births and deaths: accesses and types, which
+ * find their chunks by address and may have to wait for a birth or a death that does. Runs on the
+ * drain thread. */
 #include "live/drain/correlate.h"
 #include "live/drain/correlate_state.h"
 

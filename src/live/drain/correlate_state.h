@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The correlator's inside, for correlate.c, which matches births and deaths, and correlate_rows.c, which has what is told of
- * chunks beside: their accesses and their types. */
+ * The correlator's inside, for correlate.c, which matches births and deaths, and correlate_rows.c,
+ * which has what is told of chunks beside: their accesses and their types. */
 #ifndef LIVE_DRAIN_CORRELATE_STATE_H
 #define LIVE_DRAIN_CORRELATE_STATE_H
 
@@ -68,8 +68,9 @@ static inline u32 block_birth(const struct correlator *self, const struct live_b
 
 /* ---- correlate_rows.c ---- */
 
-/* Hand to the sink what is to be told: accesses before the events, since they belong to chunks that were told
- * before and may end now; types after them, since they belong to chunks that are born now. */
+/* Hand to the sink what is to be told: accesses before the events, since they belong to chunks that
+ * were told before and may end now; types after them, since they belong to chunks that are born
+ * now. */
 int rows_flush_accesses(struct correlator *self, struct err *err);
 int rows_flush_types(struct correlator *self, struct err *err);
 

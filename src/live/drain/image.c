@@ -49,8 +49,8 @@ static int image_tell(struct image *self, const struct image_start *start, struc
 		.parent_pid = self->berth.parent_pid,
 		.number = start->number,
 		.arch = load_relaxed(&control->arch),
-		.start_ticks = start->at.ticks ? start->at.ticks
-					       : load_relaxed(&control->start_ticks),
+		.start_ticks =
+			start->at.ticks ? start->at.ticks : load_relaxed(&control->start_ticks),
 		.start_ns = start->at.ticks ? start->at.ns : load_relaxed(&control->start_ns),
 		.sample_bytes = start->sample_bytes,
 		.flags = start->flags,
@@ -118,13 +118,13 @@ void image_free(struct image *self)
 
 static void totals_add_faults(const struct image *self, struct stream_totals *totals)
 {
-	static const u8 dropping[] = { HW_FAULT_RING_FULL, HW_FAULT_NESTED_FULL, HW_FAULT_NO_SLOT,
-				       HW_FAULT_NO_MEMORY, HW_FAULT_SAMPLE_FULL, HW_FAULT_SANDBOX };
+	static const u8 dropping[] = {HW_FAULT_RING_FULL, HW_FAULT_NESTED_FULL, HW_FAULT_NO_SLOT,
+				      HW_FAULT_NO_MEMORY, HW_FAULT_SAMPLE_FULL, HW_FAULT_SANDBOX};
 	u64 dropped = 0;
 
 	for (u32 i = 0; i < HW_FAULT_COUNT; i++)
-		totals->faults[i] = load_relaxed(&self->berth.control->faults[i]) -
-				    self->faults_before[i];
+		totals->faults[i] =
+			load_relaxed(&self->berth.control->faults[i]) - self->faults_before[i];
 	for (u32 i = 0; i < sizeof(dropping); i++)
 		dropped += totals->faults[dropping[i]];
 	/* HW_LOST records tell where in a ring events are missing; the counters also know of those
@@ -171,7 +171,7 @@ int image_end(struct image *self, const struct stream_image_end *end, struct str
 
 void image_aggregate(struct image *self)
 {
-	struct err err = { 0 };
+	struct err err = {0};
 
 	if (image_flush_routines(self, &err) < 0 ||
 	    correlator_aggregate(self->correlator, hw_ticks(), &err) < 0)
@@ -179,7 +179,8 @@ void image_aggregate(struct image *self)
 	self->aggregating = true;
 }
 
-/* ---- another recording of the same image ------------------------------------------------------ */
+/* ---- another recording of the same image
+ * ------------------------------------------------------ */
 
 void image_rest(struct image *self)
 {
@@ -241,7 +242,7 @@ int image_restart(struct image *self, const struct image_start *start,
 
 static void thread_name(const struct image *self, u32 tid, char *name, u64 bytes)
 {
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", self->berth.pid, tid);
@@ -252,7 +253,7 @@ static void thread_name(const struct image *self, u32 tid, char *name, u64 bytes
 
 static int thread_tell(struct image *self, u32 slot, u32 tid, u64 ticks, struct err *err)
 {
-	struct stream_thread thread = { .index = self->threads, .tid = tid, .start_ticks = ticks };
+	struct stream_thread thread = {.index = self->threads, .tid = tid, .start_ticks = ticks};
 
 	thread_name(self, tid, thread.name, sizeof(thread.name));
 	self->slots.data[slot].thread = self->threads++;
@@ -263,9 +264,10 @@ static int thread_tell(struct image *self, u32 slot, u32 tid, u64 ticks, struct 
 
 static bool context_add(struct image *self, u32 id, u32 parent, const struct hw_node *node)
 {
-	struct stream_context context = {
-		.id = id, .parent = parent, .pc = node->pc, .flags = node->flags
-	};
+	struct stream_context context = {.id = id,
+					 .parent = parent,
+					 .pc = node->pc,
+					 .flags = node->flags};
 
 	self->contexts_told[id / 64] |= (u64)1 << (id % 64);
 	return vec_push(&self->contexts, context);
@@ -322,7 +324,7 @@ int image_feed(struct image *self, struct err *err)
 /* A name is told before what has it. */
 int image_tell_name(struct image *self, u32 id, struct err *err)
 {
-	struct stream_name told = { .id = id };
+	struct stream_name told = {.id = id};
 	struct hw_name name;
 
 	if (self->names_told[id / 64] >> (id % 64) & 1)
@@ -346,8 +348,8 @@ static int mark_prepare(struct image *self, struct hw_record *record, struct err
 	return image_tell_name(self, (u32)record->address, err);
 }
 
-/* Threads, unknown contexts, marks, accesses, routines, types and damaged records: all that is rare. 1 =
- * the record is not to be fed. */
+/* Threads, unknown contexts, marks, accesses, routines, types and damaged records: all that is
+ * rare. 1 = the record is not to be fed. */
 static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_record *record,
 			 struct err *err)
 {
@@ -415,13 +417,14 @@ void image_mark(struct image *self, u32 mark)
 	};
 
 	if (!vec_push(&self->marks, record))
-		image_fail(self, &(struct err){ .code = ERR_MEMORY, .text = "out of memory" });
+		image_fail(self, &(struct err){.code = ERR_MEMORY, .text = "out of memory"});
 }
 
-/* Marks that were made up to a moment. A mark needs a thread: it waits for the first one, or, if none comes, gets the main thread. */
+/* Marks that were made up to a moment. A mark needs a thread: it waits for the first one, or, if
+ * none comes, gets the main thread. */
 static int marks_tell(struct image *self, u64 until, bool last, struct err *err)
 {
-	struct stream_thread thread = { .tid = self->berth.pid };
+	struct stream_thread thread = {.tid = self->berth.pid};
 	u64 count = 0;
 	int status = 0;
 
@@ -433,13 +436,15 @@ static int marks_tell(struct image *self, u64 until, bool last, struct err *err)
 		if (self->sink.thread)
 			status = self->sink.thread(self->sink.self, &thread, err);
 	}
-	for (; count < self->marks.count && self->marks.data[count].ticks <= until && status == 0; count++) {
-		struct told_record told = { .record = self->marks.data[count] };
+	for (; count < self->marks.count && self->marks.data[count].ticks <= until && status == 0;
+	     count++) {
+		struct told_record told = {.record = self->marks.data[count]};
 
 		status = correlator_feed(self->correlator, &told, 1, err);
 	}
 	self->marks.count -= count;
-	memmove(self->marks.data, self->marks.data + count, self->marks.count * sizeof *self->marks.data);
+	memmove(self->marks.data, self->marks.data + count,
+		self->marks.count * sizeof *self->marks.data);
 	return status;
 }
 
@@ -462,7 +467,7 @@ static void image_release_waiting(struct image *self, struct err *err)
 
 u64 image_cycle(struct image *self, u64 elapsed_ns, bool last)
 {
-	struct err err = { 0 };
+	struct err err = {0};
 	u64 ticks = last ? UINT64_MAX : hw_ticks(), count;
 
 	self->clock_ns += elapsed_ns;
@@ -490,7 +495,7 @@ static u32 context_of_pc(struct image *self, u32 slot, u64 pc, struct err *err)
 {
 	const struct hw_node *nodes = berth_nodes(&self->berth);
 	u32 used = load_relaxed(&self->berth.control->nodes_used), id = used + slot, root = 0;
-	struct hw_node node = { .pc = pc };
+	struct hw_node node = {.pc = pc};
 
 	if (used >= self->berth.layout.nodes_max || id >= self->berth.layout.nodes_max)
 		return 0;
@@ -504,8 +509,8 @@ static u32 context_of_pc(struct image *self, u32 slot, u64 pc, struct err *err)
 	return id;
 }
 
-/* A realloc that the program died in and whose block does not live: the allocator ended it for that,
- * before it could be recorded. */
+/* A realloc that the program died in and whose block does not live: the allocator ended it for
+ * that, before it could be recorded. */
 static int reallocs_tell(struct image *self, struct err *err)
 {
 	int status = 0;
@@ -513,8 +518,8 @@ static int reallocs_tell(struct image *self, struct err *err)
 	for (u32 i = 0; i < self->slots.count && status == 0; i++) {
 		const struct hw_slot *shared = berth_slot(&self->berth, i);
 		const struct ring_cursor *ring = &self->slots.data[i].ring;
-		struct hw_record record = { .address = load_relaxed(&shared->realloc_address),
-					    .kind = HW_REALLOC_FREE };
+		struct hw_record record = {.address = load_relaxed(&shared->realloc_address),
+					   .kind = HW_REALLOC_FREE};
 
 		if (!record.address || !ring->tail ||
 		    correlator_lives(self->correlator, record.address))

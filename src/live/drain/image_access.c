@@ -34,14 +34,12 @@ int image_add_part(struct image *self, struct slot_cursor *slot, bool nested,
 		return err_memory_for(err, "accesses");
 	gather = &slot->gathers[nested];
 	switch (access_gather_part(gather, record)) {
-	case ACCESS_MORE:
-		return 1;
+	case ACCESS_MORE: return 1;
 	case ACCESS_WHOLE:
 		if (!correlator_give_access(self->correlator, &gather->row))
 			return err_memory_for(err, "accesses");
 		return 0;
-	case ACCESS_DAMAGED:
-		break;
+	case ACCESS_DAMAGED: break;
 	}
 	self->damaged++;
 	self->damaged_accesses++;
@@ -67,9 +65,10 @@ static bool is_apart(const char *path)
 }
 
 /* A note of modules: their paths, one to a line. */
-static int note_modules(struct image *self, const char *key, bool (*has)(const char *path), struct err *err)
+static int note_modules(struct image *self, const char *key, bool (*has)(const char *path),
+			struct err *err)
 {
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 	int status = 0;
 
 	for (u64 i = 0; i < self->modules.count; i++) {
@@ -86,10 +85,13 @@ static int note_modules(struct image *self, const char *key, bool (*has)(const c
 }
 
 static bool is_plain(const char *path) { return !program_is_instrumented(path); }
-static bool is_unchecked(const char *path) { return program_is_instrumented(path) && (program_has_plain(path) || unchecked_count(path)); }
+static bool is_unchecked(const char *path)
+{
+	return program_is_instrumented(path) && (program_has_plain(path) || unchecked_count(path));
+}
 
-/* What was not seen: accesses of modules without instrumentation, and of those of which the compiler has left some out, or that have objects
- * without instrumentation. */
+/* What was not seen: accesses of modules without instrumentation, and of those of which the
+ * compiler has left some out, or that have objects without instrumentation. */
 static int note_unseen(struct image *self, struct err *err)
 {
 	u32 mode = load_relaxed(&self->berth.control->access);
@@ -108,15 +110,15 @@ int image_note_accesses(struct image *self, struct err *err)
 		const char *key;
 		u64 number;
 	} notes[] = {
-		{ "access_checked",
-		  load_relaxed(&control->access_checked) - self->access_before.checked },
-		{ "access_heap", load_relaxed(&control->access_heap) - self->access_before.heap },
-		{ "access_epoch_ns", load_relaxed(&control->access_epoch_ns) },
-		{ "access_max", load_relaxed(&control->access_max) },
-		{ "access_merges", load_relaxed(&control->access_merges) },
-		{ "access_unknown", correlator_unknown_accesses(self->correlator) },
-		{ "access_damaged", self->damaged_accesses },
-		{ "type_unknown", correlator_unknown_types(self->correlator) },
+		{"access_checked",
+		 load_relaxed(&control->access_checked) - self->access_before.checked},
+		{"access_heap", load_relaxed(&control->access_heap) - self->access_before.heap},
+		{"access_epoch_ns", load_relaxed(&control->access_epoch_ns)},
+		{"access_max", load_relaxed(&control->access_max)},
+		{"access_merges", load_relaxed(&control->access_merges)},
+		{"access_unknown", correlator_unknown_accesses(self->correlator)},
+		{"access_damaged", self->damaged_accesses},
+		{"type_unknown", correlator_unknown_types(self->correlator)},
 	};
 	int status = 0;
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Looks into new objects of programs with threads for the pointers to their vtables; see target/recorder/hooks/peek.h.
- * Runs on the drain thread. Only reads, many objects with one system call, and never waits.
+ * Looks into new objects of programs with threads for the pointers to their vtables; see
+ * target/recorder/hooks/peek.h. Runs on the drain thread. Only reads, many objects with one system
+ * call, and never waits.
  *
- * What was read belongs to the object only if that still lived then. Its free is published before its memory
- * goes back, so the answer is there once everything is drained that was stamped before the end of the
- * reading. A process that may not be read, or is another than its number says, is left alone. */
+ * What was read belongs to the object only if that still lived then. Its free is published before
+ * its memory goes back, so the answer is there once everything is drained that was stamped before
+ * the end of the reading. A process that may not be read, or is another than its number says, is
+ * left alone. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/uio.h>
@@ -35,10 +37,7 @@ int image_add_look(struct image *self, const struct hw_record *record, struct er
 	return 1;
 }
 
-void image_forget_looks(struct image *self)
-{
-	vec_clear(&self->looks);
-}
+void image_forget_looks(struct image *self) { vec_clear(&self->looks); }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -47,8 +46,8 @@ static u64 look_bytes(const struct image_look *look)
 	return look->array && look->size >= 24 ? 24 : 8;
 }
 
-/* Reads so many objects, at most BATCH, after making sure of the process. Returns how many there were before one
- * that cannot be read; -1 if none ever can. */
+/* Reads so many objects, at most BATCH, after making sure of the process. Returns how many there
+ * were before one that cannot be read; -1 if none ever can. */
 static i64 batch_read(const struct image *self, struct image_look *looks, u64 count)
 {
 	const struct hw_control *control = self->berth.control;
@@ -56,13 +55,13 @@ static i64 batch_read(const struct image *self, struct image_look *looks, u64 co
 	u64 witness = 0;
 	i64 got, done;
 
-	local[0] = (struct iovec){ &witness, 8 };
-	remote[0] = (struct iovec){ (void *)(uintptr_t)load_relaxed(&control->witness), 8 };
+	local[0] = (struct iovec){&witness, 8};
+	remote[0] = (struct iovec){(void *)(uintptr_t)load_relaxed(&control->witness), 8};
 	for (u64 i = 0; i < count; i++) {
 		u64 bytes = look_bytes(&looks[i]);
 
-		local[i + 1] = (struct iovec){ looks[i].words, bytes };
-		remote[i + 1] = (struct iovec){ (void *)(uintptr_t)looks[i].address, bytes };
+		local[i + 1] = (struct iovec){looks[i].words, bytes};
+		remote[i + 1] = (struct iovec){(void *)(uintptr_t)looks[i].address, bytes};
 	}
 	got = process_vm_readv((pid_t)self->berth.pid, local, count + 1, remote, count + 1, 0);
 	if (got < 8 || witness != load_relaxed(&control->start_ticks))
@@ -111,8 +110,8 @@ static bool points_into_module(const struct image *self, u64 word)
 	return false;
 }
 
-/* Which of the words is the first object's; 0 also if there is none. The cookie of an array, the number of its
- * elements, stands just before them. */
+/* Which of the words is the first object's; 0 also if there is none. The cookie of an array, the
+ * number of its elements, stands just before them. */
 static u32 look_word(const struct image *self, const struct image_look *look)
 {
 	for (u32 i = 1; i < look_bytes(look) / 8 && !points_into_module(self, look->words[0]); i++)

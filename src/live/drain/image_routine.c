@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Routines of an image: records out of the rings on their way to the sink; see image.h. They pass by
- * the correlator: the order of a thread is all that they have. Runs on the drain thread. */
+ * Routines of an image: records out of the rings on their way to the sink; see image.h. They pass
+ * by the correlator: the order of a thread is all that they have. Runs on the drain thread. */
 #include "live/drain/image.h"
 
 #include <stdio.h>
@@ -88,19 +88,25 @@ int image_note_routines(struct image *self, struct err *err)
 	if (!self->sink.note)
 		return 0;
 	if (self->has_routines)
-		status = self->sink.note(self->sink.self, "routines", valgrind ? "valgrind" : "compiler", err);
+		status = self->sink.note(self->sink.self, "routines",
+					 valgrind ? "valgrind" : "compiler", err);
 	if (status == 0 && control->flags & HW_RUN_ROUTINE_STACKS)
 		status = self->sink.note(self->sink.self, "routine_stacks",
-					 load_relaxed(&control->routine_stacks) ? "made" : "none", err);
+					 load_relaxed(&control->routine_stacks) ? "made" : "none",
+					 err);
 	memcpy(filter, control->routine_filter, sizeof(filter));
 	filter[sizeof(filter) - 1] = 0;
 	if (status == 0 && filter[0])
 		status = self->sink.note(self->sink.self, "routine_filter", filter, err);
-	if (status == 0 && control->flags & HW_RUN_ROUTINES && load_relaxed(&control->routine_sample) > 1)
-		status = note_number(self, "routine_sample", load_relaxed(&control->routine_sample), err);
+	if (status == 0 && control->flags & HW_RUN_ROUTINES &&
+	    load_relaxed(&control->routine_sample) > 1)
+		status = note_number(self, "routine_sample", load_relaxed(&control->routine_sample),
+				     err);
 	if (status == 0)
-		status = note_number(self, "routine_left_out", load_relaxed(&control->routines_left_out), err);
-	return status < 0 ? status : note_number(self, "routine_unwritten", self->routines_unwritten, err);
+		status = note_number(self, "routine_left_out",
+				     load_relaxed(&control->routines_left_out), err);
+	return status < 0 ? status
+			  : note_number(self, "routine_unwritten", self->routines_unwritten, err);
 }
 
 void image_forget_routines(struct image *self)

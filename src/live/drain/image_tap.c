@@ -130,7 +130,9 @@ static void writes_collect(struct image *self)
 		tail = head - HW_WRITES;
 	for (; tail != head; tail++) {
 		const struct hw_write *one = &writes[tail % HW_WRITES];
-		struct tap_hit hit = {.ticks = one->ticks, .address = one->address, .flags = HW_HIT_WRITE};
+		struct tap_hit hit = {.ticks = one->ticks,
+				      .address = one->address,
+				      .flags = HW_HIT_WRITE};
 
 		if (!vec_push(&self->hits, hit))
 			break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The monitor's side of tools that join; see join.h. Runs on the drain thread, never waits for a tool. What a tool has
- * written is checked before it is used. */
+ * The monitor's side of tools that join; see join.h. Runs on the drain thread, never waits for a
+ * tool. What a tool has written is checked before it is used. */
 #define _GNU_SOURCE
 #include "live/drain/join.h"
 
@@ -37,7 +37,8 @@ static void ring_write(struct joint *self, const u8 *bytes, u64 count)
 
 static u64 ring_room(struct joint *self)
 {
-	u64 used = self->head - load_acquire(&self->memory->tail); /* pairs with the tool's release */
+	/* pairs with the tool's release */
+	u64 used = self->head - load_acquire(&self->memory->tail);
 
 	if (used <= JOIN_BYTES)
 		return JOIN_BYTES - used;
@@ -119,7 +120,9 @@ static void put_rows(struct join_hub *self, u32 kind, const void *rows, u64 coun
 }
 
 #define OWN(function, ...)                                                                         \
-	(self->own && self->own->sink.function ? self->own->sink.function(self->own->sink.self, __VA_ARGS__) : 0)
+	(self->own && self->own->sink.function                                                     \
+		 ? self->own->sink.function(self->own->sink.self, __VA_ARGS__)                     \
+		 : 0)
 
 static int on_image(void *data, const struct stream_image *image, struct err *err)
 {
@@ -151,7 +154,8 @@ static int on_module(void *data, const struct stream_module *module, struct err 
 	return OWN(module, module, err);
 }
 
-static int on_contexts(void *data, const struct stream_context *contexts, u64 count, struct err *err)
+static int on_contexts(void *data, const struct stream_context *contexts, u64 count,
+		       struct err *err)
 {
 	struct join_hub *self = data;
 
@@ -174,8 +178,8 @@ static int on_types(void *data, const struct stream_type *rows, u64 count, struc
 	return OWN(types, rows, count, err);
 }
 
-static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes, u64 count,
-		   struct err *err)
+static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes,
+		   u64 count, struct err *err)
 {
 	struct join_hub *self = data;
 
@@ -248,8 +252,10 @@ static bool is_gone(struct joint *self, u64 now_ns)
 static void joint_cycle(struct joint *self, struct image *image, u64 now_ns)
 {
 	const struct hw_pages *pages = image_pages(image);
-	struct join_cycle cycle = {
-		.now_ns = now_ns, .ticks = hw_ticks(), .cpu_ns = image_cpu_ns(image), .monitored = pages != NULL};
+	struct join_cycle cycle = {.now_ns = now_ns,
+				   .ticks = hw_ticks(),
+				   .cpu_ns = image_cpu_ns(image),
+				   .monitored = pages != NULL};
 
 	if (!self->memory)
 		return;
@@ -295,8 +301,8 @@ static bool replay_block(void *data, const struct live_block *block)
 
 	if (block->chunk >= LIVE_NOTHING)
 		return true; /* its events are still to be told */
-	self->blocks[self->count++] =
-		(struct join_block){block->address, block->size, block->chunk, block->context, block->extra};
+	self->blocks[self->count++] = (struct join_block){block->address, block->size, block->chunk,
+							  block->context, block->extra};
 	if (self->count == ROWS)
 		replay_flush(self);
 	return true;
@@ -311,7 +317,9 @@ static void replay_contexts(struct joint *joint, const struct image *image)
 
 		if (!(image->contexts_told[id / 64] >> (id % 64) & 1))
 			continue;
-		context = (struct stream_context){.id = id, .parent = nodes[id].parent, .pc = nodes[id].pc};
+		context = (struct stream_context){.id = id,
+						  .parent = nodes[id].parent,
+						  .pc = nodes[id].pc};
 		put(joint, JOIN_CONTEXTS, &context, sizeof(context));
 	}
 }
@@ -359,8 +367,8 @@ int join_hub_add(struct join_hub *self, struct image *image, char path[64])
 	if (joint->fd < 0 || ftruncate(joint->fd, sizeof(*joint->memory)) < 0)
 		goto fail;
 	shared_seal(joint->fd);
-	joint->memory =
-		mmap(NULL, sizeof(*joint->memory), PROT_READ | PROT_WRITE, MAP_SHARED, joint->fd, 0);
+	joint->memory = mmap(NULL, sizeof(*joint->memory), PROT_READ | PROT_WRITE, MAP_SHARED,
+			     joint->fd, 0);
 	if (joint->memory == MAP_FAILED) {
 		joint->memory = NULL;
 		goto fail;

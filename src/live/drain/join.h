@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Tools that join a recording which has begun: `heapwise ctl` asks the monitor for a place (verb join), and gets
- * the path of a memory that both map. The drain thread writes there what a tap is told, first of all
- * what lives at that moment; the tool reads it and writes commands. Nobody waits: what does not fit is kept
- * by the monitor for a while, and a tool that stays behind is left behind. */
+ * Tools that join a recording which has begun: `heapwise ctl` asks the monitor for a place (verb
+ * join), and gets the path of a memory that both map. The drain thread writes there what a tap is
+ * told, first of all what lives at that moment; the tool reads it and writes commands. Nobody
+ * waits: what does not fit is kept by the monitor for a while, and a tool that stays behind is left
+ * behind. */
 #ifndef LIVE_DRAIN_JOIN_H
 #define LIVE_DRAIN_JOIN_H
 
@@ -12,22 +13,22 @@
 enum {
 	JOIN_MAGIC = 0x4a4f494e,
 	JOIN_VERSION = 2,
-	JOIN_BYTES = 1 << 22,         /* of messages; a power of two */
-	JOIN_BACKLOG = 256 << 20,     /* bytes that are kept for a tool at most */
+	JOIN_BYTES = 1 << 22,     /* of messages; a power of two */
+	JOIN_BACKLOG = 256 << 20, /* bytes that are kept for a tool at most */
 	JOINTS_MAX = 4,
 };
 
 enum join_state { JOIN_GOES_ON, JOIN_ENDED, JOIN_TOO_SLOW };
 
 struct join_memory {
-	u32 magic, version;  /* monitor, before anybody knows of it */
-	u64 head;            /* monitor, released: bytes written */
-	u32 bell;            /* futex: monitor adds 1 and wakes */
-	u32 state;           /* monitor: enum join_state, released after the last message */
+	u32 magic, version; /* monitor, before anybody knows of it */
+	u64 head;           /* monitor, released: bytes written */
+	u32 bell;           /* futex: monitor adds 1 and wakes */
+	u32 state;          /* monitor: enum join_state, released after the last message */
 	_Alignas(HW_CACHE_LINE) u64 tail; /* tool, released: bytes read */
-	u32 left;            /* tool: 1 = it needs nothing any more */
-	u32 pid;             /* tool: so that the monitor sees when it is gone */
-	u64 commands_head;   /* tool, released: commands written */
+	u32 left;                         /* tool: 1 = it needs nothing any more */
+	u32 pid;                          /* tool: so that the monitor sees when it is gone */
+	u64 commands_head;                /* tool, released: commands written */
 	_Alignas(HW_CACHE_LINE) u64 commands_tail; /* monitor, released: commands read */
 	struct hw_command commands[HW_COMMANDS];
 	u8 data[JOIN_BYTES];
@@ -66,13 +67,14 @@ struct join_cycle {
 
 /* ---- the monitor's side, drain thread ---- */
 
-struct joint { /* one tool */
+struct joint {                      /* one tool */
 	struct join_memory *memory; /* NULL = free */
 	int fd;
-	u64 head;           /* as memory->head, which the tool could change */
+	u64 head; /* as memory->head, which the tool could change */
 	u64 commands_tail;
-	VEC(u8) backlog;    /* behind head */
-	u64 began_ns, looked_ns; /* when its first cycle was; when we looked whether the tool lives */
+	VEC(u8) backlog; /* behind head */
+	/* when its first cycle was; when we looked whether the tool lives */
+	u64 began_ns, looked_ns;
 	bool failed;
 };
 
@@ -96,10 +98,11 @@ struct join_listener {
 	u32 monitor_pid;
 	u64 tail;
 	u64 commands_head;
-	struct join_cycle cycle;   /* the last one */
+	struct join_cycle cycle; /* the last one */
 };
 
-/* What the tool is told; see struct tap, of which any may be NULL. Blocks come after the image, its modules and contexts. */
+/* What the tool is told; see struct tap, of which any may be NULL. Blocks come after the image, its
+ * modules and contexts. */
 struct join_handlers {
 	struct tap tap;
 	int (*blocks)(void *self, const struct join_block *blocks, u64 count, struct err *err);

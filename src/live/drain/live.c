@@ -22,9 +22,9 @@ static void *pages_take(u64 bytes)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Reserves room for as many leaves as the system allows; where addresses are limited, for a quarter of these: other processes
- * need some, and what finds no leaf goes to the spill. In huge pages, where it has them: with small ones a random lookup misses
- * the TLB as well as the cache. */
+/* Reserves room for as many leaves as the system allows; where addresses are limited, for a quarter
+ * of these: other processes need some, and what finds no leaf goes to the spill. In huge pages,
+ * where it has them: with small ones a random lookup misses the TLB as well as the cache. */
 static bool leaves_reserve(struct live_table *self)
 {
 	u64 count = LEAVES_MAX;
@@ -70,7 +70,7 @@ void live_release(struct live_table *self)
 static struct live_region *region_remember(struct live_table *self, u64 number,
 					   struct live_region *region)
 {
-	*live_near(self, number) = (struct live_near){ number, region };
+	*live_near(self, number) = (struct live_near){number, region};
 	return region;
 }
 
@@ -116,8 +116,8 @@ static void leaves_collect(struct live_table *self)
 	self->leaves_idle = 0;
 }
 
-/* Number of an empty leaf; 0 if there is no room. The pass over all regions is worth it when it finds a good
- * part of all leaves, and some in each region. */
+/* Number of an empty leaf; 0 if there is no room. The pass over all regions is worth it when it
+ * finds a good part of all leaves, and some in each region. */
 static u32 leaf_take(struct live_table *self)
 {
 	u32 leaf;
@@ -180,7 +180,8 @@ struct live_block *live_take_out(struct live_table *self, u64 address, bool *fai
 	return block;
 }
 
-/* ---- blocks around an address ----------------------------------------------------------------- */
+/* ---- blocks around an address
+ * ----------------------------------------------------------------- */
 
 enum { COVER_BACK = 64 << 10, COOKIE_MAX = 4096 };
 
@@ -235,7 +236,8 @@ bool live_cover(struct live_table *self, u64 address, struct live_block *block)
 }
 
 static bool leaf_each(const struct live_table *self, u32 leaf, u64 address,
-		      bool (*tell)(void *tell_self, const struct live_block *block), void *tell_self)
+		      bool (*tell)(void *tell_self, const struct live_block *block),
+		      void *tell_self)
 {
 	for (u32 i = 0; i < LIVE_CELLS; i++, address += 1 << LIVE_CELL_BITS) {
 		const struct live_cell *cell = live_cell_in(self, leaf, address);

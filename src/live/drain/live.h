@@ -6,8 +6,8 @@
  * what they allocated together. 256 bytes of the program's memory have a *leaf*, a cell for each
  * 32 bytes; 2 MiB have a *region*, which names their leaves. So a block is found by arithmetic,
  * with one cache miss, which live_prefetch starts early; nothing is ever moved. A leaf that became
- * empty stays where it is, since most are soon used again; those that are not are collected when too
- * many lie idle.
+ * empty stays where it is, since most are soon used again; those that are not are collected when
+ * too many lie idle.
  *
  * A cell takes 16 bytes: clearing fresh memory was the dearest part of a table of plain records.
  * What does not fit goes to the spill: blocks that are very large, the second of two blocks less
@@ -67,13 +67,14 @@ void live_release(struct live_table *self);
  * *failed, and changes nothing, if there is no memory to move it. */
 struct live_block *live_take_out(struct live_table *self, u64 address, bool *failed);
 
-/* The block that covers the address, which may lie behind its start: an array with a cookie, an object with
- * a header. Looks no further back than 64 KiB, among the blocks of the spill only where compilers put
- * cookies. A block of the spill for which events wait covers whatever it may cover once they are told.
- * False if there is none. */
+/* The block that covers the address, which may lie behind its start: an array with a cookie, an
+ * object with a header. Looks no further back than 64 KiB, among the blocks of the spill only where
+ * compilers put cookies. A block of the spill for which events wait covers whatever it may cover
+ * once they are told. False if there is none. */
 bool live_cover(struct live_table *self, u64 address, struct live_block *block);
 
-/* Calls for every live block, those of the spill last, until the function returns false; then so does this. */
+/* Calls for every live block, those of the spill last, until the function returns false; then so
+ * does this. */
 bool live_each(const struct live_table *self,
 	       bool (*tell)(void *tell_self, const struct live_block *block), void *tell_self);
 
@@ -115,10 +116,13 @@ static inline u64 live_cell_size(const struct live_cell *cell)
 
 static inline u64 live_cell_chunk(const struct live_cell *cell) { return (cell->who >> 24) - 1; }
 
-static inline u32 live_cell_context(const struct live_cell *cell) { return (u32)cell->who & 0xffffff; }
+static inline u32 live_cell_context(const struct live_cell *cell)
+{
+	return (u32)cell->who & 0xffffff;
+}
 
-/* The leaf of an address, fetched; NULL if there is no region yet. Regions stay: it is good for as long as the
- * table is. */
+/* The leaf of an address, fetched; NULL if there is no region yet. Regions stay: it is good for as
+ * long as the table is. */
 static inline u32 *live_prefetch(struct live_table *self, u64 address)
 {
 	struct live_region *region = live_region(self, address);
@@ -131,8 +135,10 @@ static inline u32 *live_prefetch(struct live_table *self, u64 address)
 	return leaf;
 }
 
-/* The block's cell in its leaf (which may be NULL); NULL if it has none: then it may be in the spill. */
-static inline struct live_cell *live_find_in(const struct live_table *self, const u32 *leaf, u64 address)
+/* The block's cell in its leaf (which may be NULL); NULL if it has none: then it may be in the
+ * spill. */
+static inline struct live_cell *live_find_in(const struct live_table *self, const u32 *leaf,
+					     u64 address)
 {
 	struct live_cell *cell;
 
@@ -149,8 +155,8 @@ static inline struct live_cell *live_find(struct live_table *self, u64 address)
 	return live_find_in(self, region ? live_leaf_of(region, address) : NULL, address);
 }
 
-/* Gives a new block its cell; false if it must go to the spill, or lives already. leaf is what live_prefetch
- * returned, or NULL. */
+/* Gives a new block its cell; false if it must go to the spill, or lives already. leaf is what
+ * live_prefetch returned, or NULL. */
 static inline bool live_add(struct live_table *self, u32 *leaf, const struct live_block *block)
 {
 	struct live_cell *cell;
@@ -168,8 +174,8 @@ static inline bool live_add(struct live_table *self, u32 *leaf, const struct liv
 	if (unlikely(cell->who))
 		return false;
 	cell->who = (block->chunk + 1) << 24 | block->context;
-	cell->what = (u64)block->extra << 32 | block->size << LIVE_CELL_BITS |
-		     (block->address & 31);
+	cell->what =
+		(u64)block->extra << 32 | block->size << LIVE_CELL_BITS | (block->address & 31);
 	self->leaves_idle -= (*leaf & LIVE_COUNT) == 0;
 	++*leaf;
 	return true;

@@ -18,9 +18,10 @@
 #include "live/drain/futex.h"
 #include "live/drain/image_tap.h"
 
-/* With HW_RUN_LASTING, the longer the record of a birth waits to be read the more likely it is that its chunk ends first, and that
- * nothing has to be done about either. So what is read is what was there so long ago, if the program has run for a while since then; on a
- * busy machine it may not have. */
+/* With HW_RUN_LASTING, the longer the record of a birth waits to be read the more likely it is that
+ * its chunk ends first, and that nothing has to be done about either. So what is read is what was
+ * there so long ago, if the program has run for a while since then; on a busy machine it may not
+ * have. */
 static const u64 HOLD_NS = 50000000, HOLD_CPU_NS = 25000000, HOLD_NS_MAX = 100000000;
 
 /* ---- cursors --------------------------------------------------------------------------------- */
@@ -45,10 +46,12 @@ static void ring_look(struct image *self, struct ring_cursor *ring, u64 head, u6
 static bool slots_extend(struct image *self, u32 used)
 {
 	for (u32 i = (u32)self->slots.count; i < used; i++) {
-		struct slot_cursor slot = { .thread = NO_THREAD };
+		struct slot_cursor slot = {.thread = NO_THREAD};
 
 		slot.ring.records = berth_ring(&self->berth, i);
-		slot.ring.mask = hw_ring_size(self->berth.layout.ring_records, self->berth.layout.ring_extra, i) - 1;
+		slot.ring.mask = hw_ring_size(self->berth.layout.ring_records,
+					      self->berth.layout.ring_extra, i) -
+				 1;
 		slot.ring.marks = berth_marks(&self->berth, i);
 		slot.nested.records = berth_nested(&self->berth, i);
 		slot.nested.marks = slot.ring.marks + slot.ring.mask + 1;
@@ -92,7 +95,8 @@ static void ring_publish(struct image *self, u32 slot, bool nested)
 	}
 }
 
-/* ---- records that were taken back ------------------------------------------------------------- */
+/* ---- records that were taken back
+ * ------------------------------------------------------------- */
 
 static const u64 EIGHT = 0x0101010101010101ull;
 
@@ -105,7 +109,8 @@ static void count_marked(struct image *self, u64 marks)
 	self->unread.reallocs += reallocs;
 }
 
-/* Goes on to the next record that is not marked. The records that are were of births, and their lines stay in the program's cache. */
+/* Goes on to the next record that is not marked. The records that are were of births, and their
+ * lines stay in the program's cache. */
 static inline void ring_pass_marked(struct image *self, struct ring_cursor *ring)
 {
 	while (ring->tail < ring->limit) {
@@ -150,7 +155,7 @@ static void heap_sift_down(struct merge_source *heap, u64 count, u64 i)
 
 static bool source_add(struct image *self, u32 slot, bool nested)
 {
-	struct merge_source source = { .slot = slot, .nested = nested };
+	struct merge_source source = {.slot = slot, .nested = nested};
 	struct ring_cursor *ring = source_ring(self, &source);
 
 	if (ring->tail == ring->limit)
@@ -293,7 +298,8 @@ static bool image_holds(const struct image *self)
 	return load_relaxed(&self->berth.control->flags) & HW_RUN_LASTING;
 }
 
-/* A moment that is over: what there was then is read together, in all rings, so that causes come first. */
+/* A moment that is over: what there was then is read together, in all rings, so that causes come
+ * first. */
 static void hold_note(struct image *self, u64 now_ticks, u64 cpu_ns)
 {
 	u32 at = (self->hold_newest + 1) % IMAGE_HOLDS;
@@ -332,7 +338,8 @@ static bool is_over(const struct image *self, u32 at, u64 cpu_ns)
 {
 	u64 passed = self->clock_ns - self->holds[at].ns;
 
-	return passed >= HOLD_NS_MAX || (passed >= HOLD_NS && cpu_ns - self->holds[at].cpu_ns >= HOLD_CPU_NS);
+	return passed >= HOLD_NS_MAX ||
+	       (passed >= HOLD_NS && cpu_ns - self->holds[at].cpu_ns >= HOLD_CPU_NS);
 }
 
 /* Holds back what is too young, or less of it where rings would become full. */
@@ -376,8 +383,8 @@ static bool ring_claim(struct ring_cursor *ring, u64 *shared)
 	return true;
 }
 
-/* What is to be read may be marked no longer. The barrier is in the program's threads: they mark, and then look at what is claimed, without
- * any of their own. */
+/* What is to be read may be marked no longer. The barrier is in the program's threads: they mark,
+ * and then look at what is claimed, without any of their own. */
 static void rings_claim(struct image *self)
 {
 	bool any = false;
@@ -418,7 +425,8 @@ bool image_pressed(const struct image *self)
 		const struct hw_slot *shared = berth_slot(&self->berth, i);
 
 		if (hw_ring_pressed(load_relaxed(&shared->head) - self->slots.data[i].ring.tail,
-				    self->slots.data[i].ring.mask, load_relaxed(&self->berth.control->flags)))
+				    self->slots.data[i].ring.mask,
+				    load_relaxed(&self->berth.control->flags)))
 			return true;
 	}
 	return load_relaxed(&self->berth.control->slots_used) > self->slots.count &&

@@ -22,7 +22,7 @@ static int module_tell(struct image *self, const struct image_module *module, st
 
 static int code_tell(struct image *self, const struct image_code *code, struct err *err)
 {
-	struct stream_name told = { .id = HW_NAMES + code->number, .text = code->name };
+	struct stream_name told = {.id = HW_NAMES + code->number, .text = code->name};
 
 	return self->sink.name ? self->sink.name(self->sink.self, &told, err) : 0;
 }
@@ -60,15 +60,16 @@ static int module_loaded(struct image *self, const struct hw_module_note *note, 
 			 struct err *err)
 {
 	struct image_module module = {
-		.told = {
-			.id = (u32)self->modules.count,
-			.generation = note->generation,
-			.base = note->base,
-			.start = note->start,
-			.end = note->end,
-			.loaded_ticks = note->ticks,
-			.build_id_bytes = note->build_id_bytes,
-		},
+		.told =
+			{
+				.id = (u32)self->modules.count,
+				.generation = note->generation,
+				.base = note->base,
+				.start = note->start,
+				.end = note->end,
+				.loaded_ticks = note->ticks,
+				.build_id_bytes = note->build_id_bytes,
+			},
 		.prepared = PREPARE_NO_MODULE,
 	};
 
@@ -82,23 +83,26 @@ static int module_loaded(struct image *self, const struct hw_module_note *note, 
 	memcpy(module.build_id, rest, note->build_id_bytes);
 	if (note->what == HW_MODULE_LOADED)
 		self->modules.data[module.told.id].prepared =
-			prepare_module(self->prepare, &(struct symbolizer_module){
-							      .path = module.path,
-							      .build_id = module.build_id,
-							      .build_id_bytes = note->build_id_bytes,
-							      .arch = load_relaxed(&self->berth.control->arch),
-						      });
+			prepare_module(self->prepare,
+				       &(struct symbolizer_module){
+					       .path = module.path,
+					       .build_id = module.build_id,
+					       .build_id_bytes = note->build_id_bytes,
+					       .arch = load_relaxed(&self->berth.control->arch),
+				       });
 	return module_tell(self, &module, err);
 }
 
-/* The module that is there now; *last is where the one before was. NULL: none, or one that is not prepared. */
+/* The module that is there now; *last is where the one before was. NULL: none, or one that is not
+ * prepared. */
 static const struct image_module *module_at(const struct image *self, u64 address, u64 *last)
 {
 	for (u64 i = 0; i < self->modules.count; i++) {
 		u64 at = (*last + i) % self->modules.count;
 		const struct image_module *module = &self->modules.data[at];
 
-		if (address < module->told.start || address >= module->told.end || module->told.unloaded_ticks)
+		if (address < module->told.start || address >= module->told.end ||
+		    module->told.unloaded_ticks)
 			continue;
 		*last = at;
 		return module->prepared == PREPARE_NO_MODULE ? NULL : module;
@@ -112,12 +116,16 @@ void modlog_prepare(struct image *self, const struct stream_context *contexts, u
 
 	for (u64 i = 0; i < count && self->prepares; i++) {
 		u64 address = contexts[i].pc - 1; /* of the call, not of what comes after it */
-		const struct image_module *module =
-			context_is_frame(&contexts[i]) && contexts[i].pc ? module_at(self, address, &last) : NULL;
+		const struct image_module *module = context_is_frame(&contexts[i]) && contexts[i].pc
+							    ? module_at(self, address, &last)
+							    : NULL;
 
 		if (module)
 			self->prepares = prepare_addresses(
-				self->prepare, &(struct prepare_address){ module->prepared, address - module->told.base }, 1);
+				self->prepare,
+				&(struct prepare_address){module->prepared,
+							  address - module->told.base},
+				1);
 	}
 }
 
@@ -139,7 +147,7 @@ static int module_unloaded(struct image *self, const struct hw_module_note *note
 static int code_named(struct image *self, const struct hw_module_note *note, const u8 *rest,
 		      struct err *err)
 {
-	struct image_code code = { .number = (u32)note->base };
+	struct image_code code = {.number = (u32)note->base};
 
 	if (note->base >= HW_CODES || self->codes.count >= 2 * HW_CODES) {
 		self->damaged++;
@@ -164,8 +172,9 @@ static int note_tell(struct image *self, const struct hw_module_note *note, cons
 		return code_named(self, note, rest, err);
 	if (note->what == HW_RUNTIME_SAYS) {
 		snprintf(self->runtime_says, sizeof(self->runtime_says), "%.*s",
-			 (int)(note->path_bytes < sizeof(self->runtime_says) ? note->path_bytes
-									     : sizeof(self->runtime_says) - 1),
+			 (int)(note->path_bytes < sizeof(self->runtime_says)
+				       ? note->path_bytes
+				       : sizeof(self->runtime_says) - 1),
 			 (const char *)rest + note->build_id_bytes);
 		return 0;
 	}
@@ -213,7 +222,7 @@ int modlog_read(struct image *self, struct err *err)
 	while (tail != head && status == 0) {
 		u64 at = tail & (bytes - 1);
 		u64 room = bytes - at < head - tail ? bytes - at : head - tail;
-		struct hw_module_note note = { 0 };
+		struct hw_module_note note = {0};
 
 		memcpy(&note, log + at, room < sizeof(note) ? room : sizeof(note));
 		if (note.size == 0 && head - tail >= bytes - at && head - tail <= bytes) {

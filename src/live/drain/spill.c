@@ -40,7 +40,7 @@ static struct live_block *shard_place(struct spill_shard *shard, u64 address)
 
 static bool shard_grow(struct spill_shard *shard)
 {
-	struct spill_shard bigger = { .used = shard->used };
+	struct spill_shard bigger = {.used = shard->used};
 
 	bigger.places = shard->places ? shard->places * 2 : FIRST_PLACES;
 	bigger.blocks = calloc(bigger.places, sizeof(*bigger.blocks));

@@ -4,7 +4,7 @@
 
 #define BOTH(self_, function, ...)                                                                 \
 	struct tap_tee *tee = self_;                                                               \
-	int status = tee->first.function ? tee->first.function(tee->first.self, __VA_ARGS__) : 0; \
+	int status = tee->first.function ? tee->first.function(tee->first.self, __VA_ARGS__) : 0;  \
                                                                                                    \
 	if (status == 0 && tee->second.function)                                                   \
 		status = tee->second.function(tee->second.self, __VA_ARGS__);                      \
@@ -16,7 +16,8 @@
 		BOTH(self, function, one, err);                                                    \
 	}
 #define TEE_ROWS(function, type)                                                                   \
-	static int both_##function(void *self, const struct type *rows, u64 count, struct err *err) \
+	static int both_##function(void *self, const struct type *rows, u64 count,                 \
+				   struct err *err)                                                \
 	{                                                                                          \
 		BOTH(self, function, rows, count, err);                                            \
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Whoever listens to a recording while it goes on, and may ask for memory to be monitored. Everything here
- * is called on the drain thread, which must not be held up: rings fill meanwhile. */
+ * Whoever listens to a recording while it goes on, and may ask for memory to be monitored.
+ * Everything here is called on the drain thread, which must not be held up: rings fill
+ * meanwhile. */
 #ifndef LIVE_DRAIN_TAP_H
 #define LIVE_DRAIN_TAP_H
 
@@ -33,7 +34,8 @@ struct tap {
 	void (*done)(void *self, const struct hw_command *command);
 	/* The end of a cycle: the image that lives, by which commands are given. */
 	void (*cycle)(void *self, struct image *image, u64 now_ns);
-	/* The program is about to end: whether its memory is to be scanned for this, should nobody else ask. NULL = it is. */
+	/* The program is about to end: whether its memory is to be scanned for this, should nobody
+	 * else ask. NULL = it is. */
 	bool (*wants_last_scan)(void *self, u64 now_ns);
 };
 

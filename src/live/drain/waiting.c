@@ -76,7 +76,7 @@ u32 waiting_open(struct waiting *self, u32 birth)
 		if (!vec_extend(&self->queues, self->queues.count + 1))
 			return 0;
 	}
-	self->queues.data[index] = (struct wait_queue){ .birth = birth };
+	self->queues.data[index] = (struct wait_queue){.birth = birth};
 	return index;
 }
 

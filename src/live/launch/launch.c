@@ -22,8 +22,8 @@ static const struct {
 	int number;
 	bool waited; /* else ignored */
 } signals_taken[LAUNCH_SIGNALS] = {
-	{ SIGINT, true },  { SIGTERM, true },  { SIGHUP, true },   { SIGQUIT, true },
-	{ SIGCHLD, true }, { SIGPIPE, false }, { SIGXFSZ, false },
+	{SIGINT, true},  {SIGTERM, true},  {SIGHUP, true},   {SIGQUIT, true},
+	{SIGCHLD, true}, {SIGPIPE, false}, {SIGXFSZ, false},
 };
 
 static void files_raise(struct rlimit *old)
@@ -32,13 +32,13 @@ static void files_raise(struct rlimit *old)
 
 	if (getrlimit(RLIMIT_NOFILE, old) < 0)
 		return;
-	raised = (struct rlimit){ .rlim_cur = old->rlim_max, .rlim_max = old->rlim_max };
+	raised = (struct rlimit){.rlim_cur = old->rlim_max, .rlim_max = old->rlim_max};
 	setrlimit(RLIMIT_NOFILE, &raised);
 }
 
 void launch_signals_take(struct launch_signals *self)
 {
-	struct sigaction action = { .sa_handler = SIG_DFL };
+	struct sigaction action = {.sa_handler = SIG_DFL};
 
 	files_raise(&self->old_files);
 	sigemptyset(&self->waited);
@@ -117,8 +117,7 @@ static char **environment_new(const struct launch *self)
 		return NULL;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (!is_variable(environ[i], own) &&
-		    !is_variable(environ[i], HW_SESSION_ENV))
+		if (!is_variable(environ[i], own) && !is_variable(environ[i], HW_SESSION_ENV))
 			environment[kept++] = environ[i];
 	}
 	return environment;
@@ -189,7 +188,7 @@ static void launch_release(struct launch *self)
 
 int launch_fork(struct launch *self, struct err *err)
 {
-	int gate[2] = { -1, -1 }, failure[2] = { -1, -1 };
+	int gate[2] = {-1, -1}, failure[2] = {-1, -1};
 
 	self->environment = NULL;
 	self->gate = self->failure = -1;
@@ -232,7 +231,8 @@ static void reap(pid_t pid)
 	}
 }
 
-/* The child of vfork runs in our memory until it has become the program or ends, and leaves there what it met with. */
+/* The child of vfork runs in our memory until it has become the program or ends, and leaves there
+ * what it met with. */
 int launch_plain(struct launch *self, struct err *err)
 {
 	volatile int code = 0;
@@ -263,8 +263,9 @@ int launch_go(struct launch *self, struct err *err)
 	int code = 0, refused = 0;
 	ssize_t got;
 
-	/* A gate that cannot be opened is taken away: the child ends, and is not waited for in vain. Where nobody waits at it any more,
-	 * the child was killed: that is the program's end, and not a reason to start it again. */
+	/* A gate that cannot be opened is taken away: the child ends, and is not waited for in
+	 * vain. Where nobody waits at it any more, the child was killed: that is the program's end,
+	 * and not a reason to start it again. */
 	if (write(self->gate, &byte, 1) != 1 && errno != EPIPE) {
 		refused = errno;
 		close(self->gate);

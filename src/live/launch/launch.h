@@ -15,8 +15,8 @@
 enum { LAUNCH_SIGNALS = 7 };
 
 /* The monitor's own signals while it runs: what it waits for is blocked, so that sigtimedwait gets
- * it, and what would end it is ignored. Threads that start later inherit that. So it is with its limit of descriptors: with --children
- * each process takes some. */
+ * it, and what would end it is ignored. Threads that start later inherit that. So it is with its
+ * limit of descriptors: with --children each process takes some. */
 struct launch_signals {
 	struct rlimit old_files;
 	sigset_t old_mask;
@@ -30,9 +30,10 @@ void launch_signals_take(struct launch_signals *self);
 void launch_signals_restore(const struct launch_signals *self);
 
 struct launch {
-	const char *path;     /* of the program */
+	const char *path; /* of the program */
 	char *const *argv;
-	const char *recorder; /* for LD_PRELOAD, maybe with others; NULL = run unprofiled, or below Valgrind */
+	/* for LD_PRELOAD, maybe with others; NULL = run unprofiled, or below Valgrind */
+	const char *recorder;
 	const char *valgrind; /* for VALGRIND_LIB: path is its launcher; NULL = not below it */
 	const char *session;  /* for HW_SESSION_ENV */
 	u32 *root_pid; /* in shared memory: the child writes its pid as it sees it; may be NULL */
@@ -44,13 +45,15 @@ struct launch {
 	char **environment, **shell_argv;
 };
 
-/* Starts the program unprofiled and at once: takes no descriptor, of which there may be none left. 0 if it did. */
+/* Starts the program unprofiled and at once: takes no descriptor, of which there may be none left.
+ * 0 if it did. */
 int launch_plain(struct launch *self, struct err *err);
 
 /* Forks. To be called before any thread is made. */
 int launch_fork(struct launch *self, struct err *err);
 
-/* Lets the program start; 0 if it did, or was killed before it could. The child is reaped if not. */
+/* Lets the program start; 0 if it did, or was killed before it could. The child is reaped if
+ * not. */
 int launch_go(struct launch *self, struct err *err);
 
 /* The program does not start after all: the child ends and is reaped. */

@@ -10,10 +10,12 @@
 struct control;
 struct tap; /* tap.h */
 
-/* Whoever asked for a run, and lives beside it. All that the run calls is here; each may be NULL. */
+/* Whoever asked for a run, and lives beside it. All that the run calls is here; each may be
+ * NULL. */
 struct run_owner {
 	void *self;
-	/* All is ready, and the program is about to start. If this fails, with err, the program does not start. */
+	/* All is ready, and the program is about to start. If this fails, with err, the program
+	 * does not start. */
 	int (*start)(void *self, struct control *control, struct err *err);
 	/* After the program's end; or, without start, before a program that is not recorded. */
 	void (*stop)(void *self);
@@ -21,7 +23,8 @@ struct run_owner {
 	void (*progress)(void *self, u64 events, u64 live_bytes, u64 trace_bytes);
 	/* All is told to the tap, while the last of the trace is still to be written. */
 	void (*told)(void *self);
-	/* Writes a dump while the program runs, see struct dumper; every so many freed entries unasked, 0 = not. */
+	/* Writes a dump while the program runs, see struct dumper; every so many freed entries
+	 * unasked, 0 = not. */
 	int (*dump)(void *self, const struct dump_wish *wish);
 	u64 dump_every;
 	const struct tap *tap; /* listens to the program's recording */
@@ -49,16 +52,18 @@ struct run_toggle {
 };
 
 struct run_start {
-	const char *recorder;  /* libheapwise.so; NULL = where host/base/parts.h finds it */
-	bool embedded;         /* in a process that has children of its own: they are not ours to wait for */
+	const char *recorder; /* libheapwise.so; NULL = where host/base/parts.h finds it */
+	/* in a process that has children of its own: they are not ours to wait for */
+	bool embedded;
 	bool allow_unprofiled; /* run static and setuid programs without recording them */
 	bool unrecorded;       /* record nothing: see run_result.go_without */
 };
 
 struct run_options {
 	char *const *argv; /* program and arguments, NULL-terminated */
-	/* What recorders are told. Of its flags those hold that the program and the way to record it allow; the run itself sets
-	 * those of accesses, by `access`, and the members below, use_files and dumper. */
+	/* What recorders are told. Of its flags those hold that the program and the way to record
+	 * it allow; the run itself sets those of accesses, by `access`, and the members below,
+	 * use_files and dumper. */
 	struct berths_options record;
 	enum run_access access;
 	struct run_output output;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What became of a run: its result, and what its trace says beside the events; see run.h. Runs on the thread that called
- * monitor_run. Never prints. */
+ * What became of a run: its result, and what its trace says beside the events; see run.h. Runs on
+ * the thread that called monitor_run. Never prints. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,8 +45,9 @@ static bool maps_itself(const struct run *self)
 	u64 resident;
 
 	/* Recorded accesses take memory of their own. */
-	if (self->options->record.pools_count || self->options->record.sample_bytes || self->options->record.paused ||
-	    has_flag(self, HW_RUN_MMAP) || self->options->access > RUN_ACCESS_OFF || self->program.instrumented ||
+	if (self->options->record.pools_count || self->options->record.sample_bytes ||
+	    self->options->record.paused || has_flag(self, HW_RUN_MMAP) ||
+	    self->options->access > RUN_ACCESS_OFF || self->program.instrumented ||
 	    getrusage(RUSAGE_CHILDREN, &usage) != 0)
 		return false;
 	resident = (u64)usage.ru_maxrss * 1024;
@@ -60,8 +61,9 @@ static void hint_find(struct run *self)
 
 	if (runtime == RUNTIME_NONE && self->root->program[0])
 		runtime = runtime_of_program(self->root->program);
-	if (runtime == RUNTIME_NONE && !self->root->totals.allocations && !self->options->record.pools_count &&
-	    !self->program.linked && !entries_recorded(self->result))
+	if (runtime == RUNTIME_NONE && !self->root->totals.allocations &&
+	    !self->options->record.pools_count && !self->program.linked &&
+	    !entries_recorded(self->result))
 		runtime = runtime_of_unseen(self->root->program[0] ? self->root->program
 								   : self->program.binary);
 	if (runtime == RUNTIME_HIDDEN_MALLOC && self->options->record.pools_count)
@@ -69,14 +71,15 @@ static void hint_find(struct run *self)
 	if (runtime == RUNTIME_NONE && !has_flag(self, HW_RUN_LISP) && maps_itself(self))
 		runtime = RUNTIME_OWN_PAGES;
 	if (runtime == RUNTIME_BOEHM &&
-	    (self->options->record.pools_count || has_flag(self, HW_RUN_LISP) || self->options->record.allocators >> HW_ALLOCATOR_BOEHM & 1))
+	    (self->options->record.pools_count || has_flag(self, HW_RUN_LISP) ||
+	     self->options->record.allocators >> HW_ALLOCATOR_BOEHM & 1))
 		runtime = RUNTIME_NONE;
 	snprintf(self->result->runtime_hint, sizeof(self->result->runtime_hint), "%s",
 		 runtime_hint(runtime));
 }
 
-/* The functions that were named: "alloc malloc_like:1 recorded" … to a line; and those of known allocators that were
- * found. */
+/* The functions that were named: "alloc malloc_like:1 recorded" … to a line; and those of known
+ * allocators that were found. */
 static void note_pools(struct run *self, const struct stream_sink *sink)
 {
 	static const char *const words[] = {
@@ -91,24 +94,26 @@ static void note_pools(struct run *self, const struct stream_sink *sink)
 		[HW_ENTRY_NO_ROOM] = "not recorded: no room",
 		[HW_ENTRY_UNFIT] = "not recorded: code cannot be moved",
 	};
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 
 	for (u32 i = 0; i < self->options->record.pools_count; i++) {
 		const struct hw_pool *pool = &self->options->record.pools[i];
 
-		strbuf_addf(&text, "%s%s %s:", i ? "\n" : "", pool->frees ? "free" : "alloc", pool->name);
+		strbuf_addf(&text, "%s%s %s:", i ? "\n" : "", pool->frees ? "free" : "alloc",
+			    pool->name);
 		if (pool->size)
 			strbuf_addf(&text, "=%" PRIu64, pool->size);
 		else
 			strbuf_addf(&text, "%u", pool->argument + 1u);
 		strbuf_addf(&text, " %s", words[self->result->pool_states[i]]);
 		if (self->result->pool_refused[i])
-			strbuf_addf(&text, ", %" PRIu64 " blocks without their size", self->result->pool_refused[i]);
+			strbuf_addf(&text, ", %" PRIu64 " blocks without their size",
+				    self->result->pool_refused[i]);
 	}
 	for (u32 i = 0; i < HW_ENTRIES; i++)
 		if (self->result->entry_states[i])
-			strbuf_addf(&text, "%sentry %s %s", text.count ? "\n" : "", hw_entries[i].name,
-				    entry_words[self->result->entry_states[i]]);
+			strbuf_addf(&text, "%sentry %s %s", text.count ? "\n" : "",
+				    hw_entries[i].name, entry_words[self->result->entry_states[i]]);
 	if (text.count)
 		sink->note(sink->self, "custom_allocators", strbuf_text(&text), NULL);
 	strbuf_release(&text);
@@ -192,7 +197,8 @@ void run_fill_result(struct run *self)
 	result->berth_shortage = load_relaxed(&lobby->berth_shortage);
 	result->unreachable = load_relaxed(&lobby->unreachable);
 	result->unmapped = self->drain.unmapped;
-	memcpy(result->unmapped_reason, self->drain.unmapped_error.text, sizeof(result->unmapped_reason));
+	memcpy(result->unmapped_reason, self->drain.unmapped_error.text,
+	       sizeof(result->unmapped_reason));
 	memcpy(result->pool_states, self->berths.pool_states, sizeof(result->pool_states));
 	memcpy(result->pool_refused, self->berths.pool_refused, sizeof(result->pool_refused));
 	memcpy(result->entry_states, self->berths.entry_states, sizeof(result->entry_states));
@@ -229,7 +235,8 @@ void run_release_processes(struct run *self)
 
 		process_close_trace(process);
 		outputs_add(self, process);
-		if (process->write_errno && process->writer_state != WRITER_FAILED && !self->result->write_errno)
+		if (process->write_errno && process->writer_state != WRITER_FAILED &&
+		    !self->result->write_errno)
 			self->result->write_errno = process->write_errno;
 		process_free(process, &self->berths);
 		process = next;

@@ -25,8 +25,8 @@
 #define LISP_LIBRARY "libheapwise-lisp-ecl.so"
 enum { DEPTH_MAX = 1024 };
 
-/* What the user named, the program, the recorder or the trace, is his to mend; what the system is short of now is no reason to
- * keep the program from running. */
+/* What the user named, the program, the recorder or the trace, is his to mend; what the system is
+ * short of now is no reason to keep the program from running. */
 static int short_of(struct run *self, int status)
 {
 	if (status == ERR_SYSTEM || status == ERR_MEMORY)
@@ -41,14 +41,16 @@ static bool is_below_valgrind(const struct run_options *options)
 	return options->access == RUN_ACCESS_VALGRIND;
 }
 
-/* What Valgrind is given becomes argv[0], by which programs call themselves: the name as the user wrote it, where Valgrind finds the same file
- * by it. The interpreter of a script has to open it and needs the path. */
+/* What Valgrind is given becomes argv[0], by which programs call themselves: the name as the user
+ * wrote it, where Valgrind finds the same file by it. The interpreter of a script has to open it
+ * and needs the path. */
 static const char *name_for_valgrind(const struct run *self)
 {
 	const struct program *program = &self->program;
 	bool is_script = strcmp(program->path, program->binary) != 0;
 
-	return is_script || program->path[0] != '/' || !getenv("PATH") ? program->path : self->options->argv[0];
+	return is_script || program->path[0] != '/' || !getenv("PATH") ? program->path
+								       : self->options->argv[0];
 }
 
 static int valgrind_ready(struct run *self, const char *folder, struct err *err)
@@ -62,7 +64,9 @@ static int valgrind_ready(struct run *self, const char *folder, struct err *err)
 
 	/* It cannot map its shadow there. */
 	if (self->program.instrumented)
-		return err_set(err, ERR_INPUT, "--access valgrind: '%s' was built with 'heapwise cc'; use --access exact",
+		return err_set(err, ERR_INPUT,
+			       "--access valgrind: '%s' was built with 'heapwise "
+			       "cc'; use --access exact",
 			       self->program.binary);
 	if (valgrind_find(&self->valgrind, folder, err) < 0)
 		return err->code;
@@ -80,18 +84,21 @@ static bool wants_access(const struct run *self)
 	       self->options->access == RUN_ACCESS_ADAPTIVE;
 }
 
-/* The recorder that is linked into a program records allocations, and no second one can be put before it. */
+/* The recorder that is linked into a program records allocations, and no second one can be put
+ * before it. */
 static int linked_suffices(const struct run *self, struct err *err)
 {
-	const char *wanted = has_flag(self, HW_RUN_PAGES) || wants_access(self) || is_below_valgrind(self->options)
+	const char *wanted = has_flag(self, HW_RUN_PAGES) || wants_access(self) ||
+					     is_below_valgrind(self->options)
 				     ? "accesses"
 			     : has_flag(self, HW_RUN_LISP) ? "Lisp objects"
-						   : NULL;
+							   : NULL;
 
 	if (!self->program.linked || !wanted)
 		return 0;
 	return err_set(err, ERR_INPUT,
-		       "'%s' has the recorder linked in, which cannot record %s; link it without libheapwise.a",
+		       "'%s' has the recorder linked in, which cannot record %s; link it without "
+		       "libheapwise.a",
 		       self->program.binary, wanted);
 }
 
@@ -99,9 +106,9 @@ static int linked_suffices(const struct run *self, struct err *err)
 static int recorder_find(struct run *self, struct err *err)
 {
 	const char *file = has_flag(self, HW_RUN_PAGES) ? "libheapwise-watch.so"
-			   : wants_access(self)  ? "libheapwise-access.so"
-			   : self->program.musl  ? "libheapwise-musl.so"
-						 : "libheapwise.so";
+			   : wants_access(self)         ? "libheapwise-access.so"
+			   : self->program.musl         ? "libheapwise-musl.so"
+							: "libheapwise.so";
 	struct layout layout = layout_of_machine();
 	char folder[PARTS_PATH];
 
@@ -112,24 +119,26 @@ static int recorder_find(struct run *self, struct err *err)
 		return ERR_INPUT;
 	if (self->program.musl && (has_flag(self, HW_RUN_PAGES) || wants_access(self)))
 		return err_set(err, ERR_INPUT,
-			       "'%s' uses the C library musl, for which only allocations can be recorded, not "
-			       "accesses; record without --access",
+			       "'%s' uses the C library musl, for which only allocations can be "
+			       "recorded, not accesses; record without --access",
 			       self->program.binary);
 	if (self->options->start.recorder) {
-		if (!realpath(self->options->start.recorder, self->recorder) || access(self->recorder, R_OK) != 0)
+		if (!realpath(self->options->start.recorder, self->recorder) ||
+		    access(self->recorder, R_OK) != 0)
 			return err_set(err, ERR_INPUT, "cannot read the recorder '%s': %s",
 				       self->options->start.recorder, strerror(errno));
 	} else if (!parts_find(folder, file, self->recorder)) {
-		return err_set(err, ERR_INPUT, "cannot find %s in %.1000s or in %s beside it%s", file, folder,
-			       parts_installed(),
-			       self->program.musl ? "; it is built if musl-gcc is installed (Debian, Ubuntu: apt-get "
-						    "install musl-tools)" : "");
+		return err_set(err, ERR_INPUT, "cannot find %s in %.1000s or in %s beside it%s",
+			       file, folder, parts_installed(),
+			       self->program.musl ? "; it is built if musl-gcc is installed "
+						    "(Debian, Ubuntu: apt-get install musl-tools)"
+						  : "");
 	}
 	if (strpbrk(self->recorder, " :"))
 		return err_set(
 			err, ERR_INPUT,
-			"the recorder's path '%s' contains a space or a colon, which LD_PRELOAD cannot handle; move it "
-			"to another folder",
+			"the recorder's path '%s' contains a space or a colon, which LD_PRELOAD "
+			"cannot handle; move it to another folder",
 			self->recorder);
 	return 0;
 }
@@ -144,13 +153,13 @@ static int preload_make(struct run *self, struct err *err)
 		snprintf(self->preload, sizeof(self->preload), "%s", self->recorder);
 		return 0;
 	}
-	snprintf(library, sizeof(library), "%.*s/%s", slash ? (int)(slash - self->recorder) : 0, self->recorder,
-		 LISP_LIBRARY);
+	snprintf(library, sizeof(library), "%.*s/%s", slash ? (int)(slash - self->recorder) : 0,
+		 self->recorder, LISP_LIBRARY);
 	if (access(library, R_OK) < 0)
 		return err_set(err, ERR_INPUT,
 			       "--lisp ecl: this heapwise was built without " LISP_LIBRARY
-			       "; install ECL's headers (Debian, Ubuntu: apt-get install libecl-dev) and build "
-			       "heapwise again");
+			       "; install ECL's headers (Debian, Ubuntu: apt-get install "
+			       "libecl-dev) and build heapwise again");
 	snprintf(self->preload, sizeof(self->preload), "%.4000s:%.4100s", self->recorder, library);
 	return 0;
 }
@@ -170,7 +179,8 @@ static u32 flags_of(const struct run *self)
 		flags &= ~(u32)HW_RUN_LEAK_SCAN;
 	if (!wants_access(self))
 		return flags & ~(u32)HW_RUN_COVERAGE;
-	return flags | (options->access == RUN_ACCESS_ADAPTIVE ? HW_RUN_ACCESS_ADAPTIVE : HW_RUN_ACCESS_EXACT);
+	return flags | (options->access == RUN_ACCESS_ADAPTIVE ? HW_RUN_ACCESS_ADAPTIVE
+							       : HW_RUN_ACCESS_EXACT);
 }
 
 static int berths_make(struct run *self, struct err *err)
@@ -280,11 +290,15 @@ static int trace_make(struct run *self, struct err *err)
 		if (!self->root->rotation)
 			return short_of(self, err_memory(err));
 	}
-	self->root->writer = trace_writer_open(
-		self->root->trace_path,
-		&(struct trace_writer_options){.fresh = !self->options->output.path || self->options->record.children}, err);
+	self->root->writer = trace_writer_open(self->root->trace_path,
+					       &(struct trace_writer_options){
+						       .fresh = !self->options->output.path ||
+								self->options->record.children},
+					       err);
 	if (!self->root->writer)
-		return short_of(self, err->code ? err->code : err_set(err, ERR_SYSTEM, "cannot write the trace"));
+		return short_of(self, err->code
+					      ? err->code
+					      : err_set(err, ERR_SYSTEM, "cannot write the trace"));
 	self->root->writer_state = WRITER_OPEN;
 	return 0;
 }
@@ -319,7 +333,7 @@ static void output_remove(struct run *self)
 /* A recording without it is a recording all the same. */
 static void server_start(struct run *self)
 {
-	struct err err = { 0 };
+	struct err err = {0};
 
 	if (control_server_start(&self->server, &self->control, &err) < 0)
 		snprintf(self->result->control_problem, sizeof(self->result->control_problem),
@@ -390,7 +404,8 @@ static int run_recorded(struct run *self, struct err *err)
 		return status;
 	if (!self->options->start.embedded) {
 		waiting_thread_note_children(&self->waiting);
-		self->drain.hold = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && self->options->record.children;
+		self->drain.hold =
+			prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && self->options->record.children;
 	}
 	launch_prepare(self);
 	status = short_of(self, launch_fork(&self->launch, err));
@@ -413,7 +428,8 @@ static int run_recorded(struct run *self, struct err *err)
 	run_release_processes(self);
 close_berths:
 	if (status < 0 && !self->options->start.embedded)
-		prctl(PR_SET_CHILD_SUBREAPER, 0); /* the program may be run without us, and nobody would reap */
+		/* the program may be run without us, and nobody would reap */
+		prctl(PR_SET_CHILD_SUBREAPER, 0);
 	berths_close(&self->berths);
 	return status;
 }
@@ -433,12 +449,14 @@ static int run_unprofiled(struct run *self, struct err *err)
 	return 0;
 }
 
-/* An arena for each thread takes 64 MiB of addresses: where these are few (ulimit -v) all threads share one. */
+/* An arena for each thread takes 64 MiB of addresses: where these are few (ulimit -v) all threads
+ * share one. */
 static void arenas_limit(const struct run_options *options)
 {
 	struct rlimit limit;
 
-	if (!options->start.embedded && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+	if (!options->start.embedded && getrlimit(RLIMIT_AS, &limit) == 0 &&
+	    limit.rlim_cur != RLIM_INFINITY)
 		mallopt(M_ARENA_MAX, 1);
 }
 
@@ -466,7 +484,8 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 		status = linked_suffices(self, err);
 	result->accesses = wants_access(self) || is_below_valgrind(options);
 	if (status == 0) {
-		bool record = self->program.obstacle == PROGRAM_RECORDABLE && !options->start.unrecorded;
+		bool record =
+			self->program.obstacle == PROGRAM_RECORDABLE && !options->start.unrecorded;
 
 		name_make(self);
 		launch_signals_take(&self->signals);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A run while it goes on, for run.c, which carries it out, and outcome.c, which says what became of it. */
+ * A run while it goes on, for run.c, which carries it out, and outcome.c, which says what became of
+ * it. */
 #ifndef LIVE_LAUNCH_RUN_STATE_H
 #define LIVE_LAUNCH_RUN_STATE_H
 
@@ -16,13 +17,13 @@ struct run {
 	struct run_result *result;
 	struct program program;
 	char recorder[PARTS_PATH];
-	char preload[8200];       /* recorder, and with HW_RUN_LISP the library that knows ECL */
+	char preload[8200]; /* recorder, and with HW_RUN_LISP the library that knows ECL */
 	struct valgrind valgrind;
-	char name[256];           /* of the program, without folders */
+	char name[256]; /* of the program, without folders */
 	struct launch_signals signals;
 	struct launch launch;
 	struct berths berths;
-	struct dumper dumper;     /* the owner's, if it writes dumps */
+	struct dumper dumper; /* the owner's, if it writes dumps */
 	struct drain drain;
 	struct process *root;
 	struct waiting_thread waiting;
@@ -30,7 +31,10 @@ struct run {
 	struct control_server server;
 };
 
-static inline bool has_flag(const struct run *self, u32 flag) { return self->options->record.flags & flag; }
+static inline bool has_flag(const struct run *self, u32 flag)
+{
+	return self->options->record.flags & flag;
+}
 
 /* ---- outcome.c: the drain thread has ended ---- */
 

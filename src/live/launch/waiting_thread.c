@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The loop of the waiting thread; see waiting_thread.h. Runs on the thread that called monitor_run. Never
- * touches a ring. */
+ * The loop of the waiting thread; see waiting_thread.h. Runs on the thread that called monitor_run.
+ * Never touches a ring. */
 #define _GNU_SOURCE
 #include "live/launch/waiting_thread.h"
 
@@ -65,7 +65,7 @@ static void disk_check(struct waiting_thread *self)
 static void trace_open_for(struct waiting_thread *self, struct process *process)
 {
 	struct trace_writer *writer = NULL;
-	struct err err = { 0 };
+	struct err err = {0};
 
 	/* A pid may come again: the trace of an earlier process is not overwritten. */
 	for (u32 i = 1; i < 10000; i++) {
@@ -79,8 +79,8 @@ static void trace_open_for(struct waiting_thread *self, struct process *process)
 			break;
 		if (access(process->trace_path, F_OK) == 0)
 			continue;
-		writer = trace_writer_open(process->trace_path, &(struct trace_writer_options){.fresh = true},
-					   &err);
+		writer = trace_writer_open(process->trace_path,
+					   &(struct trace_writer_options){.fresh = true}, &err);
 		break;
 	}
 	process->writer = writer;
@@ -92,7 +92,7 @@ static void trace_open_for(struct waiting_thread *self, struct process *process)
 
 void process_close_trace(struct process *process)
 {
-	struct err err = { 0 };
+	struct err err = {0};
 	int failed;
 
 	if (process->closed || !process->writer)
@@ -106,12 +106,13 @@ void process_close_trace(struct process *process)
 		process->write_errno = failed;
 }
 
-/* ---- further traces of a process -------------------------------------------------------------- */
+/* ---- further traces of a process
+ * -------------------------------------------------------------- */
 
 bool process_is_our_user(u32 pid)
 {
 	unsigned int effective = 0, filesystem = 0;
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 	char path[64];
 	const char *at;
 	bool same = false;
@@ -159,7 +160,7 @@ static int next_check(struct waiting_thread *self, const struct process *process
 
 static void next_open(struct waiting_thread *self, struct process *process)
 {
-	struct err err = { 0 };
+	struct err err = {0};
 
 	process->next_errno = next_check(self, process);
 	if (!process->next_errno) {
@@ -171,7 +172,7 @@ static void next_open(struct waiting_thread *self, struct process *process)
 
 static void old_close(struct process *process)
 {
-	struct err err = { 0 };
+	struct err err = {0};
 	char *path = strdup(process->old_path);
 
 	process->old_errno = trace_writer_failed(process->old_writer);
@@ -250,18 +251,18 @@ static void processes_detach(struct waiting_thread *self)
 
 static bool is_end(const siginfo_t *info)
 {
-	return info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED;
+	return info->si_code == CLD_EXITED || info->si_code == CLD_KILLED ||
+	       info->si_code == CLD_DUMPED;
 }
 
 static void program_reap(struct waiting_thread *self)
 {
 	struct process *root = self->drain ? self->drain->processes : NULL;
-	siginfo_t info = { 0 };
+	siginfo_t info = {0};
 	int status;
 
 	/* A look first: while a scan traces the program, its stops come here as well. */
-	if (self->ended ||
-	    waitid(P_PID, (id_t)self->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+	if (self->ended || waitid(P_PID, (id_t)self->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
 	    !is_end(&info))
 		return;
 	if (root)
@@ -306,7 +307,8 @@ static bool children_list(struct pid_list *list)
 
 	while (good && (entry = readdir(folder)))
 		good = entry->d_name[0] == '.' || thread_children(list, entry->d_name) ||
-		       (errno == ENOENT && strtol(entry->d_name, NULL, 10) != getpid()); /* it has ended */
+		       /* it has ended */
+		       (errno == ENOENT && strtol(entry->d_name, NULL, 10) != getpid());
 	if (folder)
 		closedir(folder);
 	return good;
@@ -329,7 +331,7 @@ static pid_t *find_pid(const struct pid_list *list, pid_t pid)
 /* Whether children are left that were not there before the program; there are some. */
 static bool orphans_live(const struct waiting_thread *self)
 {
-	struct pid_list now = { 0 };
+	struct pid_list now = {0};
 	bool live = !self->inherited.pids.count || !children_list(&now);
 
 	for (u64 i = 0; i < now.pids.count && !live; i++)
@@ -348,23 +350,24 @@ static void orphan_reap(struct waiting_thread *self, const siginfo_t *info)
 		*inherited = 0; /* another may get its number */
 	for (; process; process = process_next(process))
 		if (process->pid == (u32)info->si_pid && !process->gone)
-			process_set_gone(process, info->si_code == CLD_EXITED ? IMAGE_EXITED : IMAGE_KILLED,
+			process_set_gone(process,
+					 info->si_code == CLD_EXITED ? IMAGE_EXITED : IMAGE_KILLED,
 					 info->si_status);
 	waitpid(info->si_pid, NULL, WNOHANG);
 }
 
-/* Processes that the program left behind come to us (PR_SET_CHILD_SUBREAPER): a daemon that has not allocated
- * yet is only known by that. */
+/* Processes that the program left behind come to us (PR_SET_CHILD_SUBREAPER): a daemon that has not
+ * allocated yet is only known by that. */
 static void orphans_watch(struct waiting_thread *self)
 {
-	siginfo_t info = { 0 };
+	siginfo_t info = {0};
 	int status;
 
 	if (!self->drain || self->options->start.embedded)
 		return;
 	/* Stops of a process that a scan traces come here as well: they are the scan's. */
-	while ((status = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT)) == 0 && info.si_pid &&
-	       info.si_pid != self->pid && is_end(&info)) {
+	while ((status = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT)) == 0 &&
+	       info.si_pid && info.si_pid != self->pid && is_end(&info)) {
 		orphan_reap(self, &info);
 		info.si_pid = 0;
 	}
@@ -433,7 +436,8 @@ static void progress_tell(struct waiting_thread *self)
 	for (struct process *process = drain->processes; process; process = process_next(process)) {
 		bytes += load_relaxed(&process->shown.trace_bytes);
 	}
-	owner->progress(owner->self, load_relaxed(&drain->events), load_relaxed(&drain->live_bytes), bytes);
+	owner->progress(owner->self, load_relaxed(&drain->events), load_relaxed(&drain->live_bytes),
+			bytes);
 }
 
 static bool is_over(const struct waiting_thread *self)
@@ -443,7 +447,7 @@ static bool is_over(const struct waiting_thread *self)
 
 void waiting_thread_run(struct waiting_thread *self)
 {
-	struct timespec timeout = { .tv_nsec = (long)SLEEP_NS };
+	struct timespec timeout = {.tv_nsec = (long)SLEEP_NS};
 
 	while (program_reap(self), !is_over(self)) {
 		siginfo_t info;

@@ -16,18 +16,18 @@ struct pid_list {
 struct waiting_thread {
 	const struct run_options *options;
 	const struct launch_signals *signals;
-	struct drain *drain;  /* NULL: nothing is recorded */
-	struct control *control; /* of the same */
-	bool file_seen;       /* whether the toggle file was there */
-	pid_t pid;            /* of the program, our child */
-	char folder[4096];    /* where the traces are */
-	const char *name;     /* start of trace names in the folder */
+	struct drain *drain;       /* NULL: nothing is recorded */
+	struct control *control;   /* of the same */
+	bool file_seen;            /* whether the toggle file was there */
+	pid_t pid;                 /* of the program, our child */
+	char folder[4096];         /* where the traces are */
+	const char *name;          /* start of trace names in the folder */
 	struct pid_list inherited; /* children that we had before the program */
-	bool left_behind;     /* processes of the program's outlive it */
-	bool ended;           /* the program has ended, with wait_status */
+	bool left_behind;          /* processes of the program's outlive it */
+	bool ended;                /* the program has ended, with wait_status */
 	int wait_status;
-	int passed_signal;    /* the last one that was sent to us alone, 0 = none */
-	u64 process_count;    /* that there were so far */
+	int passed_signal; /* the last one that was sent to us alone, 0 = none */
+	u64 process_count; /* that there were so far */
 	u64 disk_ns, progress_ns;
 	u64 disk_floor_bytes; /* free space below which single events are no longer kept */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Reads program headers, notes and names of the dynamic section; see executable.h. Runs in the monitor. Trusts no number of
- * the file. */
+ * Reads program headers, notes and names of the dynamic section; see executable.h. Runs in the
+ * monitor. Trusts no number of the file. */
 #include "live/program/executable.h"
 
 #include <elf.h>
@@ -15,7 +15,8 @@ enum { SEGMENTS_MAX = 1024, DYNAMIC_MAX = 65536, NOTES_MAX = 65536, NAMES_MAX = 
 struct segments {
 	Elf64_Phdr *data;
 	u32 count;
-	bool unread; /* the system did not let us look; else, without data, it is no executable of ours */
+	/* the system did not let us look; else, without data, it is no executable of ours */
+	bool unread;
 };
 
 static bool read_exactly(int fd, void *bytes, u64 count, u64 offset)
@@ -30,7 +31,7 @@ static bool segments_read(struct segments *self, int fd)
 	Elf64_Ehdr header;
 	u64 got = 0;
 
-	*self = (struct segments){ .unread = true };
+	*self = (struct segments){.unread = true};
 	if (io_read_at(fd, &header, sizeof(header), 0, &got) != 0)
 		return false;
 	self->unread = false;
@@ -40,7 +41,8 @@ static bool segments_read(struct segments *self, int fd)
 		return false;
 	self->data = calloc(header.e_phnum + 1u, sizeof(*self->data));
 	self->count = header.e_phnum;
-	if (self->data && io_read_at(fd, self->data, self->count * sizeof(*self->data), header.e_phoff, &got) == 0) {
+	if (self->data && io_read_at(fd, self->data, self->count * sizeof(*self->data),
+				     header.e_phoff, &got) == 0) {
 		if (got == self->count * sizeof(*self->data))
 			return true;
 	} else {
@@ -92,7 +94,8 @@ bool executable_loader(int fd, char *path, u64 room)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* Whether one of the notes in these bytes is ours and of this type; *content receives what it says. */
+/* Whether one of the notes in these bytes is ours and of this type; *content receives what it
+ * says. */
 static bool has_note(const u8 *bytes, u64 count, u32 type, u32 *content)
 {
 	while (count >= sizeof(Elf64_Nhdr)) {
@@ -156,7 +159,8 @@ static char *names_read(int fd, u64 *bytes)
 	if (!segments_read(&segments, fd))
 		return NULL;
 	dynamic = segment_find(&segments, PT_DYNAMIC);
-	if (dynamic && dynamic->p_filesz <= DYNAMIC_MAX && (entries = malloc(dynamic->p_filesz + 1)) &&
+	if (dynamic && dynamic->p_filesz <= DYNAMIC_MAX &&
+	    (entries = malloc(dynamic->p_filesz + 1)) &&
 	    read_exactly(fd, entries, dynamic->p_filesz, dynamic->p_offset))
 		for (u64 i = 0; i < dynamic->p_filesz / sizeof(*entries); i++) {
 			if (entries[i].d_tag == DT_STRTAB)
@@ -164,7 +168,8 @@ static char *names_read(int fd, u64 *bytes)
 			if (entries[i].d_tag == DT_STRSZ)
 				size = entries[i].d_un.d_val;
 		}
-	if (at && size && size <= NAMES_MAX && (names = calloc(1, size + 1)) && !read_exactly(fd, names, size, at)) {
+	if (at && size && size <= NAMES_MAX && (names = calloc(1, size + 1)) &&
+	    !read_exactly(fd, names, size, at)) {
 		free(names);
 		names = NULL;
 	}
@@ -176,10 +181,11 @@ static char *names_read(int fd, u64 *bytes)
 
 static bool is_sanitizer(const char *name)
 {
-	static const char *const starts[] = { "libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so",
-					      "libclang_rt.asan", "libclang_rt.tsan" };
-	static const char *const wholes[] = { "__asan_init", "__tsan_init", "__msan_init", "__hwasan_init",
-					      "__lsan_init" };
+	static const char *const starts[] = {"libasan.so",       "libtsan.so",
+					     "liblsan.so",       "libhwasan.so",
+					     "libclang_rt.asan", "libclang_rt.tsan"};
+	static const char *const wholes[] = {"__asan_init", "__tsan_init", "__msan_init",
+					     "__hwasan_init", "__lsan_init"};
 
 	for (u32 i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
 		if (strncmp(name, starts[i], strlen(starts[i])) == 0)

@@ -29,30 +29,31 @@ static const struct {
 static const char *const hints[] = {
 	[RUNTIME_NONE] = "",
 	[RUNTIME_PYTHON] =
-		"Python allocates small objects from its own pools, and malloc sees only the arenas; set "
-		"PYTHONMALLOC=malloc to record every object",
-	[RUNTIME_GO] =
-		"Go programs manage their heap without malloc, so only memory of C code is recorded; use Go's "
-		"runtime/pprof for the rest",
+		"Python allocates small objects from its own pools, and malloc sees only the "
+		"arenas; set PYTHONMALLOC=malloc to record every object",
+	[RUNTIME_GO] = "Go programs manage their heap without malloc, so only memory of C code is "
+		       "recorded; use Go's runtime/pprof for the rest",
 	[RUNTIME_JVM] =
-		"the Java heap is not allocated with malloc, so only native memory is recorded; for the rest, run java "
-		"with -XX:NativeMemoryTracking=summary or take a heap dump",
-	[RUNTIME_V8] = "JavaScript objects live in V8's own heap, so only native memory is recorded; for the rest, run "
-		       "node with --heap-prof",
-	[RUNTIME_PHP] = "PHP allocates from its own pools, and malloc sees only the segments; set USE_ZEND_ALLOC=0 to "
-			"record every block",
+		"the Java heap is not allocated with malloc, so only native memory is recorded; "
+		"for the rest, run java with -XX:NativeMemoryTracking=summary or take a heap dump",
+	[RUNTIME_V8] = "JavaScript objects live in V8's own heap, so only native memory is "
+		       "recorded; for the rest, run node with --heap-prof",
+	[RUNTIME_PHP] = "PHP allocates from its own pools, and malloc sees only the segments; set "
+			"USE_ZEND_ALLOC=0 to record every block",
 	[RUNTIME_BOEHM] =
-		"memory of the Boehm collector (GC_malloc) does not come from malloc; record it with --allocator boehm",
+		"memory of the Boehm collector (GC_malloc) does not come from malloc; record it "
+		"with --allocator boehm",
 	[RUNTIME_HIDDEN_MALLOC] =
-		"a library contains its own allocator, whose blocks were not recorded; name its functions with "
-		"--alloc-fn malloc --free-fn free (and any others)",
+		"a library contains its own allocator, whose blocks were not recorded; name its "
+		"functions with --alloc-fn malloc --free-fn free (and any others)",
 	[RUNTIME_OWN_PAGES] =
-		"most of the program's memory was mapped directly and not allocated with malloc; record mappings with "
-		"--mmap, a custom allocator with --alloc-fn and --free-fn, or report objects from the program with the "
-		"calls in heapwise/heapwise.h",
+		"most of the program's memory was mapped directly and not allocated with malloc; "
+		"record mappings with --mmap, a custom allocator with --alloc-fn and --free-fn, or "
+		"report objects from the program with the calls in heapwise/heapwise.h",
 	[RUNTIME_OWN_MALLOC] =
-		"an allocator is linked into the program, which calls it directly; record it without --allocator none, "
-		"record with --access valgrind, or link the allocator as a library",
+		"an allocator is linked into the program, which calls it directly; record it "
+		"without --allocator none, record with --access valgrind, or link the allocator as "
+		"a library",
 };
 
 static bool is_version(const char *text)
@@ -156,9 +157,11 @@ static enum runtime runtime_of_file(int fd, enum looked_for what)
 		goto done;
 	if (has_go_section(sections, header.e_shnum, text, bytes))
 		runtime = RUNTIME_GO;
-	else if (what == LOOK_MALLOC && has_malloc(fd, sections, header.e_shnum, SHT_DYNSYM, SHT_SYMTAB))
+	else if (what == LOOK_MALLOC &&
+		 has_malloc(fd, sections, header.e_shnum, SHT_DYNSYM, SHT_SYMTAB))
 		runtime = RUNTIME_OWN_MALLOC;
-	else if (what == LOOK_HIDDEN && has_malloc(fd, sections, header.e_shnum, SHT_SYMTAB, SHT_SYMTAB) &&
+	else if (what == LOOK_HIDDEN &&
+		 has_malloc(fd, sections, header.e_shnum, SHT_SYMTAB, SHT_SYMTAB) &&
 		 !has_malloc(fd, sections, header.e_shnum, SHT_DYNSYM, SHT_DYNSYM))
 		runtime = RUNTIME_HIDDEN_MALLOC;
 done:

@@ -15,7 +15,7 @@ enum runtime {
 	RUNTIME_PHP,
 	RUNTIME_BOEHM,
 	RUNTIME_HIDDEN_MALLOC, /* a library has one for itself */
-	RUNTIME_OWN_PAGES,  /* most memory was mapped by the program itself */
+	RUNTIME_OWN_PAGES,     /* most memory was mapped by the program itself */
 	RUNTIME_OWN_MALLOC, /* the program itself defines malloc: an allocator is linked into it */
 };
 
@@ -28,8 +28,8 @@ enum runtime runtime_of_program(const char *path);
 /* The same of a program of which nothing was seen: also by its symbols, which may be many. */
 enum runtime runtime_of_unseen(const char *path);
 
-/* Whether a library has a malloc that others do not see, and so calls it without passing the recorder. Reads the
- * file's symbols, if it has any. */
+/* Whether a library has a malloc that others do not see, and so calls it without passing the
+ * recorder. Reads the file's symbols, if it has any. */
 bool library_hides_malloc(const char *path);
 
 /* A sentence, or "" where there is nothing to say. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * How the machine lays out memory, and what of Heapwise depends on it: Heapwise's own heap, on which accesses are recorded and
- * programs watched, lies at fixed addresses and is protected in pages of 4 KiB. */
+ * How the machine lays out memory, and what of Heapwise depends on it: Heapwise's own heap, on
+ * which accesses are recorded and programs watched, lies at fixed addresses and is protected in
+ * pages of 4 KiB. */
 #ifndef LIVE_PROGRAM_LAYOUT_H
 #define LIVE_PROGRAM_LAYOUT_H
 

@@ -229,20 +229,24 @@ int program_find(struct program *self, const char *name, struct err *err)
 int program_refuse(const struct program *self, struct err *err)
 {
 	static const char *const whys[] = {
-		[PROGRAM_STATIC] = "statically linked, so the recorder cannot be loaded into it; link it dynamically or with "
-				   "libheapwise.a (heapwise-recorder(3)), or",
-		[PROGRAM_SETUID] = "runs with other privileges than yours (setuid, setgid or capabilities), so the recorder cannot "
-				   "be loaded into it; run heapwise as that user, or",
-		[PROGRAM_OTHER_MACHINE] = "is built for another processor or word size than this heapwise;",
-		[PROGRAM_OTHER_RECORDER] = "contains the recorder of another version of heapwise; link it again with this "
-					   "version's libheapwise.a, or",
-		[PROGRAM_SANITIZED] = "was built with a sanitizer, which replaces malloc itself; build it without "
-				      "-fsanitize=address, thread, leak or memory, or",
+		[PROGRAM_STATIC] = "statically linked, so the recorder cannot be loaded into it; "
+				   "link it dynamically or with libheapwise.a "
+				   "(heapwise-recorder(3)), or",
+		[PROGRAM_SETUID] = "runs with other privileges than yours (setuid, setgid or "
+				   "capabilities), so the recorder cannot be loaded into it; run "
+				   "heapwise as that user, or",
+		[PROGRAM_OTHER_MACHINE] = "is built for another processor or word size than this "
+					  "heapwise;",
+		[PROGRAM_OTHER_RECORDER] = "contains the recorder of another version of heapwise; "
+					   "link it again with this version's libheapwise.a, or",
+		[PROGRAM_SANITIZED] = "was built with a sanitizer, which replaces malloc itself; "
+				      "build it without -fsanitize=address, thread, leak or "
+				      "memory, or",
 	};
-	const char *is = self->obstacle != PROGRAM_STATIC                       ? ""
+	const char *is = self->obstacle != PROGRAM_STATIC                 ? ""
 			 : runtime_of_program(self->binary) == RUNTIME_GO ? "is a Go program, "
 									  : "is ";
 
-	return err_set(err, ERR_INPUT, "'%s' %s%s --unprofiled runs it without recording", self->binary, is,
-		       whys[self->obstacle]);
+	return err_set(err, ERR_INPUT, "'%s' %s%s --unprofiled runs it without recording",
+		       self->binary, is, whys[self->obstacle]);
 }

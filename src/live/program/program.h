@@ -6,13 +6,14 @@
 #include "host/base/err.h"
 #include "format/types.h"
 
-enum program_obstacle { /* why the recorder cannot be loaded */
+enum program_obstacle {
+	/* why the recorder cannot be loaded */
 	PROGRAM_RECORDABLE,
 	PROGRAM_STATIC,
-	PROGRAM_SETUID,       /* or setgid, or file capabilities: the loader ignores LD_PRELOAD */
+	PROGRAM_SETUID, /* or setgid, or file capabilities: the loader ignores LD_PRELOAD */
 	PROGRAM_OTHER_MACHINE,
 	PROGRAM_OTHER_RECORDER, /* one of another version is linked in */
-	PROGRAM_SANITIZED,    /* its malloc has to be the first, and would be called by ours */
+	PROGRAM_SANITIZED,      /* its malloc has to be the first, and would be called by ours */
 };
 
 struct program {

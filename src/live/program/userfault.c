@@ -35,17 +35,21 @@ int userfault_check(struct err *err)
 	int made = descriptor(), told;
 
 	if (made < 0 && errno == ENOSYS)
-		return err_set(err, ERR_INPUT, "this kernel has no userfaultfd; omit --pages to monitor memory with "
-					       "mprotect");
+		return err_set(err, ERR_INPUT,
+			       "this kernel has no userfaultfd; omit --pages to "
+			       "monitor memory with mprotect");
 	if (made < 0)
 		return err_set(err, ERR_INPUT,
-			       "userfaultfd is not allowed: %s; it needs CAP_SYS_PTRACE, access to /dev/userfaultfd, "
-			       "or vm.unprivileged_userfaultfd = 1; omit --pages to monitor memory with mprotect",
+			       "userfaultfd is not allowed: %s; it needs CAP_SYS_PTRACE, access to "
+			       "/dev/userfaultfd, or vm.unprivileged_userfaultfd = 1; omit --pages "
+			       "to monitor memory with mprotect",
 			       strerror(errno));
 	told = ioctl(made, UFFDIO_API, &api);
 	close(made);
 	if (told < 0)
-		return err_set(err, ERR_INPUT, "this kernel's userfaultfd cannot write-protect memory (Linux 5.7 or "
-					       "newer can); omit --pages to monitor memory with mprotect");
+		return err_set(err, ERR_INPUT,
+			       "this kernel's userfaultfd cannot write-protect "
+			       "memory (Linux 5.7 or newer can); omit --pages to "
+			       "monitor memory with mprotect");
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * userfaultfd, as far as the monitor cares: the recorder uses it in the program, with the rights of the same user. */
+ * userfaultfd, as far as the monitor cares: the recorder uses it in the program, with the rights of
+ * the same user. */
 #ifndef LIVE_PROGRAM_USERFAULT_H
 #define LIVE_PROGRAM_USERFAULT_H
 

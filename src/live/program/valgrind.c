@@ -14,14 +14,15 @@
 /* The folder that the tool is in is Valgrind's own, with all that it needs. */
 static bool tool_find(struct valgrind *self, const char *own_folder)
 {
-	if (!parts_find(own_folder, "valgrind/" VALGRIND_TOOL, self->folder) || access(self->folder, X_OK) != 0)
+	if (!parts_find(own_folder, "valgrind/" VALGRIND_TOOL, self->folder) ||
+	    access(self->folder, X_OK) != 0)
 		return false;
 	*strrchr(self->folder, '/') = 0;
 	return true;
 }
 
-/* Debian's `valgrind` is a script that changes the program's environment; what it runs in the end is
- * `valgrind.bin`. */
+/* Debian's `valgrind` is a script that changes the program's environment; what it runs in the end
+ * is `valgrind.bin`. */
 static bool launcher_find(struct valgrind *self)
 {
 	static const char *const names[] = {"valgrind.bin", "valgrind"};
@@ -57,13 +58,13 @@ int valgrind_find(struct valgrind *self, const char *own_folder, struct err *err
 	if (!launcher_find(self))
 		return err_set(
 			err, ERR_INPUT,
-			"--access valgrind: valgrind is not in PATH; install it (Debian, Ubuntu: apt-get install "
-			"valgrind)");
+			"--access valgrind: valgrind is not in PATH; install it (Debian, Ubuntu: "
+			"apt-get install valgrind)");
 	return 0;
 }
 
-/* Options of the user's own (files, environment) are left out: they may be meant for another tool. The
- * program's own memory at the end is not freed for it: what it keeps is kept. */
+/* Options of the user's own (files, environment) are left out: they may be meant for another tool.
+ * The program's own memory at the end is not freed for it: what it keeps is kept. */
 int valgrind_prepare(struct valgrind *self, const struct valgrind_options *options, struct err *err)
 {
 	static const char *const fixed[] = {

@@ -13,7 +13,7 @@
 
 static const u64 SLEEP_NS_MIN = 100000, SLEEP_NS = 10000000, SLEEP_NS_MAX = 50000000;
 static const u64 SLEEP_NS_SAMPLED = 200000000;
-static const u64 TICK_NS = 1000000000;       /* clock pairs and flushes */
+static const u64 TICK_NS = 1000000000; /* clock pairs and flushes */
 static const u64 SIZE_CHECK_NS = 50000000;
 
 static void drain_fail(struct drain *self, const struct err *err)
@@ -53,7 +53,7 @@ static struct process *process_append(struct drain *self, const struct berth *be
 static void berth_assign(struct drain *self, struct berth *berth)
 {
 	struct process *process = process_of(self, berth->pid);
-	struct err err = { 0 };
+	struct err err = {0};
 
 	if (!process && self->berths->options.children)
 		process = process_append(self, berth);
@@ -65,8 +65,8 @@ static void berth_assign(struct drain *self, struct berth *berth)
 
 static void claims_take(struct drain *self)
 {
-	struct berth berth = { 0 };
-	struct err err = { 0 };
+	struct berth berth = {0};
+	struct err err = {0};
 	bool any = false;
 	int status;
 
@@ -196,16 +196,19 @@ static bool any_pressed(const struct drain *self)
 	return false;
 }
 
-/* How long to sleep after a cycle that found `count` records: until a third of a ring is full again, if
- * the program goes on like this. The program rings the bell at one half, but that costs it a system
- * call, which on a virtual machine also has to start another processor. Samples come slowly, and to look for
- * them a hundred times a second was most of what a sampled run cost beside the program. Where accesses are recorded the
- * program's clock counts on our beat. */
+/* How long to sleep after a cycle that found `count` records: until a third of a ring is full
+ * again, if the program goes on like this. The program rings the bell at one half, but that costs
+ * it a system call, which on a virtual machine also has to start another processor. Samples come
+ * slowly, and to look for them a hundred times a second was most of what a sampled run cost beside
+ * the program. Where accesses are recorded the program's clock counts on our beat. */
 static u64 sleep_ns(const struct drain *self, u64 count)
 {
 	const struct berths_options *options = &self->berths->options;
-	bool rare = options->sample_bytes && !(options->flags & (HW_RUN_ACCESS_EXACT | HW_RUN_ACCESS_ADAPTIVE));
-	u64 longest = rare ? SLEEP_NS_SAMPLED : count && !options->sample_bytes ? SLEEP_NS : SLEEP_NS_MAX;
+	bool rare = options->sample_bytes &&
+		    !(options->flags & (HW_RUN_ACCESS_EXACT | HW_RUN_ACCESS_ADAPTIVE));
+	u64 longest = rare                              ? SLEEP_NS_SAMPLED
+		      : count && !options->sample_bytes ? SLEEP_NS
+							: SLEEP_NS_MAX;
 	u64 ns;
 
 	if (count && options->flags & HW_RUN_LASTING)

@@ -18,16 +18,18 @@ struct drain {
 	struct process *processes; /* all, the root first; drain thread appends, released */
 	u64 max_size;              /* bytes of all traces; 0 = no limit */
 	pthread_t thread;
-	u32 started;               /* futex: drain, 1 = runs, 2 = could not start */
+	u32 started; /* futex: drain, 1 = runs, 2 = could not start */
 	struct scan_hub scans;
 
 	/* Waiting thread. */
 	u32 aggregate; /* 1 = single events are no longer kept */
-	u32 hold;      /* 1 = processes that are not known yet may come; waiting thread, and whoever starts */
-	u32 pause_command; /* any thread: number of the command * 2, + 1 = pause; see drain_set_paused */
+	/* 1 = processes that are not known yet may come; waiting thread, and whoever starts */
+	u32 hold;
+	/* any thread: number of the command * 2, + 1 = pause; see drain_set_paused */
+	u32 pause_command;
 
 	/* Drain thread, for others to look at. */
-	u32 done;      /* released */
+	u32 done; /* released */
 	u32 aggregating;
 	u64 events, live_bytes;
 
@@ -41,7 +43,8 @@ struct drain {
 	u64 tick_ns, size_ns;
 	u64 timeout_ns;
 	struct err error; /* first failure that is not a process's own */
-	u64 unmapped;     /* images that asked to be recorded, and whose memory could not be mapped */
+	/* images that asked to be recorded, and whose memory could not be mapped */
+	u64 unmapped;
 	struct err unmapped_error; /* why, at first */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Dumps of a recording that goes on. What a dump looks like is for others to know (a struct dumper); here
- * it is decided when one is written, on a thread of its own, and whoever waits is told when it is there. */
+ * Dumps of a recording that goes on. What a dump looks like is for others to know (a struct
+ * dumper); here it is decided when one is written, on a thread of its own, and whoever waits is
+ * told when it is there. */
 #ifndef LIVE_RECORD_DUMP_H
 #define LIVE_RECORD_DUMP_H
 
@@ -14,7 +15,8 @@ struct dump_wish {
 	const char *to; /* "" = a name of its own */
 	u32 pid;        /* process that the name is from */
 	bool freed;     /* with what was freed */
-	bool regular; /* nothing but the sets of `every` freed entries that are full and not yet written */
+	/* nothing but the sets of `every` freed entries that are full and not yet written */
+	bool regular;
 };
 
 struct dumper {

@@ -81,10 +81,7 @@ void process_set_path(struct process *self, const char *path)
 }
 
 /* It sits in sigtimedwait, and every other thread blocks this signal. */
-void waiting_thread_wake(void)
-{
-	kill(getpid(), SIGCHLD);
-}
+void waiting_thread_wake(void) { kill(getpid(), SIGCHLD); }
 
 void process_fail(struct process *self, const struct err *err)
 {
@@ -142,7 +139,7 @@ void process_quote(struct strbuf *text, const char *argument)
 static void command_read(const struct berth *berth, const struct process_fallback *fallback,
 			 struct strbuf *command)
 {
-	struct strbuf raw = { 0 };
+	struct strbuf raw = {0};
 
 	modlog_text(berth, HW_IMAGE_COMMAND, &raw);
 	for (u64 at = 0; at < raw.count; at += strlen(raw.text + at) + 1)
@@ -158,12 +155,14 @@ static void program_read(struct process *self, const struct berth *berth,
 			 const struct process_fallback *fallback)
 {
 	static const char deleted[] = " (deleted)";
-	struct strbuf raw = { 0 };
+	struct strbuf raw = {0};
 	size_t length;
 
 	modlog_text(berth, HW_IMAGE_PROGRAM, &raw);
 	snprintf(self->program, sizeof(self->program), "%s",
-		 raw.count ? strbuf_text(&raw) : fallback->program ? fallback->program : "");
+		 raw.count           ? strbuf_text(&raw)
+		 : fallback->program ? fallback->program
+				     : "");
 	strbuf_release(&raw);
 	length = strlen(self->program);
 	if (length > sizeof(deleted) &&
@@ -174,7 +173,7 @@ static void program_read(struct process *self, const struct berth *berth,
 static bool python_malloc_is_set(u32 pid)
 {
 	static const char wanted[] = "PYTHONMALLOC=malloc";
-	struct strbuf raw = { 0 };
+	struct strbuf raw = {0};
 	char path[64];
 	bool found = false;
 
@@ -192,7 +191,7 @@ static bool python_malloc_is_set(u32 pid)
 static void image_begin(struct process *self, const struct process_fallback *fallback,
 			const struct berths_options *options)
 {
-	struct strbuf command = { 0 };
+	struct strbuf command = {0};
 	struct image_start start = {
 		.number = self->next_number,
 		.sample_bytes = options->sample_bytes,
@@ -201,7 +200,7 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 		.prepare = options->prepare,
 		.tap = self->tap,
 	};
-	struct err err = { 0 };
+	struct err err = {0};
 
 	program_read(self, &self->claimed.data[0], fallback);
 	command_read(&self->claimed.data[0], fallback, &command);
@@ -210,7 +209,9 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 	start.command = strbuf_text(&command);
 	self->image = image_new(&self->claimed.data[0], &start, &self->sink, &err);
 	self->scan_told = false;
-	process_usage_begin(self, self->images ? load_relaxed(&self->claimed.data[0].control->start_ns) : 0);
+	process_usage_begin(self, self->images
+					  ? load_relaxed(&self->claimed.data[0].control->start_ns)
+					  : 0);
 	if (self->image) {
 		self->images++;
 		self->next_number++;
@@ -249,7 +250,7 @@ static void runtime_find(struct process *self)
 static void clock_tell(struct process *self)
 {
 	struct stream_clock told = clock_now();
-	struct err err = { 0 };
+	struct err err = {0};
 
 	if (self->sink.clock && self->sink.clock(self->sink.self, &told, &err) < 0)
 		process_fail(self, &err);
@@ -257,8 +258,8 @@ static void clock_tell(struct process *self)
 
 void process_end_recording(struct process *self, u32 how, i32 value)
 {
-	struct stream_image_end end = { .ticks = hw_ticks(), .how = how, .value = value };
-	struct err err = { 0 };
+	struct stream_image_end end = {.ticks = hw_ticks(), .how = how, .value = value};
+	struct err err = {0};
 
 	runtime_find(self);
 	memcpy(self->runtime_says, self->image->runtime_says, sizeof(self->runtime_says));
@@ -310,8 +311,8 @@ struct cycle {
 	u64 count; /* records so far */
 };
 
-/* Works on the first berth; true if it is done with and another one may follow. A berth behind it is the image after an exec: then
- * the first one is complete. */
+/* Works on the first berth; true if it is done with and another one may follow. A berth behind it
+ * is the image after an exec: then the first one is complete. */
 static bool berth_cycle(struct process *self, struct berths *berths, struct cycle *cycle)
 {
 	struct berth *berth = &self->claimed.data[0];
@@ -367,7 +368,8 @@ static void recorders_stop(struct process *self)
 	for (u64 i = 0; i < self->claimed.count; i++) {
 		struct hw_control *control = self->claimed.data[i].control;
 
-		store_release(&control->stopped, HW_RELEASED); /* pairs with the helper's acquire of the bell */
+		/* pairs with the helper's acquire of the bell */
+		store_release(&control->stopped, HW_RELEASED);
 		add_acq_rel(&control->pages.bell, 1);
 		futex_wake(&control->pages.bell, 1);
 	}
@@ -388,11 +390,11 @@ static void empty_image_tell(struct process *self, const struct process_fallback
 		.flags = options->flags,
 		.program = fallback->program,
 	};
-	struct stream_image_end end = {
-		.ticks = hw_ticks(), .how = self->end_how, .value = self->end_value
-	};
-	struct strbuf command = { 0 };
-	struct err err = { 0 };
+	struct stream_image_end end = {.ticks = hw_ticks(),
+				       .how = self->end_how,
+				       .value = self->end_value};
+	struct strbuf command = {0};
+	struct err err = {0};
 
 	for (char *const *argument = fallback->argv; *argument; argument++)
 		process_quote(&command, *argument);
@@ -433,7 +435,7 @@ bool process_is_done(const struct process *self)
 
 void process_tick(struct process *self)
 {
-	struct err err = { 0 };
+	struct err err = {0};
 
 	if (!self->image || self->image->resting)
 		return;
@@ -481,7 +483,7 @@ void process_set_gone(struct process *self, u32 how, i32 value)
 /* The state letter of /proc/PID/stat, and the exit code where we may see it; 0 = no process. */
 static char stat_read(u32 pid, int *wait_status)
 {
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 	char path[64], state = 0;
 	const char *at;
 
@@ -512,7 +514,7 @@ static int pidfd_open(u32 pid)
 
 static bool still_runs(struct process *self, char state)
 {
-	struct pollfd poll_fd = { .fd = self->pidfd, .events = POLLIN };
+	struct pollfd poll_fd = {.fd = self->pidfd, .events = POLLIN};
 
 	if (self->pidfd >= 0)
 		return poll(&poll_fd, 1, 0) == 0;

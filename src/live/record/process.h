@@ -17,7 +17,7 @@
 enum process_writer_state {
 	WRITER_WANTED,
 	WRITER_OPEN,
-	WRITER_FAILED, /* the process is drained, and nothing is kept */
+	WRITER_FAILED,  /* the process is drained, and nothing is kept */
 	WRITER_STOPPED, /* drain: the recording was ended; another one may begin */
 };
 
@@ -30,9 +30,18 @@ enum process_turn {
 	TURN_CLOSED, /* drain thread: old_errno */
 };
 
-/* Something that others than the program ask for. Whoever asks adds 1 to `asked` and wakes the drain
- * thread; it is done when `done` has got there, with the result in `failure`. */
-enum ask_what { ASK_PAUSE, ASK_RESUME, ASK_SNAPSHOT, ASK_STOP, ASK_SCAN, ASK_SAVE, ASK_JOIN, ASK_COUNT };
+/* Something that others than the program ask for. Whoever asks adds 1 to `asked` and wakes the
+ * drain thread; it is done when `done` has got there, with the result in `failure`. */
+enum ask_what {
+	ASK_PAUSE,
+	ASK_RESUME,
+	ASK_SNAPSHOT,
+	ASK_STOP,
+	ASK_SCAN,
+	ASK_SAVE,
+	ASK_JOIN,
+	ASK_COUNT
+};
 
 struct ask {
 	u32 asked;   /* others, by adding */
@@ -41,7 +50,13 @@ struct ask {
 };
 
 /* What others may see of a process; the drain thread stores, field by field. */
-enum process_shown_state { SHOWN_WAITING, SHOWN_RECORDING, SHOWN_PAUSED, SHOWN_STOPPED, SHOWN_ENDED };
+enum process_shown_state {
+	SHOWN_WAITING,
+	SHOWN_RECORDING,
+	SHOWN_PAUSED,
+	SHOWN_STOPPED,
+	SHOWN_ENDED
+};
 
 struct process_shown {
 	u32 state; /* enum process_shown_state */
@@ -56,13 +71,13 @@ struct process {
 	struct stream_clock start; /* when we learnt of it */
 
 	/* Waiting thread. */
-	u32 writer_state;          /* enum process_writer_state, released after `writer` */
+	u32 writer_state; /* enum process_writer_state, released after `writer` */
 	struct trace_writer *writer;
 	char trace_path[4096];
-	u32 gone; /* released after end_*: the process has ended, nothing is written any more */
-	u32 end_how;               /* enum image_end_how */
+	u32 gone;    /* released after end_*: the process has ended, nothing is written any more */
+	u32 end_how; /* enum image_end_how */
 	i32 end_value;
-	int pidfd;                 /* -1 = none, -2 = not tried yet */
+	int pidfd; /* -1 = none, -2 = not tried yet */
 	bool closed;
 	int write_errno;
 
@@ -70,15 +85,16 @@ struct process {
 	 * empties it. */
 	struct stream_usage usage;
 	u32 usage_ready;
-	u64 usage_ns;                   /* waiting thread: when it filled it last */
-	u64 cpu_ns, cpu_seen_ns;        /* waiting thread: CPU time of the process, before `gone`; and when */
+	u64 usage_ns; /* waiting thread: when it filled it last */
+	/* waiting thread: CPU time of the process, before `gone`; and when */
+	u64 cpu_ns, cpu_seen_ns;
 
 	/* Change of files; belongs to the thread whose turn it is. */
-	u32 turn;                       /* enum process_turn, released */
+	u32 turn; /* enum process_turn, released */
 	struct trace_writer *old_writer, *next_writer;
 	char old_path[4096], next_path[4096];
 	int old_errno, next_errno;
-	VEC(char *) ended;              /* waiting thread: owned names of files that were closed */
+	VEC(char *) ended; /* waiting thread: owned names of files that were closed */
 
 	struct ask asks[ASK_COUNT];
 	struct stream_scan scanned; /* drain, before ASK_SCAN is answered; without reason */
@@ -87,49 +103,55 @@ struct process {
 	char join_path[64]; /* drain, before ASK_JOIN is answered */
 
 	/* Drain thread. */
-	VEC(struct berth) claimed;     /* claimed, oldest first; the first one may have an image */
+	VEC(struct berth) claimed; /* claimed, oldest first; the first one may have an image */
 	struct image *image;
-	struct scan *scan;            /* of the image, while it goes on */
-	bool scan_told;               /* the image's scan, or why there is none */
-	struct sampling {             /* of its memory, see process_usage.c */
-		u64 from_ns;          /* begin of the image, or of the file that is written */
+	struct scan *scan;   /* of the image, while it goes on */
+	bool scan_told;      /* the image's scan, or why there is none */
+	struct sampling {    /* of its memory, see process_usage.c */
+		u64 from_ns; /* begin of the image, or of the file that is written */
 		struct stream_usage highest; /* of the samples since one was told; ticks 0 = none */
 		u64 told_ns;
-		u64 rss_bytes;        /* of the last sample; the mailbox may be being filled */
-		u64 looked_bytes, looked_gap; /* at the highest look: resident; at the widest: that less live */
-		u64 look_ns, look_again_ns;   /* when the next look may be; when it is due whatever was seen */
-		u64 cpu_base_ns;      /* that images before this one had */
+		u64 rss_bytes; /* of the last sample; the mailbox may be being filled */
+		/* at the highest look: resident; at the widest: that less live */
+		u64 looked_bytes, looked_gap;
+		/* when the next look may be; when it is due whatever was seen */
+		u64 look_ns, look_again_ns;
+		u64 cpu_base_ns; /* that images before this one had */
 	} sampling;
-	u32 images;                   /* begun so far */
-	u32 next_number;              /* of the next image in its file */
-	u32 recordings;               /* begun so far: images, and images that were begun again */
-	const struct tap *tap;        /* who listens, beside the trace; NULL = nobody */
-	struct tap_tee tee;           /* of the sink below: the trace's, and the tap's if there is one */
-	struct join_hub *joins;       /* the tap, once a tool has joined */
-	struct rotation *rotation;    /* NULL = one file */
+	u32 images;            /* begun so far */
+	u32 next_number;       /* of the next image in its file */
+	u32 recordings;        /* begun so far: images, and images that were begun again */
+	const struct tap *tap; /* who listens, beside the trace; NULL = nobody */
+	/* of the sink below: the trace's, and the tap's if there is one */
+	struct tap_tee tee;
+	struct join_hub *joins;         /* the tap, once a tool has joined */
+	struct rotation *rotation;      /* NULL = one file */
 	struct rotation_options rotate; /* before the start */
-	u64 rotated, rotated_ns;      /* files so far beyond the first; when the present one began */
+	/* files so far beyond the first; when the present one began */
+	u64 rotated, rotated_ns;
 	char first_path[4096];
 	struct stream_sink sink;
-	enum runtime runtime;         /* of the last image */
-	char runtime_says[256];       /* of the last image: what the library of a runtime said of itself */
-	bool python_malloc;           /* PYTHONMALLOC was set for the last image */
-	char program[4096];           /* executable of the last image */
-	struct stream_totals totals;  /* of the last image that ended */
-	bool routines;                /* some were told */
-	bool routine_stacks;          /* stacks were made of them */
-	u64 ended_events;             /* of images that ended */
-	u64 ended_bytes;              /* of traces that ended */
-	bool ended_unseen;            /* its last image ended in another way than programs do */
-	bool gone_seen;               /* `gone` as this cycle found it */
-	u32 doing;                    /* see process_recording.c */
-	u32 doing_image;              /* `images` when it began */
-	bool for_program;             /* the program waits for it, else whoever asked */
-	u32 for_ask;                  /* enum ask_what; ASK_COUNT = nobody did */
+	enum runtime runtime; /* of the last image */
+	/* of the last image: what the library of a runtime said of itself */
+	char runtime_says[256];
+	bool python_malloc;          /* PYTHONMALLOC was set for the last image */
+	char program[4096];          /* executable of the last image */
+	struct stream_totals totals; /* of the last image that ended */
+	bool routines;               /* some were told */
+	bool routine_stacks;         /* stacks were made of them */
+	u64 ended_events;            /* of images that ended */
+	u64 ended_bytes;             /* of traces that ended */
+	bool ended_unseen;           /* its last image ended in another way than programs do */
+	bool gone_seen;              /* `gone` as this cycle found it */
+	u32 doing;                   /* see process_recording.c */
+	u32 doing_image;             /* `images` when it began */
+	bool for_program;            /* the program waits for it, else whoever asked */
+	u32 for_ask;                 /* enum ask_what; ASK_COUNT = nobody did */
 	struct dump dump;
-	u64 snapshot_ns;              /* when the program's callback was called for; 0 = it is not due */
-	u32 finished;                 /* released: everything is told, the trace may be closed */
-	struct err error;             /* first failure; code 0 = none */
+	/* when the program's callback was called for; 0 = it is not due */
+	u64 snapshot_ns;
+	u32 finished;     /* released: everything is told, the trace may be closed */
+	struct err error; /* first failure; code 0 = none */
 };
 
 /* What a process is when /proc does not tell. */
@@ -141,7 +163,10 @@ struct process_fallback {
 struct process *process_new(u32 pid, u32 parent_pid);
 
 /* The one that came after; any thread. Acquire: pairs with the drain thread's release. */
-static inline struct process *process_next(const struct process *self) { return load_acquire(&self->next); }
+static inline struct process *process_next(const struct process *self)
+{
+	return load_acquire(&self->next);
+}
 
 /* Closes nothing: the writer belongs to the waiting thread. */
 void process_free(struct process *self, struct berths *berths);
@@ -181,8 +206,8 @@ struct stream_clock clock_now(void);
 /* Makes the thread that is in waiting_thread_run look at once. */
 void waiting_thread_wake(void);
 
-/* Drain thread: samples of memory. Begins anew, with an image that an exec made at exec_ns, or (0) with a file; looks
- * into the mailbox; tells what is left, and adds the CPU time to the end. */
+/* Drain thread: samples of memory. Begins anew, with an image that an exec made at exec_ns, or (0)
+ * with a file; looks into the mailbox; tells what is left, and adds the CPU time to the end. */
 void process_usage_begin(struct process *self, u64 exec_ns);
 void process_usage_cycle(struct process *self, const struct berths *berths);
 void process_usage_finish(struct process *self, struct stream_image_end *end);
@@ -200,9 +225,10 @@ void process_set_sink(struct process *self, const struct stream_sink *trace);
 bool process_scan_cycle(struct process *self, struct berths *berths);
 void process_scan_explain(struct process *self, const struct stream_image_end *end);
 
-/* Drain thread: what a recording does beside growing. It is saved, ends, begins again in another file, pauses, goes on, has a
- * snapshot taken. The program asks for that through its control page, others through struct ask. Opening and closing files is left
- * to the waiting thread (process.turn). Looks at what was asked for, and goes on with what is being done: */
+/* Drain thread: what a recording does beside growing. It is saved, ends, begins again in another
+ * file, pauses, goes on, has a snapshot taken. The program asks for that through its control page,
+ * others through struct ask. Opening and closing files is left to the waiting thread
+ * (process.turn). Looks at what was asked for, and goes on with what is being done: */
 void process_recording_cycle(struct process *self, const struct berths_options *options);
 /* Whether nothing is being done, so that the process may be retired. */
 bool process_is_settled(const struct process *self);
@@ -219,11 +245,12 @@ u64 process_live_bytes(const struct process *self);
 /* Appends argv as a shell would take it. */
 void process_quote(struct strbuf *text, const char *argument);
 
-/* Waiting thread: fills the mailbox if a sample is due and it is empty; two samples are `least_ns` apart or more. Returns when
- * the next one is due. */
+/* Waiting thread: fills the mailbox if a sample is due and it is empty; two samples are `least_ns`
+ * apart or more. Returns when the next one is due. */
 u64 process_sample_usage(struct process *self, u64 now_ns, u64 least_ns);
 
-/* Waiting thread: reads the CPU time of the process: while it is there, and (a zombie is) when it has ended. */
+/* Waiting thread: reads the CPU time of the process: while it is there, and (a zombie is) when it
+ * has ended. */
 void process_see_cpu(struct process *self);
 void process_see_cpu_end(struct process *self);
 

@@ -206,8 +206,9 @@ static void turn_begin(struct process *self, u64 now_ns)
 	slash = strrchr(self->first_path, '/');
 	if (!dot || dot < slash || dot == self->first_path)
 		dot = self->first_path + strlen(self->first_path);
-	if (snprintf(self->next_path, sizeof(self->next_path), "%.*s-%llu%s", (int)(dot - self->first_path),
-		     self->first_path, (unsigned long long)self->rotated + 2, dot) >= (int)sizeof(self->next_path))
+	if (snprintf(self->next_path, sizeof(self->next_path), "%.*s-%llu%s",
+		     (int)(dot - self->first_path), self->first_path,
+		     (unsigned long long)self->rotated + 2, dot) >= (int)sizeof(self->next_path))
 		return;
 	self->rotated_ns = now_ns;
 	begin(self, DOING_TURN, false);
@@ -331,22 +332,14 @@ static void request_take(struct process *self)
 	self->image->answered = number - 1; /* whatever the program made of the counter */
 	verb = load_relaxed(&request->verb);
 	switch (verb) {
-	case HW_REQUEST_SAVE:
-		save(self, true, ASK_COUNT);
-		break;
+	case HW_REQUEST_SAVE: save(self, true, ASK_COUNT); break;
 	case HW_REQUEST_DUMP:
 	case HW_REQUEST_DUMP_FREED:
 		dump_for_program(self, request, verb == HW_REQUEST_DUMP_FREED);
 		break;
-	case HW_REQUEST_STOP:
-		recording_stop(self, true);
-		break;
-	case HW_REQUEST_RESTART:
-		restart(self, request);
-		break;
-	default:
-		begin(self, DOING_NOTHING, true);
-		finish(self, EINVAL);
+	case HW_REQUEST_STOP: recording_stop(self, true); break;
+	case HW_REQUEST_RESTART: restart(self, request); break;
+	default: begin(self, DOING_NOTHING, true); finish(self, EINVAL);
 	}
 }
 

@@ -55,8 +55,8 @@ static struct scan *scan_new(struct process *self, const struct berths *berths, 
 	return scan_start(&start, err);
 }
 
-/* Scans the memory of a program that runs: it stands still meanwhile, and the trace has the classes of that moment until a later
- * scan. 0 when it has begun. */
+/* Scans the memory of a program that runs: it stands still meanwhile, and the trace has the classes
+ * of that moment until a later scan. 0 when it has begun. */
 static int scan_request(struct process *process, const struct berths *berths, struct err *err)
 {
 	const char *reason = process->image ? blocks_unknown(process, &berths->options)
@@ -90,7 +90,8 @@ static void scan_begin(struct process *self, struct berths *berths)
 		return;
 	}
 	prepare_hurry(self->image->prepare); /* the program is about to end */
-	process_tick(self);		     /* most of the trace is compressed and written while we look at it */
+	/* most of the trace is compressed and written while we look at it */
+	process_tick(self);
 	process_look(self, berths, MEMORY_END);
 	if (!reason) {
 		self->scan = scan_new(self, berths, false, &err);
@@ -171,13 +172,9 @@ bool process_scan_cycle(struct process *self, struct berths *berths)
 			image_fail(self->image, &err);
 		scan_give_events(self->scan, blocks_unknown(self, &berths->options));
 		return true;
-	case SCAN_HAS_EVENTS:
-		return true;
-	case SCAN_OVER:
-		scan_end(self);
-		return false;
-	default:
-		return false;
+	case SCAN_HAS_EVENTS: return true;
+	case SCAN_OVER: scan_end(self); return false;
+	default: return false;
 	}
 }
 
@@ -191,7 +188,8 @@ void process_scan_explain(struct process *self, const struct stream_image_end *e
 	if (end->how == IMAGE_KILLED)
 		snprintf(reason, sizeof(reason), "the program was killed by signal %d", end->value);
 	else if (end->how == IMAGE_DETACHED)
-		snprintf(reason, sizeof(reason), "the recording was stopped before the program ended");
+		snprintf(reason, sizeof(reason),
+			 "the recording was stopped before the program ended");
 	else
 		snprintf(reason, sizeof(reason),
 			 "the program ended without calling exit, _exit or quick_exit%s",

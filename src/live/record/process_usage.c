@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Samples of a process's memory and CPU time, over its whole life. The waiting thread reads /proc, the drain thread
- * tells. The number of samples grows with the logarithm of the time: some 250 in the first seconds, 2,000 in an hour,
- * 4,000 in a month. Of samples that are not told one by one the highest is told. */
+ * Samples of a process's memory and CPU time, over its whole life. The waiting thread reads /proc,
+ * the drain thread tells. The number of samples grows with the logarithm of the time: some 250 in
+ * the first seconds, 2,000 in an hour, 4,000 in a month. Of samples that are not told one by one
+ * the highest is told. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <time.h>
@@ -60,7 +61,8 @@ void process_see_cpu_end(struct process *self)
 
 	/* Whoever has reaped it was faster: since it was last seen it may have had all CPUs. */
 	if (!cpu_see(self, now_ns) && self->cpu_ns)
-		store_relaxed(&self->cpu_ns, self->cpu_ns + (now_ns - self->cpu_seen_ns) * cpu_count());
+		store_relaxed(&self->cpu_ns,
+			      self->cpu_ns + (now_ns - self->cpu_seen_ns) * cpu_count());
 }
 
 u64 process_sample_usage(struct process *self, u64 now_ns, u64 least_ns)
@@ -68,7 +70,7 @@ u64 process_sample_usage(struct process *self, u64 now_ns, u64 least_ns)
 	u64 interval = clamp((now_ns - self->start.ns) / STEPS, SAMPLE_NS_MIN, SAMPLE_NS_MAX);
 	unsigned long long total = 0, resident = 0;
 	u64 page = (u64)sysconf(_SC_PAGESIZE);
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 	char path[64];
 
 	interval = interval < least_ns ? least_ns : interval;
@@ -99,26 +101,29 @@ static u64 gap_of(const struct process *self)
 	return self->sampling.rss_bytes > live ? self->sampling.rss_bytes - live : 0;
 }
 
-/* A look takes milliseconds where there is much memory: at each new height, when more than ever is resident beyond
- * what is live, and when the run has become twice as long; but for at most a hundredth of the time. None follows
- * that at the end, with which the scan begins. */
+/* A look takes milliseconds where there is much memory: at each new height, when more than ever is
+ * resident beyond what is live, and when the run has become twice as long; but for at most a
+ * hundredth of the time. None follows that at the end, with which the scan begins. */
 static bool look_is_due(const struct process *self, u64 now_ns)
 {
 	const struct sampling *seen = &self->sampling;
 
-	if (!self->image || self->image->resting || self->scan || self->scan_told || now_ns < seen->look_ns)
+	if (!self->image || self->image->resting || self->scan || self->scan_told ||
+	    now_ns < seen->look_ns)
 		return false;
 	return seen->rss_bytes > seen->looked_bytes + seen->looked_bytes / 50 ||
-	       gap_of(self) > seen->looked_gap + seen->looked_gap / 10 + GAP_STEP || now_ns >= seen->look_again_ns;
+	       gap_of(self) > seen->looked_gap + seen->looked_gap / 10 + GAP_STEP ||
+	       now_ns >= seen->look_again_ns;
 }
 
 void process_look(struct process *self, const struct berths *berths, u32 moment)
 {
 	struct sampling *seen = &self->sampling;
 	u64 begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), gap = gap_of(self), now_ns;
-	struct err err = { 0 };
+	struct err err = {0};
 
-	/* Below Valgrind it would be Valgrind's memory. Where short lives are only counted nobody writes it down. */
+	/* Below Valgrind it would be Valgrind's memory. Where short lives are only counted nobody
+	 * writes it down. */
 	if (load_relaxed(&self->image->berth.control->access) == HW_ACCESS_VALGRIND ||
 	    load_relaxed(&self->image->berth.control->flags) & HW_RUN_LASTING)
 		return;
@@ -130,7 +135,8 @@ void process_look(struct process *self, const struct berths *berths, u32 moment)
 	if (gap > seen->looked_gap)
 		seen->looked_gap = gap;
 	seen->look_ns = now_ns + 100 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
-	seen->look_again_ns = now_ns + clamp(now_ns - seen->from_ns, LOOK_AGAIN_NS, UINT64_MAX - now_ns);
+	seen->look_again_ns =
+		now_ns + clamp(now_ns - seen->from_ns, LOOK_AGAIN_NS, UINT64_MAX - now_ns);
 }
 
 /* ---- drain thread: samples ---- */
@@ -138,12 +144,12 @@ void process_look(struct process *self, const struct berths *berths, u32 moment)
 static void highest_tell(struct process *self, u64 now_ns)
 {
 	struct sampling *seen = &self->sampling;
-	struct err err = { 0 };
+	struct err err = {0};
 
 	if (self->image && seen->highest.ticks && self->sink.usage &&
 	    self->sink.usage(self->sink.self, &seen->highest, &err) < 0)
 		process_fail(self, &err);
-	seen->highest = (struct stream_usage){ 0 };
+	seen->highest = (struct stream_usage){0};
 	seen->told_ns = now_ns;
 }
 
@@ -156,10 +162,10 @@ void process_usage_begin(struct process *self, u64 exec_ns)
 		since = now_ns > exec_ns ? (now_ns - exec_ns) * cpu_count() : 0;
 		base = cpu_ns > since ? cpu_ns - since : 0;
 	}
-	self->sampling = (struct sampling){ .from_ns = now_ns,
-					    .look_again_ns = now_ns + LOOK_AGAIN_NS,
-					    .rss_bytes = exec_ns ? 0 : self->sampling.rss_bytes,
-					    .cpu_base_ns = base };
+	self->sampling = (struct sampling){.from_ns = now_ns,
+					   .look_again_ns = now_ns + LOOK_AGAIN_NS,
+					   .rss_bytes = exec_ns ? 0 : self->sampling.rss_bytes,
+					   .cpu_base_ns = base};
 }
 
 void process_usage_cycle(struct process *self, const struct berths *berths)

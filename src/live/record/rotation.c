@@ -52,7 +52,8 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	self->image.command = self->command;
 	self->ticks = image->start_ticks;
 	self->told = true;
-	return self->program && self->command ? TELL(image, image, err) : err_memory_for(err, "the next trace");
+	return self->program && self->command ? TELL(image, image, err)
+					      : err_memory_for(err, "the next trace");
 }
 
 static int on_module(void *data, const struct stream_module *module, struct err *err)
@@ -79,10 +80,12 @@ static int on_thread(void *data, const struct stream_thread *thread, struct err 
 {
 	struct rotation *self = data;
 
-	return vec_push(&self->threads, *thread) ? TELL(thread, thread, err) : err_memory_for(err, "the next trace");
+	return vec_push(&self->threads, *thread) ? TELL(thread, thread, err)
+						 : err_memory_for(err, "the next trace");
 }
 
-static int on_contexts(void *data, const struct stream_context *contexts, u64 count, struct err *err)
+static int on_contexts(void *data, const struct stream_context *contexts, u64 count,
+		       struct err *err)
 {
 	struct rotation *self = data;
 
@@ -128,7 +131,8 @@ static void live_remove(struct rotation *self, struct event *event)
 	if (index != last) {
 		self->live.data[index] = self->live.data[last];
 		self->chunks.data[index] = self->chunks.data[last];
-		map_put(&self->by_chunk, self->chunks.data[index], index); /* it is there: no memory is needed */
+		/* it is there: no memory is needed */
+		map_put(&self->by_chunk, self->chunks.data[index], index);
 	}
 	self->live.count--;
 	self->chunks.count--;
@@ -187,8 +191,8 @@ static int by_chunk(const void *a, const void *b)
 	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
 }
 
-static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes, u64 count,
-		   struct err *err)
+static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes,
+		   u64 count, struct err *err)
 {
 	struct rotation *self = data;
 	struct stream_class *rows = malloc((count + 1) * sizeof(*rows));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * One recording in several traces, one after the other: each begins with all that its events will name and with what
- * lives, so that it can be read alone. Stands between an image and the trace, on the drain thread; needs
- * memory for what lives, not for what was. */
+ * One recording in several traces, one after the other: each begins with all that its events will
+ * name and with what lives, so that it can be read alone. Stands between an image and the trace, on
+ * the drain thread; needs memory for what lives, not for what was. */
 #ifndef LIVE_RECORD_ROTATION_H
 #define LIVE_RECORD_ROTATION_H
 
@@ -10,8 +10,9 @@
 #include "host/trace/stream.h"
 
 struct rotation_options {
-	u64 bytes, ns;  /* a new file when the present one is so large, or so old; 0 = never for this reason */
-	u64 keep;       /* files that are kept, the present one included; 0 = all */
+	/* a new file when the present one is so large, or so old; 0 = never for this reason */
+	u64 bytes, ns;
+	u64 keep; /* files that are kept, the present one included; 0 = all */
 };
 
 struct rotation_module {
@@ -21,19 +22,20 @@ struct rotation_module {
 };
 
 struct rotation {
-	struct stream_sink trace;   /* of the present file */
-	bool told;                  /* an image is, and has not ended */
+	struct stream_sink trace; /* of the present file */
+	bool told;                /* an image is, and has not ended */
 	struct stream_image image;
 	char *program, *command;
 	VEC(struct rotation_module) modules;
 	VEC(struct stream_thread) threads;
 	VEC(struct stream_context) contexts;
-	VEC(struct event) live;     /* each with its number in the present file; moved when one ends */
-	struct map by_chunk;        /* number that the image gave -> index in live */
-	VEC(u64) chunks;            /* the same the other way round */
-	VEC(struct event) batch;    /* scratch */
-	u64 next;                   /* number of the next chunk in the file */
-	u64 ticks;                  /* of the last event */
+	/* each with its number in the present file; moved when one ends */
+	VEC(struct event) live;
+	struct map by_chunk;         /* number that the image gave -> index in live */
+	VEC(u64) chunks;             /* the same the other way round */
+	VEC(struct event) batch;     /* scratch */
+	u64 next;                    /* number of the next chunk in the file */
+	u64 ticks;                   /* of the last event */
 	struct stream_totals totals; /* of the present file */
 	u64 live_bytes;
 };

@@ -2,9 +2,9 @@
  * Reads the blocks and resolves what their words point to; see edges.h. Runs on a scan's thread
  * and on threads of its own, one to a slice of the blocks, which share nothing that is written.
  *
- * Most words are no pointers and fall to one comparison. Of the others a filter tells most of those that are no
- * block's start; the rest is resolved in groups, stage by stage, so that the tables come from memory for a
- * whole group at the same time. */
+ * Most words are no pointers and fall to one comparison. Of the others a filter tells most of those
+ * that are no block's start; the rest is resolved in groups, stage by stage, so that the tables
+ * come from memory for a whole group at the same time. */
 #define _GNU_SOURCE
 #include "live/scan/edges.h"
 
@@ -15,9 +15,9 @@
 #include "format/arch/tag.h"
 
 enum {
-	GROUP = 32,        /* words that are resolved together */
-	LARGE = 64 << 10,  /* blocks of this size are read without pages that were never touched */
-	GAP = 16 << 10,    /* blocks further apart are not read in one piece */
+	GROUP = 32,       /* words that are resolved together */
+	LARGE = 64 << 10, /* blocks of this size are read without pages that were never touched */
+	GAP = 16 << 10,   /* blocks further apart are not read in one piece */
 	SLICE_MIN = 4 << 20, /* bytes that are worth a thread */
 	PART_SHIFT = 12,
 	PARTS_MAX = 1 << 25,
@@ -49,13 +49,13 @@ struct slice_work {
 	u32 part_shift;
 	const u8 *classes;
 	const struct scan_edges *edges; /* all slices */
-	struct scan_memory memory; /* a view; for pointers to the middle without a buffer */
-	u64 low, span;             /* of all blocks */
-	const struct mapping *mapping; /* that the last block's first word led to */
-	u32 reading;               /* the block whose words are read */
-	u64 own_start, own_bytes;  /* of it: pointers to itself tell nothing */
-	u32 block;                 /* that edges are added to; at most the one that is read */
-	u32 last_edge;             /* its last pointer led there; the block itself = none */
+	struct scan_memory memory;      /* a view; for pointers to the middle without a buffer */
+	u64 low, span;                  /* of all blocks */
+	const struct mapping *mapping;  /* that the last block's first word led to */
+	u32 reading;                    /* the block whose words are read */
+	u64 own_start, own_bytes;       /* of it: pointers to itself tell nothing */
+	u32 block;                      /* that edges are added to; at most the one that is read */
+	u32 last_edge;                  /* its last pointer led there; the block itself = none */
 	struct resolving pending;
 	pthread_t thread;
 	bool started, failed;
@@ -101,7 +101,8 @@ static bool filter_make(struct filter *self, u64 count)
 	return self->bits != NULL;
 }
 
-static bool filters_fill(struct filter *starts, struct filter *areas, const struct scan_index *index)
+static bool filters_fill(struct filter *starts, struct filter *areas,
+			 const struct scan_index *index)
 {
 	if (!filter_make(starts, index->blocks.count) || !filter_make(areas, 0))
 		return false;
@@ -110,7 +111,8 @@ static bool filters_fill(struct filter *starts, struct filter *areas, const stru
 	for (u64 i = 0; i < index->regions.count; i++) {
 		const struct scan_region *region = &index->regions.data[i];
 
-		for (u64 area = region->start >> AREA_BITS; area <= (region->end - 1) >> AREA_BITS; area++)
+		for (u64 area = region->start >> AREA_BITS; area <= (region->end - 1) >> AREA_BITS;
+		     area++)
 			filter_add(areas, area);
 	}
 	return true;
@@ -139,7 +141,8 @@ static void inside_add(struct slice_work *w, u64 value, u32 source)
 	w->failed |= !vec_push(&w->slice->values, value) || !vec_push(&w->slice->sources, source);
 }
 
-/* Keeps the words that may point to a start, and puts the others aside. Without branches: nobody can guess. */
+/* Keeps the words that may point to a start, and puts the others aside. Without branches: nobody
+ * can guess. */
 static bool starts_keep(struct slice_work *w)
 {
 	struct resolving *p = &w->pending;
@@ -211,7 +214,8 @@ static void resolve(struct slice_work *w)
 	p->count = 0;
 }
 
-/* A pointer out of the heap that may lead to a table of functions, in the first word of the block that is read. */
+/* A pointer out of the heap that may lead to a table of functions, in the first word of the block
+ * that is read. */
 static void first_word_note(struct slice_work *w, u64 word)
 {
 	const struct mapping *mapping = w->mapping;
@@ -220,7 +224,8 @@ static void first_word_note(struct slice_work *w, u64 word)
 		return;
 	if (!mapping || word - mapping->start >= mapping->end - mapping->start)
 		mapping = w->mapping = scan_memory_mapping(&w->memory, word);
-	w->slice->objects[w->reading - w->slice->first_block] = mapping && mapping->kind == MAPPING_FILE;
+	w->slice->objects[w->reading - w->slice->first_block] =
+		mapping && mapping->kind == MAPPING_FILE;
 }
 
 static void words_take(void *data, u64 address, const u64 *words, u64 count)
@@ -287,7 +292,8 @@ static void piece_search(struct slice_work *w, u32 first, u32 next, u64 end)
 
 		reading_set(w, i);
 		if (from < to && from == block->address)
-			first_word_note(w, *(const u64 *)(const void *)(w->memory.buffer + (from - start)));
+			first_word_note(w, *(const u64 *)(const void *)(w->memory.buffer +
+									(from - start)));
 		if (from < to)
 			words_take(w, from,
 				   (const u64 *)(const void *)(w->memory.buffer + (from - start)),
@@ -311,7 +317,8 @@ static void *slice_search(void *argument)
 			const struct scan_block *large = block_at(w, block);
 
 			reading_set(w, block);
-			w->slice->objects[block - w->slice->first_block] = 1; /* there are few of them */
+			/* there are few of them */
+			w->slice->objects[block - w->slice->first_block] = 1;
 			scan_memory_each_word(&w->memory, large->address,
 					      large->address + large->size, words_take, w);
 			next = block + 1;
@@ -350,8 +357,8 @@ static bool slices_cut(struct scan_edges *self, const struct scan_index *index)
 		struct scan_slice *slice = &self->slices[self->count];
 
 		slice->first_block = block;
-		while (block < blocks && (self->count + 1 == wanted ||
-					  seen < bytes / wanted * (self->count + 1)))
+		while (block < blocks &&
+		       (self->count + 1 == wanted || seen < bytes / wanted * (self->count + 1)))
 			seen += index->blocks.data[block++].size;
 		slice->end_block = block;
 		slice->starts = calloc((u64)block - slice->first_block + 1, sizeof(u64));
@@ -363,12 +370,14 @@ static bool slices_cut(struct scan_edges *self, const struct scan_index *index)
 }
 
 /* Runs it for each slice, the first on this thread, as is one whose thread does not start. */
-static int slices_run(struct scan_edges *self, struct slice_work *work, void *(*run)(void *), struct err *err)
+static int slices_run(struct scan_edges *self, struct slice_work *work, void *(*run)(void *),
+		      struct err *err)
 {
 	int status = 0;
 
 	for (u32 i = self->count; i-- > 0;) {
-		work[i].started = i > 0 && pthread_create(&work[i].thread, NULL, run, &work[i]) == 0;
+		work[i].started =
+			i > 0 && pthread_create(&work[i].thread, NULL, run, &work[i]) == 0;
 		if (!work[i].started)
 			run(&work[i]);
 	}
@@ -434,14 +443,17 @@ static bool slice_sort_inside(struct scan_slice *slice)
 		return false;
 	for (u32 i = 0; i <= blocks; i++) {
 		slice->inside_starts[i] = at;
-		while (at < slice->inside.count && slice->inside.data[at].source == slice->first_block + (u64)i)
+		while (at < slice->inside.count &&
+		       slice->inside.data[at].source == slice->first_block + (u64)i)
 			at++;
 	}
 	return true;
 }
 
-/* The block that a word points into. Words that point into the same blocks stand together: they are tried first. */
-static inline struct recent *find_inside(const struct slice_work *w, struct recent *recent, u64 value)
+/* The block that a word points into. Words that point into the same blocks stand together: they are
+ * tried first. */
+static inline struct recent *find_inside(const struct slice_work *w, struct recent *recent,
+					 u64 value)
 {
 	struct recent *last = &recent[value >> RECENT_SHIFT & (RECENT - 1)];
 
@@ -455,7 +467,8 @@ static inline struct recent *find_inside(const struct slice_work *w, struct rece
 	return last;
 }
 
-/* Whether a pointer so far behind a block's start may be of one of the forms that count like one to the start. */
+/* Whether a pointer so far behind a block's start may be of one of the forms that count like one to
+ * the start. */
 static bool may_be_usual(const struct slice_work *w, u32 block, u64 offset)
 {
 	const struct scan_slice *slice = scan_slice_of(w->edges, block);
@@ -470,17 +483,21 @@ static void *slice_look_inside(void *argument)
 	struct recent recent[RECENT] = {0};
 
 	for (u64 i = 0; i < slice->values.count; i++) {
-		struct scan_inside inside = {.source = slice->sources.data[i], .value = slice->values.data[i]};
+		struct scan_inside inside = {.source = slice->sources.data[i],
+					     .value = slice->values.data[i]};
 		struct recent *at;
 
-		if (unlikely(i % INSIDE_PATIENCE == 0) && scan_memory_check(&w->memory, &w->error) < 0)
+		if (unlikely(i % INSIDE_PATIENCE == 0) &&
+		    scan_memory_check(&w->memory, &w->error) < 0)
 			return NULL;
 		if (!filter_has(w->parts, inside.value >> w->part_shift))
 			continue;
 		at = find_inside(w, recent, inside.value);
 		inside.block = at->block;
-		if (inside.block == NO_BLOCK || inside.block == inside.source || w->classes[inside.block] == CLASS_REACHABLE ||
-		    (at->source == inside.source && !may_be_usual(w, inside.block, inside.value - at->start)))
+		if (inside.block == NO_BLOCK || inside.block == inside.source ||
+		    w->classes[inside.block] == CLASS_REACHABLE ||
+		    (at->source == inside.source &&
+		     !may_be_usual(w, inside.block, inside.value - at->start)))
 			continue;
 		at->source = (u32)inside.source;
 		w->failed |= !vec_push(&slice->inside, inside);
@@ -494,7 +511,8 @@ static void *slice_look_inside(void *argument)
 /* Memory is told apart in pages, or in larger parts where that would be too many. */
 static u64 block_parts(const struct scan_block *block, u32 shift)
 {
-	return ((block->address + scan_block_extent(block) - 1) >> shift) - (block->address >> shift) + 1;
+	return ((block->address + scan_block_extent(block) - 1) >> shift) -
+	       (block->address >> shift) + 1;
 }
 
 /* How many parts the blocks that are not reachable yet have. */
@@ -508,7 +526,8 @@ static u64 parts_count(const struct scan_index *index, const u8 *classes, u32 sh
 	return count;
 }
 
-static bool parts_fill(struct filter *parts, const struct scan_index *index, const u8 *classes, u32 shift)
+static bool parts_fill(struct filter *parts, const struct scan_index *index, const u8 *classes,
+		       u32 shift)
 {
 	if (!filter_make(parts, parts_count(index, classes, shift)))
 		return false;

@@ -14,7 +14,7 @@ enum { SCAN_SLICES = 4 }; /* threads at most */
 struct scan_inside {
 	u64 source; /* the block that it stands in; first: what they are sorted by */
 	u64 value;
-	u32 block;  /* that it leads to */
+	u32 block; /* that it leads to */
 };
 
 /* What is known of the blocks [first_block, end_block). */
@@ -22,12 +22,14 @@ struct scan_slice {
 	u32 first_block, end_block;
 	u64 *starts;    /* of each block's words, and one more: their end */
 	VEC(u32) words; /* blocks to whose starts there are pointers */
-	/* Words that may point into a block's middle, in no order, and the blocks that they stand in. */
+	/* Words that may point into a block's middle, in no order, and the blocks that they stand
+	 * in. */
 	VEC(u64) values;
 	VEC(u32) sources;
 	VEC(struct scan_inside) inside; /* what became of them */
-	u8 *objects;                    /* of each block: its first word may be that of an object with virtual functions */
-	u64 *inside_starts;             /* as starts; NULL = there are none */
+	/* of each block: its first word may be that of an object with virtual functions */
+	u8 *objects;
+	u64 *inside_starts; /* as starts; NULL = there are none */
 };
 
 struct scan_edges { /* all zero = none */
@@ -35,14 +37,15 @@ struct scan_edges { /* all zero = none */
 	u32 count;
 };
 
-/* Finds all pointers to starts, and keeps what may be one to a middle. Negative if it was stopped, the process
- * vanished or there is no memory. */
+/* Finds all pointers to starts, and keeps what may be one to a middle. Negative if it was stopped,
+ * the process vanished or there is no memory. */
 int scan_edges_find(struct scan_edges *self, const struct scan_memory *memory,
 		    const struct scan_index *index, struct err *err);
 
-/* Finds the pointers to the middle of blocks that are not reachable yet (`classes`, of each block): where pointers
- * to starts lead anyway the others tell nothing new, and most blocks are found that way. Of several from one
- * block to another that are of no known form (mark.c) one may stand for all. */
+/* Finds the pointers to the middle of blocks that are not reachable yet (`classes`, of each block):
+ * where pointers to starts lead anyway the others tell nothing new, and most blocks are found that
+ * way. Of several from one block to another that are of no known form (mark.c) one may stand for
+ * all. */
 int scan_edges_look_inside(struct scan_edges *self, const struct scan_memory *memory,
 			   const struct scan_index *index, const u8 *classes, struct err *err);
 void scan_edges_release(struct scan_edges *self);
@@ -66,8 +69,8 @@ static inline const u32 *scan_edges_of(const struct scan_edges *self, u32 block,
 }
 
 /* Its other pointers, once they are looked for. */
-static inline const struct scan_inside *scan_edges_inside_of(const struct scan_edges *self, u32 block,
-							     const struct scan_inside **end)
+static inline const struct scan_inside *
+scan_edges_inside_of(const struct scan_edges *self, u32 block, const struct scan_inside **end)
 {
 	const struct scan_slice *slice = scan_slice_of(self, block);
 

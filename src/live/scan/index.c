@@ -130,7 +130,8 @@ static bool regions_make(struct scan_index *self)
 		const struct scan_block *block = &self->blocks.data[i];
 		struct scan_region fresh = {.start = block->address, .first = (u32)i};
 
-		if (!last || (block->address > last->end && block->address - last->end > GAP_BYTES)) {
+		if (!last ||
+		    (block->address > last->end && block->address - last->end > GAP_BYTES)) {
 			if (!vec_push(&self->regions, fresh))
 				return false;
 			last = &self->regions.data[self->regions.count - 1];
@@ -165,7 +166,9 @@ static bool blocks_cut(struct scan_index *self, const struct scan_memory *memory
 			mapped = (struct scan_span){next->start, next->end};
 		for (; next < end && next->start == mapped.end; next++)
 			mapped.end = next->end;
-		there = block->address >= mapped.start && block->address < mapped.end ? mapped.end - block->address : 0;
+		there = block->address >= mapped.start && block->address < mapped.end
+				? mapped.end - block->address
+				: 0;
 		if (likely(block->size <= there))
 			continue;
 		cut.bytes -= there;

@@ -41,7 +41,8 @@ struct scan_index { /* all zero = empty */
 /* Takes the correlator's live blocks; 0 or a negative code. */
 int scan_index_fill(struct scan_index *self, const struct correlator *correlator, struct err *err);
 
-/* Builds it from the blocks, which are in any order. They end where the mapped memory that they begin in does. */
+/* Builds it from the blocks, which are in any order. They end where the mapped memory that they
+ * begin in does. */
 int scan_index_build(struct scan_index *self, const struct scan_memory *memory, struct err *err);
 
 /* Bytes of the regions where blocks are, in all. */
@@ -85,7 +86,8 @@ static inline const struct scan_region *scan_region_of(const struct scan_index *
 	const struct scan_region *regions = self->regions.data;
 	u64 first = 0;
 
-	/* The first region that ends after it; without branches, since addresses come in no order. */
+	/* The first region that ends after it; without branches, since addresses come in no
+	 * order. */
 	for (u64 count = self->regions.count, half; count; count -= half) {
 		half = (count + 1) / 2;
 		first += half * (regions[first + half - 1].end <= address);

@@ -165,7 +165,8 @@ u64 scan_mark_range(struct scan_mark *self, u64 start, u64 end)
 static void block_follow(struct scan_mark *self, u32 block)
 {
 	const u32 *end, *edge = scan_edges_of(self->edges, block, &end);
-	const struct scan_inside *inside_end, *inside = scan_edges_inside_of(self->edges, block, &inside_end);
+	const struct scan_inside *inside_end,
+		*inside = scan_edges_inside_of(self->edges, block, &inside_end);
 
 	for (; edge < end; edge++)
 		meet(self, *edge, self->index->blocks.data[*edge].address);
@@ -228,8 +229,8 @@ static int lost_follow(struct scan_mark *self, struct err *err)
 	return 0;
 }
 
-/* Pointers to the middle are looked for when those to starts have led as far as they do; what was followed then is
- * followed again where it has some. */
+/* Pointers to the middle are looked for when those to starts have led as far as they do; what was
+ * followed then is followed again where it has some. */
 static int inside_follow(struct scan_mark *self, struct err *err)
 {
 	if (scan_edges_look_inside(self->edges, self->memory, self->index, self->classes, err) < 0)
@@ -245,8 +246,8 @@ static int inside_follow(struct scan_mark *self, struct err *err)
 
 int scan_mark_finish(struct scan_mark *self, struct err *err)
 {
-	if (reachable_follow(self, err) < 0 || inside_follow(self, err) < 0 || others_follow(self, CLASS_POSSIBLE, err) < 0 ||
-	    lost_follow(self, err) < 0)
+	if (reachable_follow(self, err) < 0 || inside_follow(self, err) < 0 ||
+	    others_follow(self, CLASS_POSSIBLE, err) < 0 || lost_follow(self, err) < 0)
 		return err->code;
 	return check(self, err);
 }

@@ -20,7 +20,7 @@
 #include "format/atomics.h"
 
 enum {
-	AHEAD = 32,      /* pages that are read at once where reading goes on in order */
+	AHEAD = 32, /* pages that are read at once where reading goes on in order */
 };
 static const u64 MAPS_MAX = 1 << 28;
 
@@ -500,7 +500,8 @@ static bool read_resident(const struct scan_memory *self, u64 start, u64 end, bo
 
 		if (wanted > sizeof(words) / sizeof(words[0]))
 			wanted = sizeof(words) / sizeof(words[0]);
-		got = pread(self->pagemap, words, wanted * sizeof(u64), (off_t)(page * sizeof(u64)));
+		got = pread(self->pagemap, words, wanted * sizeof(u64),
+			    (off_t)(page * sizeof(u64)));
 		count = got > 0 ? (u64)got / sizeof(u64) : 0;
 		if (!count)
 			return false;

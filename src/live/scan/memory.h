@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The memory of another process that stands still: what is mapped where, and the words in it. Single
- * words go through a cache of pages, because one is rarely alone. */
+ * The memory of another process that stands still: what is mapped where, and the words in it.
+ * Single words go through a cache of pages, because one is rarely alone. */
 #ifndef LIVE_SCAN_MEMORY_H
 #define LIVE_SCAN_MEMORY_H
 
@@ -23,8 +23,8 @@ enum mapping_kind {
 struct mapping {
 	u64 start, end;
 	bool readable, writable, executable, shared;
-	u8 kind; /* enum mapping_kind */
-	u64 file; /* number of the file in its file system, 0 = none */
+	u8 kind;            /* enum mapping_kind */
+	u64 file;           /* number of the file in its file system, 0 = none */
 	u64 resident_bytes; /* UINT64_MAX = unknown, until scan_memory_weigh */
 };
 
@@ -55,8 +55,12 @@ struct scan_memory {
 	struct scan_patience patience; /* all zero = endless */
 };
 
-/* What it is before it is opened and after it is closed: all zero would name descriptor 0, which is another's. */
-#define SCAN_MEMORY_CLOSED {.pagemap = -1, .mem = -1}
+/* What it is before it is opened and after it is closed: all zero would name descriptor 0, which is
+ * another's. */
+#define SCAN_MEMORY_CLOSED                                                                         \
+	{                                                                                          \
+		.pagemap = -1, .mem = -1                                                           \
+	}
 
 enum { SCAN_BUFFER = 1 << 20 };
 
@@ -64,7 +68,8 @@ enum { SCAN_BUFFER = 1 << 20 };
 int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *session_folder,
 		     struct err *err);
 
-/* Before single words are asked for. bytes: where they may be wanted from, in all; the cache gets that, within limits. */
+/* Before single words are asked for. bytes: where they may be wanted from, in all; the cache gets
+ * that, within limits. */
 int scan_memory_cache(struct scan_memory *self, u64 bytes, struct err *err);
 void scan_memory_close(struct scan_memory *self);
 
@@ -97,9 +102,10 @@ u64 scan_memory_each_word(struct scan_memory *self, u64 start, u64 end,
 			  void (*words)(void *data, u64 address, const u64 *words, u64 count),
 			  void *data);
 
-/* Calls `run` for each run of pages in [start, end) that are resident, in order: pages of zeros that
- * the kernel shares among all are not. False if it cannot be known. Where the kernel cannot be asked, pages of zeros look like those that
- * a fork shares: the latter are left out, too, if `exclusive`. */
+/* Calls `run` for each run of pages in [start, end) that are resident, in order: pages of zeros
+ * that the kernel shares among all are not. False if it cannot be known. Where the kernel cannot be
+ * asked, pages of zeros look like those that a fork shares: the latter are left out, too, if
+ * `exclusive`. */
 bool scan_memory_resident(const struct scan_memory *self, u64 start, u64 end, bool exclusive,
 			  void (*run)(void *data, u64 start, u64 end), void *data);
 
@@ -109,8 +115,9 @@ void scan_memory_weigh(struct scan_memory *self);
 /* A page that may not be touched lies below the mapping: it is a thread's stack, most likely. */
 bool scan_memory_guarded(const struct scan_memory *self, u64 number);
 
-/* Adds a mapping as /proc tells of it, by address: false without memory. Of a process that runs the kernel tells in several answers, between
- * which mappings join and grow: what was told already is cut off. */
+/* Adds a mapping as /proc tells of it, by address: false without memory. Of a process that runs the
+ * kernel tells in several answers, between which mappings join and grow: what was told already is
+ * cut off. */
 bool scan_memory_add(struct scan_memory *self, struct mapping mapping);
 
 /* The mapping that the address lies in, or NULL. */

@@ -19,9 +19,13 @@ static inline bool scan_arch_regset(u32 tid, long which, void *bytes, size_t cou
 	return ptrace(PTRACE_GETREGSET, (pid_t)tid, (void *)which, &at) == 0;
 }
 
-/* A thread that ends does not come back: of its registers only those count that functions preserve, which may be variables of its
- * callers. What is in the others was left behind by calls that are over. */
-static inline bool scan_arch_is_end(i64 syscall) { return syscall == SYS_exit || syscall == SYS_exit_group; }
+/* A thread that ends does not come back: of its registers only those count that functions preserve,
+ * which may be variables of its callers. What is in the others was left behind by calls that are
+ * over. */
+static inline bool scan_arch_is_end(i64 syscall)
+{
+	return syscall == SYS_exit || syscall == SYS_exit_group;
+}
 
 static inline void scan_arch_add(struct scan_thread *thread, u64 value)
 {

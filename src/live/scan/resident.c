@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Looks at the memory of a recorded process; see resident.h. Runs on the drain thread. Reads /proc and
- * the recorder's list of its own mappings, nothing else of the program. */
+ * Looks at the memory of a recorded process; see resident.h. Runs on the drain thread. Reads /proc
+ * and the recorder's list of its own mappings, nothing else of the program. */
 #define _GNU_SOURCE
 #include "live/scan/resident.h"
 
@@ -28,7 +28,9 @@ struct look {
 	u64 first;     /* row of the mapping in progress */
 	u32 kind;
 	bool shadow; /* accesses are recorded */
-	bool exclusive; /* of the mapping in progress only what no other process has counts; see scan_memory_resident */
+	/* of the mapping in progress only what no other process has counts; see
+	 * scan_memory_resident */
+	bool exclusive;
 	bool failed; /* out of memory */
 };
 
@@ -167,16 +169,11 @@ static u32 kind_of(const struct look *self, u64 number)
 	const struct mapping *mapping = &self->memory.mappings.data[number];
 
 	switch (mapping->kind) {
-	case MAPPING_HEAP:
-		return MEMORY_BREAK;
-	case MAPPING_STACK:
-		return MEMORY_STACK;
-	case MAPPING_SESSION:
-		return MEMORY_RECORDER;
-	case MAPPING_KERNEL:
-		return MEMORY_MODULE;
-	case MAPPING_ANONYMOUS:
-		break;
+	case MAPPING_HEAP: return MEMORY_BREAK;
+	case MAPPING_STACK: return MEMORY_STACK;
+	case MAPPING_SESSION: return MEMORY_RECORDER;
+	case MAPPING_KERNEL: return MEMORY_MODULE;
+	case MAPPING_ANONYMOUS: break;
 	default:
 		return mapping->file && has_code(self, mapping->file) ? MEMORY_MODULE : MEMORY_FILE;
 	}
@@ -188,7 +185,8 @@ static u32 kind_of(const struct look *self, u64 number)
 	return scan_memory_guarded(&self->memory, number) ? MEMORY_GUARDED : MEMORY_ANONYMOUS;
 }
 
-/* The kernel joins neighbours: a mapping may be the recorder's in part. Returns what was found to be resident. */
+/* The kernel joins neighbours: a mapping may be the recorder's in part. Returns what was found to
+ * be resident. */
 static u64 parts_look(struct look *self, const struct mapping *mapping, u32 kind)
 {
 	u64 at = mapping->start, before = self->rows.count, bytes = 0;
@@ -214,16 +212,19 @@ static u64 parts_look(struct look *self, const struct mapping *mapping, u32 kind
 	return bytes;
 }
 
-/* One row, without a look at each page: kernels that cannot be asked have a word for each, touched or not, and files and our own memory
- * may be large. */
+/* One row, without a look at each page: kernels that cannot be asked have a word for each, touched
+ * or not, and files and our own memory may be large. */
 static bool weight_is_enough(struct look *self, const struct mapping *mapping, u32 kind)
 {
-	if (mapping->resident_bytes == UINT64_MAX || (mapping->resident_bytes && kind != MEMORY_RECORDER && kind != MEMORY_FILE))
+	if (mapping->resident_bytes == UINT64_MAX ||
+	    (mapping->resident_bytes && kind != MEMORY_RECORDER && kind != MEMORY_FILE))
 		return false;
-	if (mapping->resident_bytes && !vec_push(&self->rows, ((struct stream_resident){.start = mapping->start,
-											.bytes = mapping->end - mapping->start,
-											.resident_bytes = mapping->resident_bytes,
-											.kind = kind})))
+	if (mapping->resident_bytes &&
+	    !vec_push(&self->rows,
+		      ((struct stream_resident){.start = mapping->start,
+						.bytes = mapping->end - mapping->start,
+						.resident_bytes = mapping->resident_bytes,
+						.kind = kind})))
 		self->failed = true;
 	return true;
 }
@@ -239,12 +240,14 @@ static void mapping_look(struct look *self, u64 number)
 	bytes = parts_look(self, mapping, kind);
 	if (bytes <= mapping->resident_bytes)
 		return;
-	/* Pages of zeros were among them; or, if too few are left without those, the program grows meanwhile, or shares pages with a fork. */
+	/* Pages of zeros were among them; or, if too few are left without those, the program grows
+	 * meanwhile, or shares pages with a fork. */
 	self->rows.count = before;
 	self->exclusive = true;
 	few = parts_look(self, mapping, kind);
 	self->exclusive = false;
-	if (few < mapping->resident_bytes && mapping->resident_bytes - few > bytes - mapping->resident_bytes) {
+	if (few < mapping->resident_bytes &&
+	    mapping->resident_bytes - few > bytes - mapping->resident_bytes) {
 		self->rows.count = before;
 		parts_look(self, mapping, kind);
 	}
@@ -259,8 +262,8 @@ int resident_tell(const struct berth *berth, const struct berths *berths, u32 mo
 	struct look look = {0};
 	int status = 0;
 
-	if (!sink->memory ||
-	    scan_memory_open(&look.memory, pid, pid, berths->files ? berths->folder : NULL, &unseen) < 0)
+	if (!sink->memory || scan_memory_open(&look.memory, pid, pid,
+					      berths->files ? berths->folder : NULL, &unseen) < 0)
 		return 0;
 	look.shadow = load_relaxed(&berth->control->access) != HW_ACCESS_NONE;
 	own_read(&look, berth->control);
@@ -269,7 +272,8 @@ int resident_tell(const struct berth *berth, const struct berths *berths, u32 mo
 	code_find(&look);
 	if (!look.memory.asks)
 		scan_memory_weigh(&look.memory);
-	told.ticks = hw_ticks(); /* what comes before takes its time, and the program may be growing */
+	/* what comes before takes its time, and the program may be growing */
+	told.ticks = hw_ticks();
 	for (u64 i = 0; i < look.memory.mappings.count && !look.failed; i++)
 		mapping_look(&look, i);
 	told.rows = look.rows.data;

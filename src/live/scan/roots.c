@@ -66,8 +66,8 @@ static bool lists_exclude(struct scan_roots *self, const struct scan_surrounding
 	       without_add(self, span.start, span.end);
 }
 
-/* The recorder reserves terabytes, of which little is used: to look for arenas there takes longer than all the rest of a small program.
- * The kernel joins neighbours. */
+/* The recorder reserves terabytes, of which little is used: to look for arenas there takes longer
+ * than all the rest of a small program. The kernel joins neighbours. */
 static bool is_reserved_by_us(const struct scan_surroundings *around, const struct mapping *mapping)
 {
 	const u64 large = 1ull << 30;
@@ -135,7 +135,8 @@ static bool allocator_exclude(struct scan_roots *self, const struct scan_surroun
 			block++;
 		while (first < block && index->blocks.data[first].address < mapping->start)
 			first++;
-		if (!mapping->writable || mapping->kind == MAPPING_SESSION || is_reserved_by_us(around, mapping))
+		if (!mapping->writable || mapping->kind == MAPPING_SESSION ||
+		    is_reserved_by_us(around, mapping))
 			continue;
 		if (mapping->kind == MAPPING_HEAP
 			    ? !without_add(self, mapping->start, mapping->end)

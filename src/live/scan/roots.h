@@ -19,7 +19,8 @@ struct scan_surroundings {
 	const struct scan_index *index;
 	const struct scan_thread *threads;
 	u64 thread_count;
-	const struct hw_range *own; /* memory of the recorder: its own, and the heap that it serves, if it does */
+	/* memory of the recorder: its own, and the heap that it serves, if it does */
+	const struct hw_range *own;
 	u64 own_count;
 };
 

@@ -104,18 +104,17 @@ static int wait_for_the_end(struct scan *self, struct err *err)
 		u32 bell = load_acquire(&self->hub->children);
 
 		switch (tracer_poll(&self->tracer)) {
-		case TRACER_STOPPED:
-			return 0;
+		case TRACER_STOPPED: return 0;
 		case TRACER_GONE:
 			return err_set(err, ERR_SYSTEM, "the process was killed during the scan");
-		case TRACER_RUNNING:
-			break;
+		case TRACER_RUNNING: break;
 		}
 		if (is_given_up(self))
 			return err_set(err, ERR_SYSTEM, "it was interrupted");
 		if (now_ns() > limit)
 			return err_set(err, ERR_SYSTEM,
-				       "the program kept running for more than %u seconds after exit",
+				       "the program kept running for more than %u seconds after "
+				       "exit",
 				       (u32)(EXIT_NS / 1000000000));
 		futex_wait(&self->hub->children, bell, POLL_NS);
 	}
@@ -203,8 +202,10 @@ static int classes_take(struct scan *self, struct scanning *s, struct err *err)
 		self->result.class_chunks[classes[i].chunk_class]++;
 		self->result.class_bytes[classes[i].chunk_class] += block->size;
 	}
-	for (u64 i = 0; i < s->index.cuts.count; i++) /* lost or not, as large as the program says */
-		self->result.class_bytes[s->mark.classes[s->index.cuts.data[i].block]] += s->index.cuts.data[i].bytes;
+	/* lost or not, as large as the program says */
+	for (u64 i = 0; i < s->index.cuts.count; i++)
+		self->result.class_bytes[s->mark.classes[s->index.cuts.data[i].block]] +=
+			s->index.cuts.data[i].bytes;
 	if (!scan_sort(classes, count, sizeof(*classes)))
 		return err_memory(err);
 	self->count = count;

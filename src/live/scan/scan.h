@@ -19,7 +19,8 @@ struct scan_hub {
 	u32 interrupts; /* waiting thread adds 1 when the user wants to end: scans give up */
 };
 
-enum scan_stage {          /* futex of a scan */
+enum scan_stage {
+	/* futex of a scan */
 	SCAN_WATCHING,     /* the process runs to its end */
 	SCAN_WANTS_EVENTS, /* scan: it stands still, the last events are to be read */
 	SCAN_HAS_EVENTS,   /* drain thread: the live blocks are exact, and are left alone */

@@ -104,12 +104,15 @@ u64 area_age(const struct area *area, u64 now_ns)
 /* The slots of the heap's size class that has the address; see target/access/heap/classes.c. */
 static u64 slot_bytes(u64 address)
 {
-	u32 class = (u32)((address - HW_HEAP_START) >> 36), bits = class < 4 ? 0 : 6 + (class - 4) / 4;
+	u32 class = (u32)((address - HW_HEAP_START) >> 36),
+	    bits = class < 4 ? 0 : 6 + (class - 4) / 4;
 
-	return class < 4 ? 16 * (class + 1) : (1ull << bits) + ((u64)((class - 4) % 4 + 1) << (bits - 2));
+	return class < 4 ? 16 * (class + 1)
+			 : (1ull << bits) + ((u64)((class - 4) % 4 + 1) << (bits - 2));
 }
 
-/* The unit that begins there; NULL if there is none. Both small areas' and large ones' begin with the page of the area's start. */
+/* The unit that begins there; NULL if there is none. Both small areas' and large ones' begin with
+ * the page of the area's start. */
 static struct unit *unit_find(const struct areas *self, u64 start)
 {
 	u64 near = start / HW_UNIT_PAGE % AREAS_NEAR;
@@ -138,8 +141,8 @@ static bool unit_begin(struct areas *self, struct unit *unit, const struct area 
 	unit->seen_ns = unit->since_ns = area->birth_ns;
 	if (bytes < HW_UNIT_PAGE)
 		unit->places = calloc(HW_UNIT_PAGE / bytes + 1, sizeof(*unit->places));
-	return (bytes >= HW_UNIT_PAGE || unit->places) && map_put(&self->by_unit, unit->start, (u64)unit) &&
-	       vec_push(&self->units, unit);
+	return (bytes >= HW_UNIT_PAGE || unit->places) &&
+	       map_put(&self->by_unit, unit->start, (u64)unit) && vec_push(&self->units, unit);
 }
 
 static struct unit *unit_of(struct areas *self, const struct area *area)
@@ -167,7 +170,9 @@ static struct unit *unit_of(struct areas *self, const struct area *area)
 /* Where the area that begins there is to be found. */
 static struct area **unit_place(struct unit *unit, u64 address)
 {
-	return unit->places ? &unit->places[(u32)(address % HW_UNIT_PAGE) / (u32)slot_bytes(address)] : &unit->first;
+	return unit->places
+		       ? &unit->places[(u32)(address % HW_UNIT_PAGE) / (u32)slot_bytes(address)]
+		       : &unit->first;
 }
 
 static void unit_free(struct areas *self, struct unit *unit)
@@ -220,7 +225,8 @@ static void unit_leave(struct areas *self, struct area *area)
 
 void areas_armed(struct areas *self, struct unit *unit, u64 since_ns)
 {
-	if (unit->armed || since_ns <= unit->seen_ns || since_ns <= unit->opened_ns || since_ns <= self->flooded_ns)
+	if (unit->armed || since_ns <= unit->seen_ns || since_ns <= unit->opened_ns ||
+	    since_ns <= self->flooded_ns)
 		return;
 	unit->armed = true;
 	unit->armed_ns = since_ns;
@@ -248,8 +254,8 @@ void areas_moved(struct areas *self, const struct area *area, u64 ticks)
 		areas_opened(self, area->unit, areas_ns(self, ticks));
 }
 
-/* The clock's rate is known better as time goes by: what was armed at about that time counts as open, too. It is
- * armed again, which does no harm. */
+/* The clock's rate is known better as time goes by: what was armed at about that time counts as
+ * open, too. It is armed again, which does no harm. */
 void areas_flooded(struct areas *self, u64 at_ns)
 {
 	self->flooded_ns = at_ns + FLOOD_SLACK_NS;
@@ -345,11 +351,12 @@ struct unit *areas_unit_at(const struct areas *self, u64 address)
 	return area ? area->unit : NULL;
 }
 
-/* A large area begins with a page; how far back that is nobody tells, so its class's slots are tried: they are
- * whole pages, and no two sizes of slots are in one region. */
+/* A large area begins with a page; how far back that is nobody tells, so its class's slots are
+ * tried: they are whole pages, and no two sizes of slots are in one region. */
 static struct area *large_at(const struct areas *self, u64 address)
 {
-	u64 region = address - ((address - HW_HEAP_START) & ((1ull << 36) - 1)), slot = slot_bytes(address);
+	u64 region = address - ((address - HW_HEAP_START) & ((1ull << 36) - 1)),
+	    slot = slot_bytes(address);
 
 	return areas_find(self, region + (address - region) / slot * slot);
 }

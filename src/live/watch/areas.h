@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The live areas of a program that runs: the table behind the toolkit (include/heapwise/client.h) and behind
- * `heapwise watch`. An area is a chunk that lives; a unit is what is armed as a whole: all of a large area, or
- * the page that small ones share. Filled from a tap (live/drain/tap.h); works on memory only. */
+ * The live areas of a program that runs: the table behind the toolkit (include/heapwise/client.h)
+ * and behind `heapwise watch`. An area is a chunk that lives; a unit is what is armed as a whole:
+ * all of a large area, or the page that small ones share. Filled from a tap (live/drain/tap.h);
+ * works on memory only. */
 #ifndef LIVE_WATCH_AREAS_H
 #define LIVE_WATCH_AREAS_H
 
@@ -13,36 +14,39 @@ struct unit;
 
 struct area {
 	u64 address, size;
-	u64 chunk;              /* its number in the stream */
+	u64 chunk; /* its number in the stream */
 	u64 birth_ticks;
-	u64 birth_ns, seen_ns;  /* seen: when it was touched last as far as is known, at least its birth */
+	/* seen: when it was touched last as far as is known, at least its birth */
+	u64 birth_ns, seen_ns;
 	u64 hits;
-	u32 context;            /* that allocated it */
-	u32 hit_context;        /* that touched it last, 0 = unknown */
-	u32 index;              /* in areas.list */
-	u32 thread;             /* that allocated it: index of a told thread */
-	bool wanted;            /* toolkit: told the next time it is touched */
-	void *data;             /* whoever uses the table may keep something here */
-	struct unit *unit;      /* NULL: it cannot be monitored */
+	u32 context;                /* that allocated it */
+	u32 hit_context;            /* that touched it last, 0 = unknown */
+	u32 index;                  /* in areas.list */
+	u32 thread;                 /* that allocated it: index of a told thread */
+	bool wanted;                /* toolkit: told the next time it is touched */
+	void *data;                 /* whoever uses the table may keep something here */
+	struct unit *unit;          /* NULL: it cannot be monitored */
 	struct area *next, *before; /* of the same unit */
 };
 
 struct unit {
 	u64 start;
-	u64 bytes;              /* of its areas */
+	u64 bytes; /* of its areas */
 	u32 areas;
-	u32 index;              /* in areas.units */
+	u32 index; /* in areas.units */
 	struct area *first;
-	struct area **places;   /* of a page that small areas share: by slot, see areas.c; NULL = it is one area's */
+	/* of a page that small areas share: by slot, see areas.c; NULL = it is one area's */
+	struct area **places;
 	bool armed;
-	bool asked;             /* a command is under way */
-	u64 armed_ns;           /* since when, if armed */
-	u64 watched_ns;         /* for how long before */
-	u64 seen_ns;            /* its last hit, or the last birth of an area of it */
-	u64 since_ns;           /* the birth of its first area */
-	u64 opened_ns;          /* when it was opened last, for whatever reason */
+	bool asked;     /* a command is under way */
+	u64 armed_ns;   /* since when, if armed */
+	u64 watched_ns; /* for how long before */
+	u64 seen_ns;    /* its last hit, or the last birth of an area of it */
+	u64 since_ns;   /* the birth of its first area */
+	u64 opened_ns;  /* when it was opened last, for whatever reason */
 	u64 hits;
-	u32 reopened;           /* for a new area of it, while it was armed; the policy sets it back */
+	/* for a new area of it, while it was armed; the policy sets it back */
+	u32 reopened;
 	/* The policy's. */
 	u32 state;
 	u64 due_ns;
@@ -52,12 +56,12 @@ struct unit {
 enum { AREAS_NEAR = 256 };
 
 struct areas {
-	struct map by_unit;     /* to struct unit *, by start */
+	struct map by_unit; /* to struct unit *, by start */
 	struct {
 		u64 start;
 		struct unit *unit;
-	} near[AREAS_NEAR];     /* units that are found without a search */
-	struct map others;      /* to struct area *, by address: those without a unit */
+	} near[AREAS_NEAR]; /* units that are found without a search */
+	struct map others;  /* to struct area *, by address: those without a unit */
 	VEC(struct area *) list;
 	VEC(struct unit *) units;
 	void *free_areas, *free_units;
@@ -67,7 +71,7 @@ struct areas {
 	/* The clock: ns = start_ns + (ticks - start_ticks) * ns_per_tick. */
 	u64 start_ticks, start_ns;
 	double ns_per_tick;
-	u64 flooded_ns;         /* what was armed before is open */
+	u64 flooded_ns; /* what was armed before is open */
 };
 
 void areas_release(struct areas *self);
@@ -86,7 +90,8 @@ struct area *areas_find(const struct areas *self, u64 address);
 struct area *areas_at(const struct areas *self, u64 address);
 struct unit *areas_unit_at(const struct areas *self, u64 address);
 
-/* The area ends. *unit_ended: so does its unit, which was armed or is to be: what it had should be disarmed. */
+/* The area ends. *unit_ended: so does its unit, which was armed or is to be: what it had should be
+ * disarmed. */
 void areas_remove(struct areas *self, struct area *area, bool *unit_ended);
 
 /* The unit is armed since then (unless it was touched later), or open again. */
@@ -102,9 +107,10 @@ void areas_flooded(struct areas *self, u64 at_ns);
 /* For how long the unit was armed, all in all. */
 u64 unit_watched(const struct unit *unit, u64 now_ns);
 
-/* How long ago the area was touched last: for at least area_idle nobody has, because it is armed without a break since then, and
- * it was seen area_age ago. In between its unit was open, at least for a while, and nobody knows: what opens a unit is
- * mostly a touch of a neighbour, and who touches one often touches others right after it. */
+/* How long ago the area was touched last: for at least area_idle nobody has, because it is armed
+ * without a break since then, and it was seen area_age ago. In between its unit was open, at least
+ * for a while, and nobody knows: what opens a unit is mostly a touch of a neighbour, and who
+ * touches one often touches others right after it. */
 u64 area_idle(const struct area *area, u64 now_ns);
 u64 area_age(const struct area *area, u64 now_ns);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The monitor toolkit; see include/heapwise/client.h. Callbacks run on the drain thread. Never prints. */
+ * The monitor toolkit; see include/heapwise/client.h. Callbacks run on the drain thread. Never
+ * prints. */
 #define _GNU_SOURCE
 #include "heapwise/client.h"
 
@@ -47,11 +48,14 @@ struct heapwise_client {
 	const struct hw_pages *pages;
 	struct join_listener listener; /* if the program was joined */
 	bool leave;
-	u64 cost_ns, cpu_ns;         /* when the image has ended */
+	u64 cost_ns, cpu_ns; /* when the image has ended */
 	struct err error;
 };
 
-static struct area *inside(const struct heapwise_area *area) { return (struct area *)(uintptr_t)area; }
+static struct area *inside(const struct heapwise_area *area)
+{
+	return (struct area *)(uintptr_t)area;
+}
 static struct heapwise_area *outside(struct area *area) { return (struct heapwise_area *)area; }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -85,10 +89,12 @@ static struct carried *carried_of(struct heapwise_client *self, u32 thread)
 
 static int area_begins(struct heapwise_client *self, const struct event *event, struct err *err)
 {
-	struct carried *carried = event->kind == HW_REALLOC ? carried_of(self, event->thread) : NULL;
+	struct carried *carried =
+		event->kind == HW_REALLOC ? carried_of(self, event->thread) : NULL;
 	struct area *area = areas_add(&self->areas, event);
-	struct heapwise_event told = {
-		.kind = HEAPWISE_MALLOC, .time_ns = areas_ns(&self->areas, event->ticks), .context = event->context};
+	struct heapwise_event told = {.kind = HEAPWISE_MALLOC,
+				      .time_ns = areas_ns(&self->areas, event->ticks),
+				      .context = event->context};
 
 	if (!area)
 		return err_memory_for(err, "areas");
@@ -157,14 +163,16 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	return 0;
 }
 
-static int on_contexts(void *data, const struct stream_context *contexts, u64 count, struct err *err)
+static int on_contexts(void *data, const struct stream_context *contexts, u64 count,
+		       struct err *err)
 {
 	struct heapwise_client *self = data;
 
 	for (u64 i = 0; i < count; i++) {
 		if (!vec_extend(&self->frames, (u64)contexts[i].id + 1))
 			return err_memory_for(err, "contexts");
-		self->frames.data[contexts[i].id] = (struct frame){contexts[i].pc, contexts[i].parent};
+		self->frames.data[contexts[i].id] =
+			(struct frame){contexts[i].pc, contexts[i].parent};
 	}
 	return 0;
 }
@@ -179,7 +187,9 @@ static void on_hit(void *data, const struct tap_hit *hit)
 		.time_ns = areas_ns(&self->areas, hit->ticks),
 		.area = outside(area),
 		.address = hit->address,
-		.is_write = hit->flags & HW_HIT_KERNEL ? -1 : hit->flags & HW_HIT_WRITE ? 1 : 0,
+		.is_write = hit->flags & HW_HIT_KERNEL  ? -1
+			    : hit->flags & HW_HIT_WRITE ? 1
+							: 0,
 		.context = hit->context,
 	};
 
@@ -312,7 +322,10 @@ PUBLIC void heapwise_on_tick(struct heapwise_client *self, unsigned every_ms,
 	self->tick_ns = (u64)(every_ms < TICK_MS_MIN ? TICK_MS_MIN : every_ms) * 1000000;
 }
 
-PUBLIC void heapwise_want_access_stacks(struct heapwise_client *self) { self->access_stacks = true; }
+PUBLIC void heapwise_want_access_stacks(struct heapwise_client *self)
+{
+	self->access_stacks = true;
+}
 
 PUBLIC void heapwise_set_recorder(struct heapwise_client *self, const char *path)
 {
@@ -328,14 +341,16 @@ static void recorder_find(struct heapwise_client *self)
 	Dl_info info;
 	char *slash;
 
-	if (self->recorder[0] || !dladdr((const void *)(uintptr_t)heapwise_client_new, &info) || !info.dli_fname)
+	if (self->recorder[0] || !dladdr((const void *)(uintptr_t)heapwise_client_new, &info) ||
+	    !info.dli_fname)
 		return;
 	snprintf(folder, sizeof(folder), "%s", info.dli_fname);
 	slash = strrchr(folder, '/');
 	if (slash)
 		*slash = 0;
 	else
-		parts_own_folder(folder); /* a tool that was found in PATH, with the archive in it */
+		/* a tool that was found in PATH, with the archive in it */
+		parts_own_folder(folder);
 	parts_find(folder, "libheapwise-watch.so", self->recorder);
 }
 
@@ -344,7 +359,8 @@ PUBLIC int heapwise_launch(struct heapwise_client *self, char *const argv[], int
 	const struct run_owner owner = {.tap = &self->tap};
 	struct run_options options = {
 		.argv = argv,
-		.record.flags = HW_RUN_ALLOC_STACKS | HW_RUN_PAGES | (self->access_stacks ? HW_RUN_HIT_STACKS : 0),
+		.record.flags = HW_RUN_ALLOC_STACKS | HW_RUN_PAGES |
+				(self->access_stacks ? HW_RUN_HIT_STACKS : 0),
 		.output.none = true,
 		.start.embedded = true,
 		.owner = &owner,
@@ -407,16 +423,32 @@ PUBLIC void heapwise_leave(struct heapwise_client *self) { self->leave = true; }
 
 /* ---- areas ----------------------------------------------------------------------------------- */
 
-PUBLIC uint64_t heapwise_area_address(const struct heapwise_area *area) { return inside(area)->address; }
+PUBLIC uint64_t heapwise_area_address(const struct heapwise_area *area)
+{
+	return inside(area)->address;
+}
 PUBLIC uint64_t heapwise_area_size(const struct heapwise_area *area) { return inside(area)->size; }
-PUBLIC uint64_t heapwise_area_birth_ns(const struct heapwise_area *area) { return inside(area)->birth_ns; }
-PUBLIC uint64_t heapwise_area_seen_ns(const struct heapwise_area *area) { return inside(area)->seen_ns; }
-PUBLIC uint32_t heapwise_area_context(const struct heapwise_area *area) { return inside(area)->context; }
+PUBLIC uint64_t heapwise_area_birth_ns(const struct heapwise_area *area)
+{
+	return inside(area)->birth_ns;
+}
+PUBLIC uint64_t heapwise_area_seen_ns(const struct heapwise_area *area)
+{
+	return inside(area)->seen_ns;
+}
+PUBLIC uint32_t heapwise_area_context(const struct heapwise_area *area)
+{
+	return inside(area)->context;
+}
 PUBLIC void *heapwise_area_data(const struct heapwise_area *area) { return inside(area)->data; }
-PUBLIC void heapwise_area_set_data(struct heapwise_area *area, void *data) { inside(area)->data = data; }
+PUBLIC void heapwise_area_set_data(struct heapwise_area *area, void *data)
+{
+	inside(area)->data = data;
+}
 PUBLIC int heapwise_is_monitored(const struct heapwise_area *area) { return inside(area)->wanted; }
 
-PUBLIC struct heapwise_area *heapwise_next(const struct heapwise_client *self, const struct heapwise_area *area)
+PUBLIC struct heapwise_area *heapwise_next(const struct heapwise_client *self,
+					   const struct heapwise_area *area)
 {
 	u64 index = area ? (u64)inside(area)->index + 1 : 0;
 
@@ -429,7 +461,10 @@ PUBLIC struct heapwise_area *heapwise_find(const struct heapwise_client *self, u
 }
 
 PUBLIC size_t heapwise_count(const struct heapwise_client *self) { return self->areas.list.count; }
-PUBLIC uint64_t heapwise_bytes(const struct heapwise_client *self) { return self->areas.live_bytes; }
+PUBLIC uint64_t heapwise_bytes(const struct heapwise_client *self)
+{
+	return self->areas.live_bytes;
+}
 
 PUBLIC int heapwise_monitor(struct heapwise_client *self, struct heapwise_area *area)
 {
@@ -452,7 +487,8 @@ PUBLIC void heapwise_unmonitor(struct heapwise_client *self, struct heapwise_are
 		requests_disarm(&self->requests, one->unit);
 }
 
-PUBLIC size_t heapwise_stack(const struct heapwise_client *self, uint32_t context, uint64_t *pcs, size_t room)
+PUBLIC size_t heapwise_stack(const struct heapwise_client *self, uint32_t context, uint64_t *pcs,
+			     size_t room)
 {
 	size_t count = 0;
 
@@ -469,7 +505,8 @@ PUBLIC size_t heapwise_stack(const struct heapwise_client *self, uint32_t contex
 	return count;
 }
 
-PUBLIC void heapwise_cost(const struct heapwise_client *self, uint64_t *monitoring_ns, uint64_t *program_ns)
+PUBLIC void heapwise_cost(const struct heapwise_client *self, uint64_t *monitoring_ns,
+			  uint64_t *program_ns)
 {
 	*monitoring_ns = self->cost_ns;
 	*program_ns = self->cpu_ns;

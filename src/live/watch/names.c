@@ -26,13 +26,15 @@ static void name_free(struct watch_name *name)
 	free(name);
 }
 
-static bool name_fill(struct watch_name *name, const struct symbol_frame *found, const struct watch_frame *frame)
+static bool name_fill(struct watch_name *name, const struct symbol_frame *found,
+		      const struct watch_frame *frame)
 {
 	name->function = strdup(found->function);
 	name->file = found->file && found->file[0] ? strdup(found->file) : NULL;
 	name->line = found->line;
 	return asprintf(&name->text, found->line ? "%s (%s:%u)" : "%s (%s)", found->function,
-			found->line ? file_of(found->file) : file_of(frame->module), found->line) >= 0;
+			found->line ? file_of(found->file) : file_of(frame->module),
+			found->line) >= 0;
 }
 
 static struct watch_name *name_make(struct watch_names *self, const struct watch_frame *frame)
@@ -54,8 +56,10 @@ static struct watch_name *name_make(struct watch_names *self, const struct watch
 	    answer.frame_count && answer.frames[0].function && answer.frames[0].function[0])
 		made = name_fill(name, &answer.frames[0], frame);
 	else
-		made = asprintf(&name->text, "%s+0x%llx", frame->module[0] ? file_of(frame->module) : "?",
-				(unsigned long long)(frame->module[0] ? frame->offset : frame->pc)) >= 0;
+		made = asprintf(&name->text, "%s+0x%llx",
+				frame->module[0] ? file_of(frame->module) : "?",
+				(unsigned long long)(frame->module[0] ? frame->offset
+								      : frame->pc)) >= 0;
 	if (made) {
 		text_clean(name->text);
 		return name;
@@ -67,7 +71,8 @@ static struct watch_name *name_make(struct watch_names *self, const struct watch
 
 const struct watch_name *watch_names_look(struct watch_names *self, const struct watch_frame *frame)
 {
-	u64 key = hash_text(HASH_START, frame->module) ^ hash_u64(frame->module[0] ? frame->offset : frame->pc);
+	u64 key = hash_text(HASH_START, frame->module) ^
+		  hash_u64(frame->module[0] ? frame->offset : frame->pc);
 	u64 *place = map_at(&self->known, key);
 
 	if (place && !*place)
@@ -94,7 +99,8 @@ static struct watch_name *type_make(struct watch_names *self, const struct watch
 		return NULL;
 	if (!self->symbolizer)
 		self->symbolizer = symbolizer_new(NULL, &err);
-	if (!at->module[0] || !self->symbolizer || symbolizer_add(self->symbolizer, &module, &id, &err) < 0 ||
+	if (!at->module[0] || !self->symbolizer ||
+	    symbolizer_add(self->symbolizer, &module, &id, &err) < 0 ||
 	    symbolizer_type(self->symbolizer, id, at->offset, &type, &err) < 0 || !type)
 		type = "?";
 	name->text = strdup(type);

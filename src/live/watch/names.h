@@ -8,18 +8,21 @@
 #include "live/watch/report.h"
 
 struct watch_name {
-	char *text;           /* "function (file:line)", or what is known of it; harmless (host/base/text.h) */
+	/* "function (file:line)", or what is known of it; harmless (host/base/text.h) */
+	char *text;
 	char *function, *file; /* NULL = unknown */
-	u32 line;             /* 0 = unknown */
+	u32 line;              /* 0 = unknown */
 };
 
 struct watch_names {
 	struct symbolizer *symbolizer; /* NULL until it is needed, or it cannot be had */
-	struct map known;              /* hash of module and address, of a frame or of a type -> struct watch_name *, owned */
+	/* hash of module and address, of a frame or of a type -> struct watch_name *, owned */
+	struct map known;
 };
 
 /* Owned by the names; NULL without memory. */
-const struct watch_name *watch_names_look(struct watch_names *self, const struct watch_frame *frame);
+const struct watch_name *watch_names_look(struct watch_names *self,
+					  const struct watch_frame *frame);
 
 /* Its text; never NULL. */
 const char *watch_names_find(struct watch_names *self, const struct watch_frame *frame);

@@ -8,29 +8,40 @@
 static const u64 SECOND = 1000000000;
 static const u64 TICK_NS = 125000000;
 enum { UNITS_PER_TICK = 25000, TICKS_MOST = 32, AROUND_MOST = 64 };
-static const double HORIZON_S = 2;      /* over which mpc looks ahead */
-static const double MEMORY_S = 20;      /* after which what was seen counts 1/e */
-static const double PRIOR_S = 0.5;      /* the weight of what is known of other units */
-static const double RATE_FIRST = 0.2;   /* hits a second of a unit of which nothing is known */
-static const double RATE_PRIOR_MAX = 0.5; /* hot units are hit often, but that says little of others */
+static const double HORIZON_S = 2;    /* over which mpc looks ahead */
+static const double MEMORY_S = 20;    /* after which what was seen counts 1/e */
+static const double PRIOR_S = 0.5;    /* the weight of what is known of other units */
+static const double RATE_FIRST = 0.2; /* hits a second of a unit of which nothing is known */
+/* hot units are hit often, but that says little of others */
+static const double RATE_PRIOR_MAX = 0.5;
 static const double FAULT_NS = 6000, ARM_NS = 2000, OPEN_NS = 300; /* until they are measured */
 static const double ARM_NS_IDLE = 20000; /* what rounds that arm nothing can make of it */
-static const double MEAN_FIRST = 16, MEAN_COUNT = 1000; /* so much that counts, and after so many 1/e of it */
-/* What arming and opening may cost, times what they did on average: of memory in pieces, while others use the caches. */
+/* so much that counts, and after so many 1/e of it */
+static const double MEAN_FIRST = 16, MEAN_COUNT = 1000;
+/* What arming and opening may cost, times what they did on average: of memory in pieces, while
+ * others use the caches. */
 static const double DEAR = 3;
-static const double SPLIT_NS = 1000;    /* by which a hit between armed units makes the opening of all dearer */
-static const double WAKE_NS = 25000;    /* to wake the helper, of a program that sleeps */
-static const double UNDER_WAY_NS = 40000; /* the hit that goes beyond a limit, and the helper's last call */
-/* So many units lie in pieces, each of which is opened by a call of its own, and what that costs beside open_ns. */
+/* by which a hit between armed units makes the opening of all dearer */
+static const double SPLIT_NS = 1000;
+static const double WAKE_NS = 25000; /* to wake the helper, of a program that sleeps */
+/* the hit that goes beyond a limit, and the helper's last call */
+static const double UNDER_WAY_NS = 40000;
+/* So many units lie in pieces, each of which is opened by a call of its own, and what that costs
+ * beside open_ns. */
 static const double SCATTERED = 64, SCATTERED_NS = 2000;
-static const double MARGIN = 0.93;      /* of the stated overhead: what is predicted is not what comes */
-static const double LIMIT = 0.96;       /* of it, from where on all is opened: so much may be under way */
-static const double BURST_ASIDE = 0.25; /* of a burst is paid in advance: all may be opened instead */
+/* of the stated overhead: what is predicted is not what comes */
+static const double MARGIN = 0.93;
+/* of it, from where on all is opened: so much may be under way */
+static const double LIMIT = 0.96;
+/* of a burst is paid in advance: all may be opened instead */
+static const double BURST_ASIDE = 0.25;
 static const double BURST_S = 0.5, BURST_FADING = 0.99; /* the latter from tick to tick */
-enum { BURST_UNITS = 64 };              /* of fewer armed units a share says little */
+enum { BURST_UNITS = 64 };               /* of fewer armed units a share says little */
 static const double CREDIT_HORIZONS = 5; /* what was saved may be spent, within limits */
-static const double CREDIT_WAKES = 10;   /* the same of a program that hardly runs: so much as this many times WAKE_NS */
-/* Price of a unit's monitoring, bytes x seconds for each ns: where it begins, its limits, and how fast it moves. */
+/* the same of a program that hardly runs: so much as this many times WAKE_NS */
+static const double CREDIT_WAKES = 10;
+/* Price of a unit's monitoring, bytes x seconds for each ns: where it begins, its limits, and how
+ * fast it moves. */
 static const double PRICE_FIRST = 0.02, PRICE_MIN = 0.001, PRICE_MAX = 1, PRICE_GAIN = 0.15;
 static const double SAVED_WANTED = 0.05; /* of all that was earned, to be there when much is hit */
 
@@ -66,8 +77,8 @@ void policy_init(struct policy *self, const struct policy_options *options)
 
 void policy_release(struct policy *self) { vec_release(&self->candidates); }
 
-/* Many units take long to weigh, and of a program that is nearly idle the share is less than it costs to wake its helper:
- * then it is woken less often. */
+/* Many units take long to weigh, and of a program that is nearly idle the share is less than it
+ * costs to wake its helper: then it is woken less often. */
 u64 policy_period_ns(const struct policy *self, u64 units)
 {
 	u64 factor = self->options.kind == POLICY_MPC ? 1 + units / UNITS_PER_TICK : 2;
@@ -92,8 +103,9 @@ static bool all_tick(struct policy *self, struct areas *areas, struct requests *
 	return true;
 }
 
-/* What was just made is still being filled. A page that gets new chunks all the time is armed all the same once it has areas that may
- * be old: from then on new ones go elsewhere, if they can (target/access/pages/slots.c). */
+/* What was just made is still being filled. A page that gets new chunks all the time is armed all
+ * the same once it has areas that may be old: from then on new ones go elsewhere, if they can
+ * (target/access/pages/slots.c). */
 static bool is_filled(const struct unit *unit, u64 wait_ns, u64 now)
 {
 	return now >= unit->seen_ns + wait_ns || now >= unit->since_ns + SECOND + wait_ns;
@@ -111,7 +123,8 @@ static void ladder_hit(struct policy *self, struct unit *unit, u64 now)
 		unit->state++;
 }
 
-/* due_ns of a unit that is armed: when it was armed, or fell last. Of one that is not: when it is to be. */
+/* due_ns of a unit that is armed: when it was armed, or fell last. Of one that is not: when it is
+ * to be. */
 static bool ladder_unit(struct policy *self, struct unit *unit, struct requests *requests, u64 now)
 {
 	if (unit->armed) {
@@ -132,7 +145,8 @@ static bool ladder_unit(struct policy *self, struct unit *unit, struct requests 
 	return requests_arm(requests, unit);
 }
 
-static bool ladder_tick(struct policy *self, struct areas *areas, struct requests *requests, u64 now)
+static bool ladder_tick(struct policy *self, struct areas *areas, struct requests *requests,
+			u64 now)
 {
 	for (u64 i = 0; i < areas->units.count; i++)
 		if (!ladder_unit(self, areas->units.data[i], requests, now))
@@ -152,7 +166,8 @@ static double rate_of(const struct policy *self, const struct unit *unit)
 /* What was seen since the last tick is added, what was seen before counts less. */
 static void observe(struct policy *self, struct unit *unit, double passed_s, double fading, u64 now)
 {
-	u64 since = now - (u64)(passed_s * 1e9), from = unit->armed_ns > since ? unit->armed_ns : since;
+	u64 since = now - (u64)(passed_s * 1e9),
+	    from = unit->armed_ns > since ? unit->armed_ns : since;
 	double watched = unit->armed && now > from ? (double)(now - from) / 1e9 : 0;
 
 	unit->rate_hits = unit->rate_hits * fading + unit->reopened;
@@ -191,7 +206,8 @@ static struct candidate weigh(const struct policy *self, struct unit *unit, u64 
 	return (struct candidate){
 		.unit = unit,
 		.value = weight(self, unit, now) * hit / rate,
-		.cost_ns = hit * self->fault_ns * self->correction + (unit->armed ? 0 : self->arm_ns),
+		.cost_ns =
+			hit * self->fault_ns * self->correction + (unit->armed ? 0 : self->arm_ns),
 	};
 }
 
@@ -217,7 +233,8 @@ static void learn_costs(struct policy *self, const struct policy_cost *cost)
 	double opening = (double)(cost->open_ns - self->before.open_ns);
 	u64 opened = cost->open_units - self->before.open_units;
 
-	/* The helper's rounds without units make the next ones dearer, but not for ever: nothing would be armed again. */
+	/* The helper's rounds without units make the next ones dearer, but not for ever: nothing
+	 * would be armed again. */
 	if (arms || self->arm_ns < ARM_NS_IDLE)
 		self->arm_ns = mean_add(&self->arming, arming, arms);
 	self->open_ns = mean_add(&self->opening, opening, opened);
@@ -227,7 +244,7 @@ static void learn_costs(struct policy *self, const struct policy_cost *cost)
 
 		ratio = ratio < 0.25 ? 0.25 : ratio > 4 ? 4 : ratio;
 		self->correction = blend(self->correction, self->correction * ratio, 0.2);
-		self->correction = self->correction < 0.1 ? 0.1
+		self->correction = self->correction < 0.1  ? 0.1
 				   : self->correction > 10 ? 10
 							   : self->correction;
 	}
@@ -239,11 +256,13 @@ static double opening_ns(const struct policy *self, double units)
 	return units * DEAR * self->open_ns + fmin(units, SCATTERED) * SCATTERED_NS;
 }
 
-/* What is left of the stated overhead once all that is armed has been opened at once. Arming may have up to half of it, and
- * hits the rest: one in the midst of armed units makes the opening dearer. */
+/* What is left of the stated overhead once all that is armed has been opened at once. Arming may
+ * have up to half of it, and hits the rest: one in the midst of armed units makes the opening
+ * dearer. */
 struct policy_limits policy_limits(const struct policy *self, const struct policy_cost *cost)
 {
-	double left = LIMIT * self->options.overhead * (double)cost->cpu_ns - (double)cost->cost_ns - UNDER_WAY_NS -
+	double left = LIMIT * self->options.overhead * (double)cost->cpu_ns -
+		      (double)cost->cost_ns - UNDER_WAY_NS -
 		      opening_ns(self, (double)(cost->armed + cost->asked));
 	double arming = fmin((double)cost->asked * DEAR * self->arm_ns + WAKE_NS, left / 2);
 	double hits = (left - arming) * self->fault_ns / (self->fault_ns + SPLIT_NS);
@@ -256,7 +275,10 @@ struct policy_limits policy_limits(const struct policy *self, const struct polic
 	};
 }
 
-u64 policy_around_most(const struct policy *self) { return self->options.kind == POLICY_ALL ? 0 : AROUND_MOST; }
+u64 policy_around_most(const struct policy *self)
+{
+	return self->options.kind == POLICY_ALL ? 0 : AROUND_MOST;
+}
 
 /* What is set aside for so many units that are armed: to be hit together, or to be opened. */
 static double aside_ns(const struct policy *self, double units)
@@ -267,16 +289,19 @@ static double aside_ns(const struct policy *self, double units)
 /* The largest share of all armed units that was hit within about BURST_S; it fades. */
 static void learn_burst(struct policy *self, const struct policy_cost *cost, double passed_s)
 {
-	double armed = (double)(self->before.armed > BURST_UNITS ? self->before.armed : BURST_UNITS), share;
+	double armed = (double)(self->before.armed > BURST_UNITS ? self->before.armed
+								 : BURST_UNITS),
+	       share;
 
-	self->burst_hits = self->burst_hits * exp(-passed_s / BURST_S) + (double)(cost->hits - self->before.hits);
+	self->burst_hits = self->burst_hits * exp(-passed_s / BURST_S) +
+			   (double)(cost->hits - self->before.hits);
 	share = self->burst_hits / (armed + self->burst_hits);
 	self->burst *= BURST_FADING;
 	self->burst = fmax(self->burst, fmin(share, 1));
 }
 
-/* What may be spent over the horizon, and of that before the next tick: the share of the CPU time that is expected
- * by then, and what was saved so far, or less what was spent too much. */
+/* What may be spent over the horizon, and of that before the next tick: the share of the CPU time
+ * that is expected by then, and what was saved so far, or less what was spent too much. */
 struct budget {
 	double horizon_ns, soon_ns;
 	double saved; /* in units of what should be */
@@ -290,7 +315,8 @@ static struct budget budget_of(const struct policy *self, const struct policy_co
 	double saved = share * (double)cost->cpu_ns - (double)cost->cost_ns - UNDER_WAY_NS -
 		       aside_ns(self, (double)cost->armed);
 
-	double wanted = fmin(SAVED_WANTED * share * (double)cost->cpu_ns, CREDIT_HORIZONS / 2 * each);
+	double wanted =
+		fmin(SAVED_WANTED * share * (double)cost->cpu_ns, CREDIT_HORIZONS / 2 * each);
 
 	saved = fmin(saved, fmax(CREDIT_HORIZONS * each, CREDIT_WAKES * WAKE_NS));
 	return (struct budget){each + saved, soon + saved, wanted > 0 ? saved / wanted : 1};
@@ -314,17 +340,21 @@ static double expected_ns(const struct policy *self, const struct unit *unit)
 	return (unit->armed ? 0 : self->arm_ns) + hit * self->fault_ns * self->correction;
 }
 
-/* And what has to be there for it: arming may be dear, the first one wakes the helper, and something is set aside for it from
- * then on. What that leaves over is there for others in the next tick. */
-static double needed_ns(const struct policy *self, const struct unit *unit, double expected, double armed, bool wakes)
+/* And what has to be there for it: arming may be dear, the first one wakes the helper, and
+ * something is set aside for it from then on. What that leaves over is there for others in the next
+ * tick. */
+static double needed_ns(const struct policy *self, const struct unit *unit, double expected,
+			double armed, bool wakes)
 {
 	if (unit->armed)
 		return expected;
-	return expected + (DEAR - 1) * self->arm_ns + (wakes ? WAKE_NS : 0) + aside_ns(self, armed + 1) - aside_ns(self, armed);
+	return expected + (DEAR - 1) * self->arm_ns + (wakes ? WAKE_NS : 0) +
+	       aside_ns(self, armed + 1) - aside_ns(self, armed);
 }
 
-/* What is spent on units that are hit all the time is missing when many are hit at once. So units have to be worth a
- * price, which rises while too little is saved and falls while there is more than enough. */
+/* What is spent on units that are hit all the time is missing when many are hit at once. So units
+ * have to be worth a price, which rises while too little is saved and falls while there is more
+ * than enough. */
 static void price_move(struct policy *self, const struct budget *budget)
 {
 	double off = 1 - budget->saved;
@@ -333,16 +363,18 @@ static void price_move(struct policy *self, const struct budget *budget)
 	self->price = fmax(PRICE_MIN, fmin(self->price, PRICE_MAX));
 }
 
-/* The best for their cost while the budget lasts. What is armed and does not fit is disarmed: it would be hit.
- * What is armed and would not be costs nothing and stays. */
-static bool choose(struct policy *self, struct requests *requests, struct budget budget, double armed)
+/* The best for their cost while the budget lasts. What is armed and does not fit is disarmed: it
+ * would be hit. What is armed and would not be costs nothing and stays. */
+static bool choose(struct policy *self, struct requests *requests, struct budget budget,
+		   double armed)
 {
 	double spent = 0, soon = 0, predicted = 0;
 	bool wakes = true;
 
 	price_move(self, &budget);
 	if (self->candidates.count)
-		qsort(self->candidates.data, self->candidates.count, sizeof(*self->candidates.data), better);
+		qsort(self->candidates.data, self->candidates.count, sizeof(*self->candidates.data),
+		      better);
 	for (u64 i = 0; i < self->candidates.count; i++) {
 		const struct candidate *one = &self->candidates.data[i];
 		double expected = expected_ns(self, one->unit);
@@ -374,8 +406,10 @@ static bool mpc_tick(struct policy *self, struct areas *areas, struct requests *
 	double fading = exp(-passed_s / MEMORY_S);
 
 	if (passed_s > 0 && cost->cpu_ns >= self->before.cpu_ns) {
-		self->cpu_share = blend(self->cpu_share, (double)(cost->cpu_ns - self->before.cpu_ns) / (passed_s * 1e9),
-					self->cpu_known ? 0.3 : 1);
+		self->cpu_share =
+			blend(self->cpu_share,
+			      (double)(cost->cpu_ns - self->before.cpu_ns) / (passed_s * 1e9),
+			      self->cpu_known ? 0.3 : 1);
 		self->cpu_known = true;
 	}
 	self->period_ns = policy_period_ns(self, areas->units.count);

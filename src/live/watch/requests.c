@@ -53,16 +53,19 @@ static int by_page(const void *a, const void *b)
 	return x->pad < y->pad ? -1 : x->pad > y->pad;
 }
 
-/* What lies beside each other is armed by one call of the kernel. What is asked for one unit keeps its order. */
+/* What lies beside each other is armed by one call of the kernel. What is asked for one unit keeps
+ * its order. */
 static void neighbours_together(struct requests *self)
 {
 	for (u64 i = 0; i < self->waiting.count; i++)
 		self->waiting.data[i].pad = (u32)i;
 	if (self->waiting.count > 1)
-		qsort(self->waiting.data, self->waiting.count, sizeof(*self->waiting.data), by_page);
+		qsort(self->waiting.data, self->waiting.count, sizeof(*self->waiting.data),
+		      by_page);
 }
 
-void requests_send(struct requests *self, bool (*give)(void *to, u32 verb, u64 address, u64 birth), void *to)
+void requests_send(struct requests *self, bool (*give)(void *to, u32 verb, u64 address, u64 birth),
+		   void *to)
 {
 	u64 sent = 0;
 
@@ -81,7 +84,8 @@ void requests_send(struct requests *self, bool (*give)(void *to, u32 verb, u64 a
 	self->waiting.count -= sent;
 }
 
-/* The area by whose name the unit was armed may have ended since; its page is still armed if others are in it. */
+/* The area by whose name the unit was armed may have ended since; its page is still armed if others
+ * are in it. */
 static struct unit *unit_meant(const struct areas *areas, const struct hw_command *command)
 {
 	const struct area *area = areas_find(areas, command->address);
@@ -106,11 +110,8 @@ void requests_done(struct requests *self, struct areas *areas, const struct hw_c
 		self->arms++;
 		areas_armed(areas, unit, at);
 		break;
-	case HW_COMMAND_FULL:
-		self->full++;
-		break;
-	default:
-		self->refusals++;
+	case HW_COMMAND_FULL: self->full++; break;
+	default: self->refusals++;
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Units that are to be armed: asks the program's helper for them. What is refused may be asked for again. Runs on
- * the drain thread. */
+ * Units that are to be armed: asks the program's helper for them. What is refused may be asked for
+ * again. Runs on the drain thread. */
 #ifndef LIVE_WATCH_REQUESTS_H
 #define LIVE_WATCH_REQUESTS_H
 
@@ -13,7 +13,8 @@ struct requests {
 
 void requests_release(struct requests *self);
 
-/* The unit should be armed; nothing happens if it is, or if that was asked for. False without memory. */
+/* The unit should be armed; nothing happens if it is, or if that was asked for. False without
+ * memory. */
 bool requests_arm(struct requests *self, struct unit *unit);
 /* It should not. */
 bool requests_disarm(struct requests *self, struct unit *unit);
@@ -21,7 +22,8 @@ bool requests_disarm(struct requests *self, struct unit *unit);
 bool requests_disarm_ended(struct requests *self, u64 address);
 
 /* Gives as many commands as there is room for; give() as image_command. */
-void requests_send(struct requests *self, bool (*give)(void *to, u32 verb, u64 address, u64 birth), void *to);
+void requests_send(struct requests *self, bool (*give)(void *to, u32 verb, u64 address, u64 birth),
+		   void *to);
 
 /* give() of an image. */
 bool requests_give(void *image, u32 verb, u64 address, u64 birth);

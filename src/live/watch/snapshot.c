@@ -38,7 +38,8 @@ static int on_module(void *data, const struct stream_module *module, struct err 
 	return self->sink.module(self->sink.self, module, err);
 }
 
-static int on_contexts(void *data, const struct stream_context *contexts, u64 count, struct err *err)
+static int on_contexts(void *data, const struct stream_context *contexts, u64 count,
+		       struct err *err)
 {
 	struct snapshot *self = data;
 
@@ -95,7 +96,10 @@ static int snapshot_take(struct snapshot *self, u32 pid, struct err *err)
 {
 	struct join_handlers handlers = {
 		.tap = {.self = self,
-			.sink = {.self = self, .image = on_image, .module = on_module, .contexts = on_contexts},
+			.sink = {.self = self,
+				 .image = on_image,
+				 .module = on_module,
+				 .contexts = on_contexts},
 			.cycle = on_cycle},
 		.blocks = on_blocks,
 	};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Areas that are stale; see stale.h. Runs on the drain thread: one look at each area, however many are stale. */
+ * Areas that are stale; see stale.h. Runs on the drain thread: one look at each area, however many
+ * are stale. */
 #define _GNU_SOURCE
 #include "live/watch/stale.h"
 
@@ -22,18 +23,12 @@ static u64 key_of(const struct search *self, const struct area *area)
 	u64 key = 0;
 
 	switch (self->query->sort) {
-	case STALE_BY_IDLE:
-		key = area_idle(area, self->now_ns);
-		break;
-	case STALE_BY_SIZE:
-		key = area->size;
-		break;
+	case STALE_BY_IDLE: key = area_idle(area, self->now_ns); break;
+	case STALE_BY_SIZE: key = area->size; break;
 	case STALE_BY_AGE:
 		key = self->now_ns > area->birth_ns ? self->now_ns - area->birth_ns : 0;
 		break;
-	case STALE_BY_HITS:
-		key = area->hits;
-		break;
+	case STALE_BY_HITS: key = area->hits; break;
 	}
 	return self->query->rising ? UINT64_MAX - key : key;
 }

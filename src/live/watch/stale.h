@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Single areas that were not touched for some time: bounded leaks, one by one. Works on memory only. */
+ * Single areas that were not touched for some time: bounded leaks, one by one. Works on memory
+ * only. */
 #ifndef LIVE_WATCH_STALE_H
 #define LIVE_WATCH_STALE_H
 

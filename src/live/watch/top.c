@@ -26,7 +26,8 @@ static bool count_point(struct top_found *found, struct map *places, const struc
 {
 	u64 *place = map_at(places, area->context);
 
-	if (!place || (!*place && !vec_push(&found->rows, (struct top_row){.context = area->context})))
+	if (!place ||
+	    (!*place && !vec_push(&found->rows, (struct top_row){.context = area->context})))
 		return false;
 	if (!*place)
 		*place = found->rows.count;

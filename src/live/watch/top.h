@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The allocation points with most live bytes, of all that lives or of what one thread allocated. Works on memory
- * only. */
+ * The allocation points with most live bytes, of all that lives or of what one thread allocated.
+ * Works on memory only. */
 #ifndef LIVE_WATCH_TOP_H
 #define LIVE_WATCH_TOP_H
 

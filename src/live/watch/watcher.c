@@ -103,7 +103,8 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	return 0;
 }
 
-static int on_contexts(void *data, const struct stream_context *contexts, u64 count, struct err *err)
+static int on_contexts(void *data, const struct stream_context *contexts, u64 count,
+		       struct err *err)
 {
 	struct watcher *self = data;
 
@@ -143,23 +144,26 @@ static int on_types(void *data, const struct stream_type *rows, u64 count, struc
 	struct watcher *self = data;
 
 	for (u64 i = 0; i < count; i++)
-		if (rows[i].identity >= HW_NAMES && !map_put(&self->types, rows[i].chunk, rows[i].identity))
+		if (rows[i].identity >= HW_NAMES &&
+		    !map_put(&self->types, rows[i].chunk, rows[i].identity))
 			return err_memory_for(err, "types");
 	return 0;
 }
 
 /* What leads to each chunk, at the end of the program or before. */
-static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes, u64 count,
-		   struct err *err)
+static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes,
+		   u64 count, struct err *err)
 {
 	struct watcher *self = data;
 
 	if (scan->state != SCAN_DONE)
-		return 0; /* what is known stays, and the next one waits as if this one had taken its time */
+		/* what is known stays, and the next one waits as if this one had taken its time */
+		return 0;
 	self->scanned = true;
 	self->scan_ns = scan->scan_ns;
 	self->scan_at_ns = areas_ns(&self->areas, scan->ticks);
-	self->scan_due_ns = self->cycle_ns + (u64)((double)scan->scan_ns / self->options.policy.overhead);
+	self->scan_due_ns =
+		self->cycle_ns + (u64)((double)scan->scan_ns / self->options.policy.overhead);
 	self->scans++;
 	vec_clear(&self->classes);
 	if (!vec_extend(&self->classes, count))
@@ -175,7 +179,8 @@ static bool wants_last_scan(void *data, u64 now_ns)
 	struct watcher *self = data;
 
 	for (u64 i = 0; i < self->areas.list.count; i++)
-		if (area_idle(self->areas.list.data[i], now_ns) >= self->options.policy.leak_after_ns)
+		if (area_idle(self->areas.list.data[i], now_ns) >=
+		    self->options.policy.leak_after_ns)
 			return true;
 	self->scanned = true;
 	return false;
@@ -209,7 +214,8 @@ static u64 calls_cost_ns(const struct watcher *self, const struct hw_pages *page
 		u64 timed = load_relaxed(&pages->timed[i]);
 
 		if (timed)
-			ns += (double)self->calls[i] * (double)load_relaxed(&pages->timed_ticks[i]) / (double)timed;
+			ns += (double)self->calls[i] *
+			      (double)load_relaxed(&pages->timed_ticks[i]) / (double)timed;
 	}
 	return (u64)(ns * self->areas.ns_per_tick);
 }
@@ -273,18 +279,22 @@ static void flood_follow(struct watcher *self)
 	areas_flooded(&self->areas, areas_ns(&self->areas, ticks));
 }
 
-/* Which suspects are lost and which can still be reached tells a scan, for which the program stands still. It may do that
- * for the stated share of the time: the next scan comes when the last one is paid for, the first when its guess is. */
+/* Which suspects are lost and which can still be reached tells a scan, for which the program stands
+ * still. It may do that for the stated share of the time: the next scan comes when the last one is
+ * paid for, the first when its guess is. */
 static void scan_follow(struct watcher *self, struct image *image, u64 now)
 {
-	double still = self->scan_ns ? (double)self->scan_ns : SCAN_GUESS_NS + (double)self->areas.live_bytes;
+	double still = self->scan_ns ? (double)self->scan_ns
+				     : SCAN_GUESS_NS + (double)self->areas.live_bytes;
 
 	if (!self->scan_due_ns)
-		self->scan_due_ns = self->areas.start_ns + (u64)(still / self->options.policy.overhead);
+		self->scan_due_ns =
+			self->areas.start_ns + (u64)(still / self->options.policy.overhead);
 	if (!self->suspects_unknown || now < self->scan_due_ns)
 		return;
 	self->suspects_unknown = 0;
-	self->scan_due_ns = now + (u64)(2 * still / self->options.policy.overhead); /* until it is known */
+	/* until it is known */
+	self->scan_due_ns = now + (u64)(2 * still / self->options.policy.overhead);
 	image_want_scan(image);
 }
 
@@ -299,7 +309,8 @@ static void allow(struct watcher *self, struct image *image)
 	self->cost.asked = self->requests.waiting.count + image_commands_waiting(image);
 	limits = policy_limits(&self->policy, &self->cost);
 	image_allow(image, (u64)((double)limits.hits_ns / ns_per_tick),
-		    (u64)((double)load_relaxed(&self->pages->fault_ns) / ns_per_tick), limits.arming_ns);
+		    (u64)((double)load_relaxed(&self->pages->fault_ns) / ns_per_tick),
+		    limits.arming_ns);
 }
 
 static void on_cycle(void *data, struct image *image, u64 now_ns)
@@ -320,7 +331,8 @@ static void on_cycle(void *data, struct image *image, u64 now_ns)
 	image_allow_around(image, policy_around_most(&self->policy));
 	if (now_ns >= self->next_tick_ns) {
 		policy_tick(&self->policy, &self->areas, &self->requests, &self->cost, now_ns);
-		self->next_tick_ns = now_ns + policy_period_ns(&self->policy, self->areas.units.count);
+		self->next_tick_ns =
+			now_ns + policy_period_ns(&self->policy, self->areas.units.count);
 	}
 	if (now_ns >= self->next_report_ns) {
 		watcher_report(self, now_ns, false);

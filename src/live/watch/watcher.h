@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * `heapwise watch` without its face: listens to a program, controls what is monitored, and reports at regular
- * intervals. The tap runs on the drain thread; a report is handed over to whoever shows it, on another. */
+ * `heapwise watch` without its face: listens to a program, controls what is monitored, and reports
+ * at regular intervals. The tap runs on the drain thread; a report is handed over to whoever shows
+ * it, on another. */
 #ifndef LIVE_WATCH_WATCHER_H
 #define LIVE_WATCH_WATCHER_H
 
@@ -61,13 +62,14 @@ struct watch_top {
 	VEC(struct watch_thread) threads; /* that allocated something that lives, by index */
 };
 
-/* These wait until the drain thread gets to it, which it does several times a second: false if it did not within ten
- * seconds, or without memory. */
+/* These wait until the drain thread gets to it, which it does several times a second: false if it
+ * did not within ten seconds, or without memory. */
 bool watcher_settings(struct watcher *self, struct watch_settings *settings);
 /* 0 = as it is. From the next tick on. */
 bool watcher_set(struct watcher *self, const struct watch_settings *settings);
 /* after_ns 0 = as it is set. */
-bool watcher_suspects(struct watcher *self, const struct stale_query *query, struct watch_suspects *found);
+bool watcher_suspects(struct watcher *self, const struct stale_query *query,
+		      struct watch_suspects *found);
 bool watcher_top(struct watcher *self, const struct top_query *query, struct watch_top *found);
 
 /* The program has ended, and the drain thread with it: questions are answered by whoever asks. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Questions that other threads have for the drain thread: settings, areas that nobody touches, points of a thread. */
+ * Questions that other threads have for the drain thread: settings, areas that nobody touches,
+ * points of a thread. */
 #include "live/watch/watcher.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ enum { ASK_SECONDS = 10 };
 struct question {
 	const struct watch_settings *set; /* NULL = nothing is to change */
 	struct watch_settings now;
-	const struct stale_query *query;  /* NULL = none */
+	const struct stale_query *query; /* NULL = none */
 	struct watch_suspects *found;
 	struct stale_rows *stale;
 	const struct top_query *top_query; /* NULL = none */
@@ -51,7 +52,8 @@ static void place_fill(const struct watcher *self, u32 context, struct watch_fra
 		*place = stack.frame[at];
 }
 
-static bool suspect_add(const struct watcher *self, struct watch_suspects *found, const struct area *area, u64 now)
+static bool suspect_add(const struct watcher *self, struct watch_suspects *found,
+			const struct area *area, u64 now)
 {
 	u32 point = area->context < self->frames.count ? self->frames.data[area->context].point : 0;
 	struct watch_suspect row = {
@@ -76,11 +78,14 @@ static u64 line_of(const struct watcher *self, u32 context)
 	return context < self->frames.count ? self->frames.data[context].pc : 0;
 }
 
-static bool top_row_add(const struct watcher *self, const struct top_found *all, u64 at, struct watch_top *found)
+static bool top_row_add(const struct watcher *self, const struct top_found *all, u64 at,
+			struct watch_top *found)
 {
 	const struct top_row *top = &all->rows.data[at];
 	u32 point = top->context < self->frames.count ? self->frames.data[top->context].point : 0;
-	struct watch_top_row row = {.number = point - !!point, .areas = top->areas, .bytes = top->bytes};
+	struct watch_top_row row = {.number = point - !!point,
+				    .areas = top->areas,
+				    .bytes = top->bytes};
 
 	for (u64 i = 0; i < all->rows.count; i++)
 		if (line_of(self, all->rows.data[i].context) == line_of(self, top->context))
@@ -89,9 +94,12 @@ static bool top_row_add(const struct watcher *self, const struct top_found *all,
 	return vec_push(&found->rows, row);
 }
 
-static bool thread_add(const struct watcher *self, const struct top_row *row, struct watch_top *found)
+static bool thread_add(const struct watcher *self, const struct top_row *row,
+		       struct watch_top *found)
 {
-	struct watch_thread thread = {.index = row->context, .areas = row->areas, .bytes = row->bytes};
+	struct watch_thread thread = {.index = row->context,
+				      .areas = row->areas,
+				      .bytes = row->bytes};
 
 	if (row->context < self->threads.count) {
 		thread.tid = self->threads.data[row->context].tid;
@@ -101,7 +109,8 @@ static bool thread_add(const struct watcher *self, const struct top_row *row, st
 }
 
 /* False without memory. */
-static bool top_answer(const struct watcher *self, const struct top_query *query, struct watch_top *found, u64 now)
+static bool top_answer(const struct watcher *self, const struct top_query *query,
+		       struct watch_top *found, u64 now)
 {
 	struct top_found all = {0};
 	bool good = top_points(&self->areas, query->thread, &all);
@@ -135,7 +144,8 @@ static void question_answer(struct watcher *self, struct question *question, u64
 		question->found->bytes = question->stale->bytes;
 		question->found->scanned = self->scanned;
 		for (u32 i = 0; i < question->stale->rows && !question->failed; i++)
-			question->failed = !suspect_add(self, question->found, question->stale->row[i], now);
+			question->failed =
+				!suspect_add(self, question->found, question->stale->row[i], now);
 	}
 	if (question->top_query)
 		question->failed = !top_answer(self, question->top_query, question->top, now);
@@ -191,9 +201,12 @@ bool watcher_set(struct watcher *self, const struct watch_settings *settings)
 	return ask(self, &question);
 }
 
-bool watcher_suspects(struct watcher *self, const struct stale_query *query, struct watch_suspects *found)
+bool watcher_suspects(struct watcher *self, const struct stale_query *query,
+		      struct watch_suspects *found)
 {
-	struct question question = {.query = query, .found = found, .stale = calloc(1, sizeof(*question.stale))};
+	struct question question = {.query = query,
+				    .found = found,
+				    .stale = calloc(1, sizeof(*question.stale))};
 	bool told = question.stale && ask(self, &question);
 
 	free(question.stale);

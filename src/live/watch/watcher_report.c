@@ -25,10 +25,15 @@ static const struct stream_class *class_of(const struct watcher *self, const str
 		else
 			high = middle;
 	}
-	return low < self->classes.count && self->classes.data[low].chunk == area->chunk ? &self->classes.data[low] : NULL;
+	return low < self->classes.count && self->classes.data[low].chunk == area->chunk
+		       ? &self->classes.data[low]
+		       : NULL;
 }
 
-bool watcher_is_scanned(const struct watcher *self, const struct area *area) { return class_of(self, area); }
+bool watcher_is_scanned(const struct watcher *self, const struct area *area)
+{
+	return class_of(self, area);
+}
 
 bool watcher_is_lost(const struct watcher *self, const struct area *area)
 {
@@ -53,8 +58,8 @@ static u32 age_bin(u64 age_ns)
 	return bin;
 }
 
-/* A touch is known to the moment if it was just seen, or if the area was watched for most of the time since then. Else it is
- * somewhere in a time in which nobody would have noticed. */
+/* A touch is known to the moment if it was just seen, or if the area was watched for most of the
+ * time since then. Else it is somewhere in a time in which nobody would have noticed. */
 static void count_age(struct watch_report *report, const struct area *area, u64 age, u64 idle)
 {
 	if (age >= SECOND && idle < age / 2) {
@@ -85,7 +90,8 @@ static struct point_sum *point_of(struct watcher *self, u32 context)
 		return NULL;
 	frame = &self->frames.data[context];
 	if (frame->report != (u32)self->reports) {
-		struct point_sum row = {.context = context, .number = frame->point - !!frame->point};
+		struct point_sum row = {.context = context,
+					.number = frame->point - !!frame->point};
 
 		if (frame->report + 1 == (u32)self->reports)
 			row.growth_bytes = -(i64)frame->bytes; /* and what it has now */
@@ -113,14 +119,16 @@ static void ranking_add(struct ranking *self, const struct area *area, double ke
 	self->row[at].key = key;
 }
 
-/* Areas that were touched, the most rarely touched first. What lives for less than a second tells nothing of that. */
+/* Areas that were touched, the most rarely touched first. What lives for less than a second tells
+ * nothing of that. */
 static void rare_add(struct watcher *self, const struct area *area, u64 now)
 {
 	u64 life = now - area->birth_ns, watched = unit_watched(area->unit, now);
 
 	if (area->hits && life >= SECOND)
 		ranking_add(&self->rare, area,
-			    -(double)area->hits * 1e9 / (double)(watched < life && watched ? watched : life + 1));
+			    -(double)area->hits * 1e9 /
+				    (double)(watched < life && watched ? watched : life + 1));
 }
 
 static struct watch_area area_tell(const struct area *area, u64 age_ns, u64 now)
@@ -202,7 +210,8 @@ void watcher_stack(const struct watcher *self, u32 context, struct watch_stack *
 	}
 }
 
-static void point_tell(const struct watcher *self, const struct point_sum *sum, struct watch_point *point)
+static void point_tell(const struct watcher *self, const struct point_sum *sum,
+		       struct watch_point *point)
 {
 	*point = (struct watch_point){
 		.context = sum->context,
@@ -224,12 +233,16 @@ static void point_tell(const struct watcher *self, const struct point_sum *sum, 
 }
 
 /* What a row is chosen by; 0 or less: it is not. */
-static i64 by_stale(const struct point_sum *row) { return row->stale_areas ? 1 + (i64)row->stale_bytes : 0; }
+static i64 by_stale(const struct point_sum *row)
+{
+	return row->stale_areas ? 1 + (i64)row->stale_bytes : 0;
+}
 static i64 by_growth(const struct point_sum *row) { return row->growth_bytes; }
 static i64 by_bytes(const struct point_sum *row) { return 1 + (i64)row->bytes; }
 
 /* Tells the rows with most of it, in that order; how many. */
-static u32 rows_take(const struct watcher *self, i64 (*key)(const struct point_sum *), struct watch_point *points, u32 most)
+static u32 rows_take(const struct watcher *self, i64 (*key)(const struct point_sum *),
+		     struct watch_point *points, u32 most)
 {
 	const struct point_sum *best[WATCH_ROWS];
 	u32 count = 0;
@@ -295,7 +308,8 @@ static void count_types(struct watcher *self, struct watch_report *report)
 		if (at == WATCH_ROWS)
 			continue;
 		if (at == report->types_count) {
-			report->types[report->types_count++] = (struct watch_type){.type = row->type};
+			report->types[report->types_count++] =
+				(struct watch_type){.type = row->type};
 			if (row->type)
 				frame_fill(self, row->type + 1, &report->types[at].at);
 		}
@@ -323,7 +337,8 @@ static void areas_take(const struct watcher *self, struct watch_report *report)
 
 	report->oldest_count = self->oldest.count;
 	for (u32 i = 0; i < self->oldest.count; i++) {
-		report->oldest[i] = area_tell(self->oldest.row[i].area, (u64)self->oldest.row[i].key, now);
+		report->oldest[i] =
+			area_tell(self->oldest.row[i].area, (u64)self->oldest.row[i].key, now);
 		watcher_stack(self, report->oldest[i].hit_context, &report->oldest[i].touched);
 	}
 	report->rare_count = self->rare.count;
@@ -362,7 +377,8 @@ static void count_cost(struct watcher *self, struct watch_report *report)
 	self->cost_before = self->cost;
 }
 
-/* On a busy machine a report may come before the last one was taken, which it replaces: what that counted is in this one. */
+/* On a busy machine a report may come before the last one was taken, which it replaces: what that
+ * counted is in this one. */
 static void report_add(struct watch_report *report, const struct watch_report *before)
 {
 	report->interval_ns += before->interval_ns;

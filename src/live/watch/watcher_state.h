@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the parts of a watcher share: its state and what one part asks of another. Theirs alone; see watcher.h. */
+ * What the parts of a watcher share: its state and what one part asks of another. Theirs alone; see
+ * watcher.h. */
 #ifndef LIVE_WATCH_WATCHER_STATE_H
 #define LIVE_WATCH_WATCHER_STATE_H
 
@@ -11,13 +12,14 @@
 struct frame { /* by number of the context */
 	u64 pc;
 	u32 parent;
-	u32 point; /* number + 1 of the allocation point that it is, 0 = none */
-	u32 row;   /* of the last report in which it had live areas: index in rows */
+	u32 point;  /* number + 1 of the allocation point that it is, 0 = none */
+	u32 row;    /* of the last report in which it had live areas: index in rows */
 	u32 report; /* that report's number, 0 = none */
-	u64 bytes; /* and the bytes of these areas */
+	u64 bytes;  /* and the bytes of these areas */
 };
 
-/* Live areas of one point, while a report is made: struct watch_point without texts, which only the first few need. */
+/* Live areas of one point, while a report is made: struct watch_point without texts, which only the
+ * first few need. */
 struct point_sum {
 	u32 context, number;
 	u64 areas, bytes;
@@ -50,27 +52,29 @@ struct watcher {
 	VEC(struct frame) frames;
 	VEC(struct known_module) modules;
 	VEC(struct stream_thread) threads; /* by index */
-	VEC(struct point_sum) rows; /* while a report is made, and: */
+	VEC(struct point_sum) rows;        /* while a report is made, and: */
 	struct ranking oldest, rare;
 	VEC(struct stream_class) classes; /* of the last scan, by chunk */
-	struct map types;          /* chunk -> identity of its type; those that live */
-	struct map point_types;    /* context -> the same, of the last one that was looked into */
+	struct map types;                 /* chunk -> identity of its type; those that live */
+	struct map point_types; /* context -> the same, of the last one that was looked into */
 	u32 pid;
 	bool scanned;
-	u64 scan_due_ns;           /* before that memory is not scanned again */
-	u64 scan_at_ns;            /* when that was */
-	u64 scan_ns;               /* for how long the program stood still for the last scan */
+	u64 scan_due_ns; /* before that memory is not scanned again */
+	u64 scan_at_ns;  /* when that was */
+	u64 scan_ns;     /* for how long the program stood still for the last scan */
 	u64 scans;
-	u64 suspects_unknown;      /* of the last report: stale areas that were not stale, or not there, when memory was scanned */
+	/* of the last report: stale areas that were not stale, or not there, when memory was
+	 * scanned */
+	u64 suspects_unknown;
 	u64 mallocs, frees, reallocs; /* since the last report */
-	u64 seen;                  /* allocations of all images */
-	u64 calls[2];              /* of this image: allocations, ends */
-	struct image *image;       /* the one that lives, once there was a cycle */
-	struct tap_unread unread;  /* of it, so far */
+	u64 seen;                     /* allocations of all images */
+	u64 calls[2];                 /* of this image: allocations, ends */
+	struct image *image;          /* the one that lives, once there was a cycle */
+	struct tap_unread unread;     /* of it, so far */
 	u64 next_tick_ns, next_report_ns, last_report_ns;
 	const struct hw_pages *pages;
 	struct policy_cost cost, cost_before;
-	u64 calls_ns;    /* what allocator calls have cost, estimated */
+	u64 calls_ns; /* what allocator calls have cost, estimated */
 	u64 hits, kernel_hits, floods, around;
 	u64 flood_ticks; /* the last flood that is known */
 	u64 cycle_ns;    /* the last cycle */

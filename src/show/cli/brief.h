@@ -6,7 +6,8 @@
 #include "show/cli/command.h"
 #include "study/open/loading.h"
 
-/* How many findings there are. loading: of this trace, whose model is taken; NULL = the trace is read. */
+/* How many findings there are. loading: of this trace, whose model is taken; NULL = the trace is
+ * read. */
 u64 brief_findings(const struct command *command, const char *path, struct loading *loading);
 
 #endif

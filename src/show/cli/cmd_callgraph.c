@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * heapwise trace callgraph: who calls whom and how often, from a trace of routines, or from the stacks of
- * its allocations.
+ * heapwise trace callgraph: who calls whom and how often, from a trace of routines, or from the
+ * stacks of its allocations.
  * Host. */
 #include <errno.h>
 #include <stdio.h>
@@ -21,14 +21,15 @@ struct callgraph_args {
 static const struct callgraph_args defaults = {.trace = {TRACE_DEFAULTS, .top = NOT_GIVEN}};
 
 static const struct option_spec options[] = {
-	TOP_OPTION(struct trace_args, "rows of each table (default: 30 in text, all in json and csv; 0 = all)"),
+	TOP_OPTION(struct trace_args, "rows of each table (default: 30 in text, all in json and "
+				      "csv; 0 = all)"),
 	OPTION(struct callgraph_args, dot, 0, "dot", OPTION_STRING, "FILE",
-	       "write the whole graph to FILE for Graphviz instead of printing tables; - = standard output"),
+	       "write the whole graph to FILE for Graphviz instead of printing tables; - = "
+	       "standard output"),
 	OPTION(struct callgraph_args, from, 0, "from", OPTION_CHOICE, "auto|routines|stacks",
-	       "build the graph from recorded routines or from allocation stacks (default: auto, routines if "
-	       "recorded)"),
-	TRACE_OPTIONS,
-	OPTION_END};
+	       "build the graph from recorded routines or from allocation stacks (default: auto, "
+	       "routines if recorded)"),
+	TRACE_OPTIONS, OPTION_END};
 
 struct show {
 	struct view view;
@@ -61,7 +62,8 @@ static int make(struct show *self, struct err *err)
 		return callgraph_of_routines(&self->graph, self->routines, &study->symbols, err);
 	if (is_word("routines", from) && self->args->trace.where)
 		return err_set(err, ERR_USAGE,
-			       "--where requires --from stacks, because routines do not belong to chunks");
+			       "--where requires --from stacks, because routines do not belong to "
+			       "chunks");
 	if (is_word("routines", from))
 		return err_set(
 			err, ERR_INPUT,
@@ -69,7 +71,8 @@ static int make(struct show *self, struct err *err)
 			study->path);
 	if (!self->args->trace.where)
 		fprintf(stderr,
-			"heapwise %s: %s has no routine events; using the stacks of its allocations\n",
+			"heapwise %s: %s has no routine events; using the stacks of its "
+			"allocations\n",
 			self->view.command->name, study->path);
 	return make_of_stacks(self, err);
 }
@@ -137,7 +140,8 @@ const struct command cmd_callgraph = {
 	.summary = "show who calls whom, and how often",
 	.details =
 		"Routine events are recorded with 'heapwise run --routines' or imported from EMAD. For other traces\n"
-		"the graph is built from allocation stacks, and its edges are weighted by allocations, not by calls.",
+		"the graph is built from allocation stacks, and its edges are weighted by "
+		"allocations, not by calls.",
 	.options = options,
 	.fields_size = sizeof(struct callgraph_args),
 	.fields_default = &defaults,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * heapwise cc and heapwise c++: a compiler that instruments. Host. Runs the compiler of the system in
- * its own place with a few more arguments, and with the stub (target/access/shadow/stub.c) where
+ * heapwise cc and heapwise c++: a compiler that instruments. Host. Runs the compiler of the system
+ * in its own place with a few more arguments, and with the stub (target/access/shadow/stub.c) where
  * something is linked; everything else is the compiler's business, its exit status too. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,8 +28,8 @@ typedef VEC(const char *) words;
 enum family { FAMILY_GCC, FAMILY_CLANG };
 
 struct compiler {
-	char words[4096]; /* the variable's text, cut into words by zeros */
-	char name[1024];  /* of the program: the last word */
+	char words[4096];                         /* the variable's text, cut into words by zeros */
+	char name[1024];                          /* of the program: the last word */
 	char stub[PARTS_PATH], plain[PARTS_PATH]; /* to be linked, too */
 	enum family family;
 };
@@ -54,7 +54,8 @@ static void name_for_cxx(char *name, size_t room)
 	}
 }
 
-/* By its name, or, if that says nothing (cc), by the file behind it, or by what it says of itself. */
+/* By its name, or, if that says nothing (cc), by the file behind it, or by what it says of
+ * itself. */
 static enum family family_of(const char *name)
 {
 	char command[4200], answer[256] = "";
@@ -106,8 +107,8 @@ struct request {
 	bool shared;  /* a library */
 	bool foreign; /* for a machine that has no shadow */
 	bool inputs;
-	bool lto; /* optimises again when it links */
-	bool assembler; /* has the programmer's own text for the assembler */
+	bool lto;                /* optimises again when it links */
+	bool assembler;          /* has the programmer's own text for the assembler */
 	bool accesses, routines; /* what is to be instrumented */
 };
 
@@ -167,7 +168,8 @@ static void request_read(struct request *self, int argc, char **argv)
 			const char *dot = strrchr(word, '.');
 
 			self->inputs = true;
-			self->assembler |= dot && (strcmp(dot, ".s") == 0 || strcmp(dot, ".S") == 0);
+			self->assembler |=
+				dot && (strcmp(dot, ".s") == 0 || strcmp(dot, ".S") == 0);
 		} else if (stops_early(word))
 			self->links = false;
 		else if (strcmp(word, "-shared") == 0 || strcmp(word, "--shared") == 0)
@@ -191,7 +193,7 @@ static const char *const gcc_words[] = {
 	"--param=asan-globals=0",
 	"--param=asan-instrument-allocas=0",
 	"--param=asan-instrumentation-with-call-threshold=2000000000",
-	"-frecord-gcc-switches", /* by which the object is known later (host/checks/plain.h) */
+	"-frecord-gcc-switches",  /* by which the object is known later (host/checks/plain.h) */
 	"-U__SANITIZE_ADDRESS__", /* the program is not to do what it does for that sanitizer */
 	NULL,
 };
@@ -223,7 +225,8 @@ static const char *const clang_inline_words[] = {
 	NULL,
 };
 
-/* Where pointers have tags clang's checks must pass our assembler. What the linker makes does not: there a check is a call of the stub. */
+/* Where pointers have tags clang's checks must pass our assembler. What the linker makes does not:
+ * there a check is a call of the stub. */
 static const char *const clang_text_words[] = {
 	"--start-no-unused-arguments",
 	"-fno-integrated-as",
@@ -231,26 +234,19 @@ static const char *const clang_text_words[] = {
 	NULL,
 };
 static const char *const clang_call_words[] = {
-	"--start-no-unused-arguments",
-	"-mllvm",
-	"-asan-instrumentation-with-call-threshold=0",
-	"--end-no-unused-arguments",
-	NULL,
+	"--start-no-unused-arguments", "-mllvm", "-asan-instrumentation-with-call-threshold=0",
+	"--end-no-unused-arguments",   NULL,
 };
 
-/* clang has copies and fills made by calls when it instruments. With -flto it optimises after that, and would make them instructions
- * that nobody checks. */
+/* clang has copies and fills made by calls when it instruments. With -flto it optimises after that,
+ * and would make them instructions that nobody checks. */
 static const char *const clang_lto_words[] = {
-	"--start-no-unused-arguments",
-	"-fno-builtin-memcpy",
-	"-fno-builtin-memmove",
-	"-fno-builtin-memset",
-	"--end-no-unused-arguments",
-	NULL,
+	"--start-no-unused-arguments", "-fno-builtin-memcpy",       "-fno-builtin-memmove",
+	"-fno-builtin-memset",         "--end-no-unused-arguments", NULL,
 };
 
-/* A function that is expanded within itself could not be told from one that was left by longjmp and called
- * again, so it is not. clang expands first and then instruments what is left. */
+/* A function that is expanded within itself could not be told from one that was left by longjmp and
+ * called again, so it is not. clang expands first and then instruments what is left. */
 static const char *const gcc_routine_words[] = {
 	"-finstrument-functions",
 	"--param=max-inline-recursive-depth=0",
@@ -272,7 +268,8 @@ static bool part_find(const struct command *command, const char *name, char *pat
 	parts_own_folder(folder);
 	if (parts_find(folder, name, path))
 		return true;
-	err_set(&err, ERR_INPUT, "cannot find %s in %.1000s or in %s beside it", name, folder, parts_installed());
+	err_set(&err, ERR_INPUT, "cannot find %s in %.1000s or in %s beside it", name, folder,
+		parts_installed());
 	command_fail(command, &err);
 	return false;
 }
@@ -286,7 +283,8 @@ static bool stub_find(const struct command *command, struct compiler *compiler, 
 	return part_find(command, name, compiler->stub);
 }
 
-/* What the compiler takes for its assembler: a path, or a name to be looked for; "" if it does not say. */
+/* What the compiler takes for its assembler: a path, or a name to be looked for; "" if it does not
+ * say. */
 static void ask_for_assembler(const words *compiler, char *answer, size_t room)
 {
 	char command[4200] = "";
@@ -297,10 +295,12 @@ static void ask_for_assembler(const words *compiler, char *answer, size_t room)
 	for (u64 i = 0; i < compiler->count && used < sizeof(command); i++) {
 		if (strchr(compiler->data[i], '\''))
 			return;
-		used += (size_t)snprintf(command + used, sizeof(command) - used, "'%s' ", compiler->data[i]);
+		used += (size_t)snprintf(command + used, sizeof(command) - used, "'%s' ",
+					 compiler->data[i]);
 	}
 	if (used < sizeof(command))
-		used += (size_t)snprintf(command + used, sizeof(command) - used, "-print-prog-name=as 2>/dev/null");
+		used += (size_t)snprintf(command + used, sizeof(command) - used,
+					 "-print-prog-name=as 2>/dev/null");
 	output = used < sizeof(command) ? popen(command, "r") : NULL;
 	if (!output)
 		return;
@@ -309,8 +309,9 @@ static void ask_for_assembler(const words *compiler, char *answer, size_t room)
 	pclose(output);
 }
 
-/* The compiler finds our assembler before its own (host/checks/main.c), in each of its processes, those of gcc's -flto, too: it changes the
- * checks and runs the compiler's. Where anything is in the way they stay as they are; false if so. */
+/* The compiler finds our assembler before its own (host/checks/main.c), in each of its processes,
+ * those of gcc's -flto, too: it changes the checks and runs the compiler's. Where anything is in
+ * the way they stay as they are; false if so. */
 static bool change_checks(const words *compiler)
 {
 	const char *wish = getenv("HEAPWISE_SHORT_CHECKS"), *others = getenv("COMPILER_PATH");
@@ -325,7 +326,8 @@ static bool change_checks(const words *compiler)
 		return false;
 	*strrchr(ours, '/') = 0;
 	ask_for_assembler(compiler, theirs, sizeof(theirs));
-	if (theirs[0] && asprintf(&path, "%s%s%s", ours, others ? ":" : "", others ? others : "") > 0 &&
+	if (theirs[0] &&
+	    asprintf(&path, "%s%s%s", ours, others ? ":" : "", others ? others : "") > 0 &&
 	    setenv(CHECKS_ASSEMBLER, theirs, 1) == 0)
 		setenv("COMPILER_PATH", path, 1);
 	free(path);
@@ -354,7 +356,8 @@ static bool library_is_plain(const char *name, int argc, char **argv)
 
 		if (folder && !*folder)
 			folder = i + 1 < argc ? argv[i + 1] : NULL;
-		if (!folder || snprintf(path, sizeof(path), "%s/lib%s.so", folder, name) >= (int)sizeof(path))
+		if (!folder ||
+		    snprintf(path, sizeof(path), "%s/lib%s.so", folder, name) >= (int)sizeof(path))
 			continue;
 		if (access(path, F_OK) == 0)
 			return false;
@@ -372,7 +375,8 @@ static bool linker_word_is_plain(const char *word)
 
 	for (size_t bytes; *word; word += bytes + (word[bytes] == ',')) {
 		bytes = strcspn(word, ",");
-		if (snprintf(path, sizeof(path), "%.*s", (int)bytes, word) < (int)sizeof(path) && plain_is_linked(path))
+		if (snprintf(path, sizeof(path), "%.*s", (int)bytes, word) < (int)sizeof(path) &&
+		    plain_is_linked(path))
 			return true;
 	}
 	return false;
@@ -391,7 +395,8 @@ static bool word_is_plain(int at, int argc, char **argv)
 	return word[0] != '-' && plain_is_linked(word);
 }
 
-/* Whether something is linked that was compiled without instrumentation. The compiler's own objects do not count. */
+/* Whether something is linked that was compiled without instrumentation. The compiler's own objects
+ * do not count. */
 static bool links_plain(int argc, char **argv)
 {
 	for (int i = 0; i < argc; i++) {
@@ -416,8 +421,10 @@ static bool push_clang(words *line, const struct request *request)
 	bool text = HW_POINTER_TAGS && !request->lto && !request->assembler && change_checks(line);
 	bool calls = HW_POINTER_TAGS && request->lto;
 
-	return push_all(line, clang_words) && push_all(line, calls ? clang_call_words : clang_inline_words) &&
-	       (!text || push_all(line, clang_text_words)) && (!request->lto || push_all(line, clang_lto_words));
+	return push_all(line, clang_words) &&
+	       push_all(line, calls ? clang_call_words : clang_inline_words) &&
+	       (!text || push_all(line, clang_text_words)) &&
+	       (!request->lto || push_all(line, clang_lto_words));
 }
 
 static int compile(const struct command *self, int argc, char **argv, bool cxx)
@@ -432,7 +439,8 @@ static int compile(const struct command *self, int argc, char **argv, bool cxx)
 	if (whole && request.inputs && request.accesses && !request.foreign) {
 		if (compiler.family == FAMILY_GCC)
 			change_checks(&line);
-		whole = compiler.family == FAMILY_CLANG ? push_clang(&line, &request) : push_all(&line, gcc_words);
+		whole = compiler.family == FAMILY_CLANG ? push_clang(&line, &request)
+							: push_all(&line, gcc_words);
 	}
 	if (whole && request.inputs && request.routines)
 		whole = push_all(&line, compiler.family == FAMILY_CLANG ? clang_routine_words

@@ -45,7 +45,8 @@ static const struct option_spec options[] = {
 	       "trace to compare with"),
 	OPTION(struct check_args, allow_incomplete, 0, "allow-incomplete", OPTION_SET, NULL,
 	       "accept recordings with missing events"),
-	TOP_OPTION(struct trace_args, "places that contribute most to an exceeded limit (default 3)"),
+	TOP_OPTION(struct trace_args, "places that contribute most to an exceeded limit (default "
+				      "3)"),
 	DEPTH_OPTION(struct trace_args, "default: 8 in text, all in json"),
 	OPTION(struct check_args, root, 0, "source-root", OPTION_STRING, "DIR",
 	       "show source paths relative to DIR (default: the current folder)"),
@@ -213,7 +214,8 @@ static int read_baseline(struct gate *self, struct err *err)
 	if (!budgets_have_growth(&self->budgets))
 		return self->args->baseline
 			       ? err_set(err, ERR_USAGE,
-					 "--baseline requires --max-growth, or max-growth in the budget file")
+					 "--baseline requires --max-growth, or max-growth in the "
+					 "budget file")
 			       : 0;
 	if (!path)
 		return err_set(err, ERR_USAGE, "--max-growth requires --baseline OLD");
@@ -295,15 +297,16 @@ const struct command cmd_check = {
 	.name = "check",
 	.operands = "FILE",
 	.summary = "fail if a trace exceeds its limits",
-	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
-		   "Limits are given as options or in a file (see heapwise-check(1)):\n"
-		   "  max-peak = \"64M\"\n"
-		   "  max-kept = 0\n"
-		   "  [[budget]]\n"
-		   "  function = \"parse_*\"\n"
-		   "  max-peak = \"4M\"\n"
-		   "Exit status: 0 all limits hold; 1 a limit is exceeded, or events are missing; 2 usage error;\n"
-		   "3 a file cannot be read.",
+	.details =
+		"FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		"Limits are given as options or in a file (see heapwise-check(1)):\n"
+		"  max-peak = \"64M\"\n"
+		"  max-kept = 0\n"
+		"  [[budget]]\n"
+		"  function = \"parse_*\"\n"
+		"  max-peak = \"4M\"\n"
+		"Exit status: 0 all limits hold; 1 a limit is exceeded, or events are missing; 2 usage error;\n"
+		"3 a file cannot be read.",
 	.options = options,
 	.fields_size = sizeof(struct check_args),
 	.fields_default = &defaults,

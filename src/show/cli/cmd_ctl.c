@@ -39,16 +39,19 @@ static const struct result_column known[] = {
 	COLUMN("snapshots", "snapshots", VALUE_COUNT, "snapshots so far"),
 	COLUMN("lost_chunks", "lost chunks", VALUE_COUNT, "live chunks to which no pointer exists"),
 	COLUMN("lost_bytes", "lost", VALUE_BYTES, "their bytes"),
-	COLUMN("indirect_chunks", "indirect chunks", VALUE_COUNT, "live chunks to which only lost chunks point"),
+	COLUMN("indirect_chunks", "indirect chunks", VALUE_COUNT,
+	       "live chunks to which only lost chunks point"),
 	COLUMN("indirect_bytes", "indirect", VALUE_BYTES, "their bytes"),
-	COLUMN("possible_chunks", "possible chunks", VALUE_COUNT, "live chunks with interior pointers only"),
+	COLUMN("possible_chunks", "possible chunks", VALUE_COUNT,
+	       "live chunks with interior pointers only"),
 	COLUMN("possible_bytes", "possible", VALUE_BYTES, "their bytes"),
-	COLUMN("reachable_chunks", "reachable chunks", VALUE_COUNT, "live chunks that the program can still reach"),
+	COLUMN("reachable_chunks", "reachable chunks", VALUE_COUNT,
+	       "live chunks that the program can still reach"),
 	COLUMN("reachable_bytes", "reachable", VALUE_BYTES, "their bytes"),
 	COLUMN("dump", "dump", VALUE_PATH, "file written"),
 	COLUMN("live_entries", "live entries", VALUE_COUNT, "allocation entries of live chunks"),
-	COLUMN("freed_entries", "freed entries", VALUE_COUNT, "allocation entries of freed chunks; in the dump only "
-							      "with --freed"),
+	COLUMN("freed_entries", "freed entries", VALUE_COUNT,
+	       "allocation entries of freed chunks; in the dump only with --freed"),
 	COLUMN("stopped_ns", "stopped for", VALUE_NS, "time for which the program was stopped"),
 };
 
@@ -109,20 +112,23 @@ static int verb_unknown(const struct command *command, const char *name)
 	return command_usage(command, "unknown verb '%s'; expected one of %s, dump", name, list);
 }
 
-/* A dump is made here, of what the monitor has put into the trace: it keeps nobody waiting, and what it
- * may need of memory is not the monitor's. */
-static int dump(const struct command *command, const struct ctl_args *args, u32 pid, struct strbuf *reply,
-		struct err *err)
+/* A dump is made here, of what the monitor has put into the trace: it keeps nobody waiting, and
+ * what it may need of memory is not the monitor's. */
+static int dump(const struct command *command, const struct ctl_args *args, u32 pid,
+		struct strbuf *reply, struct err *err)
 {
-	struct dump_job job = {.command = command, .to = args->output,
-			       .entries = args->freed ? HEAPLOG_ALL : HEAPLOG_LIVE, .names = true};
+	struct dump_job job = {.command = command,
+			       .to = args->output,
+			       .entries = args->freed ? HEAPLOG_ALL : HEAPLOG_LIVE,
+			       .names = true};
 	struct strbuf saved = {0};
 	struct dump_done done;
 	int status = control_call(pid, "save", &saved, err);
 	char *text = strbuf_take(&saved), *end = text ? strchr(text, '\n') : NULL;
 
 	if (status == 0 && (!end || strncmp(text, "trace ", 6) != 0))
-		status = err_set(err, ERR_INPUT, "the monitor did not report the path of its trace");
+		status =
+			err_set(err, ERR_INPUT, "the monitor did not report the path of its trace");
 	if (status == 0) {
 		*end = 0;
 		job.trace = text + 6;
@@ -146,15 +152,18 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	u64 pid;
 
 	if (argc != 2)
-		return command_usage(command, "no PID and VERB given; usage: heapwise ctl PID VERB");
+		return command_usage(command, "no PID and VERB given; usage: heapwise ctl PID "
+					      "VERB");
 	if (!parse_number(argv[0], &pid) || !pid || pid > INT32_MAX)
 		return command_usage(command, "invalid process id '%s'", argv[0]);
 	dumps = strcmp(argv[1], "dump") == 0;
 	if (!dumps && !verb_is_known(argv[1]))
 		return verb_unknown(command, argv[1]);
 	if (!dumps && (args->output || args->freed))
-		return command_usage(command, "--%s requires the verb dump", args->freed ? "freed" : "output");
-	status = dumps ? dump(command, args, (u32)pid, &reply, &err) : control_call((u32)pid, argv[1], &reply, &err);
+		return command_usage(command, "--%s requires the verb dump",
+				     args->freed ? "freed" : "output");
+	status = dumps ? dump(command, args, (u32)pid, &reply, &err)
+		       : control_call((u32)pid, argv[1], &reply, &err);
 	if (status == 0) {
 		char *text = strbuf_take(&reply);
 
@@ -173,20 +182,23 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 const struct command cmd_ctl = {
 	.name = "ctl",
 	.operands = "PID VERB",
-	.summary = "control a running recording: pause, resume, snapshot, scan, save, dump, stop, status",
-	.details = "PID is the process id of a recorded program, or of the heapwise that records it; with\n"
-		   "--children the latter means all of its processes. VERB is one of\n"
-		   "  pause     stop recording allocations; frees of known chunks are still recorded\n"
-		   "  resume    record allocations again\n"
-		   "  snapshot  write a snapshot of live memory to the trace\n"
-		   "  scan      search the program's memory for leaks\n"
-		   "  save      write everything recorded so far to the trace\n"
-		   "  dump      write live memory and its allocation stacks to a file, in HeapLog format version 4\n"
-		   "  stop      end the recording and close the trace; the program continues\n"
-		   "  status    show the state and size of the recording\n"
-		   "Only the user who started the recording can control it.\n"
-		   "\n"
-		   "Exit status: 0 success, 2 usage error, 3 no such recording or the command failed.",
+	.summary = "control a running recording: pause, resume, snapshot, scan, save, dump, stop, "
+		   "status",
+	.details =
+		"PID is the process id of a recorded program, or of the heapwise that records "
+		"it; with\n"
+		"--children the latter means all of its processes. VERB is one of\n"
+		"  pause     stop recording allocations; frees of known chunks are still recorded\n"
+		"  resume    record allocations again\n"
+		"  snapshot  write a snapshot of live memory to the trace\n"
+		"  scan      search the program's memory for leaks\n"
+		"  save      write everything recorded so far to the trace\n"
+		"  dump      write live memory and its allocation stacks to a file, in HeapLog format version 4\n"
+		"  stop      end the recording and close the trace; the program continues\n"
+		"  status    show the state and size of the recording\n"
+		"Only the user who started the recording can control it.\n"
+		"\n"
+		"Exit status: 0 success, 2 usage error, 3 no such recording or the command failed.",
 	.options = options,
 	.fields_size = sizeof(struct ctl_args),
 	.run = run,

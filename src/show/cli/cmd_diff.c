@@ -25,8 +25,8 @@ static const struct diff_args defaults = {.trace = {TRACE_DEFAULTS, .top = TOP_D
 
 static const struct option_spec options[] = {
 	OPTION(struct diff_args, at, 0, "at", OPTION_STRINGS, "MOMENT",
-	       "compare two moments of one trace; give it twice. MOMENT is a time (1.5s, 200ms), start, peak, end, "
-	       "the name of a mark, #NUMBER, or snapshotN"),
+	       "compare two moments of one trace; give it twice. MOMENT is a time (1.5s, 200ms), "
+	       "start, peak, end, the name of a mark, #NUMBER, or snapshotN"),
 	OPTION(struct diff_args, by, 'b', "by", OPTION_CHOICE, COMPARE_BY_CHOICES,
 	       "what to compare (default stack)"),
 	OPTION(struct diff_args, metric, 'm', "metric", OPTION_CHOICE, COMPARE_METRIC_CHOICES,
@@ -151,13 +151,15 @@ static int find_moments(struct diff *self, struct err *err)
 	int status = 0;
 
 	for (u32 side = 0; side < 2 && status == 0; side++) {
-		status = compare_moment_find(self->trace[0]->model, words[side], &moment[side], err);
+		status =
+			compare_moment_find(self->trace[0]->model, words[side], &moment[side], err);
 		self->query.side[side].cuts = &self->cuts[0];
 		self->query.side[side].cut = side;
 	}
 	if (status == 0 && moment[0].ticks > moment[1].ticks)
 		fprintf(stderr,
-			"heapwise diff: note: '%s' is after '%s'; differences go backwards in time\n",
+			"heapwise diff: note: '%s' is after '%s'; differences go backwards in "
+			"time\n",
 			words[0], words[1]);
 	return status < 0 ? status : read_cuts(self, 0, moment, err);
 }
@@ -215,15 +217,14 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	struct err err = {0};
 
 	if (args->at.count && args->at.count != 2)
-		return command_usage(command,
-				     "--at must be given twice: two moments of one FILE");
+		return command_usage(command, "--at must be given twice: two moments of one FILE");
 	if (args->at.count && argc != 1)
 		return command_usage(command,
 				     argc ? "expected one FILE with --at" : "no FILE given");
 	if (!args->at.count && argc != 2)
 		return command_usage(command, argc == 1
-						      ? "expected a second FILE, or --at twice for two moments of one "
-							"FILE"
+						      ? "expected a second FILE, or --at twice for "
+							"two moments of one FILE"
 						      : "expected two FILEs");
 	if (!args->points || args->points > POINTS_MAX)
 		return command_usage(command, "--points must be 1 to %d", POINTS_MAX);
@@ -243,7 +244,8 @@ const struct command cmd_diff = {
 	.details =
 		"A (before) and B (after) are traces written by 'heapwise run'. Rows are matched by the names of\n"
 		"functions, types and files, so the program may have been rebuilt. Each row is new, gone, grew or\n"
-		"shrank. With --at, numbers count events up to that moment, and kept is what is live then.",
+		"shrank. With --at, numbers count events up to that moment, and kept is what is "
+		"live then.",
 	.options = options,
 	.fields_size = sizeof(struct diff_args),
 	.fields_default = &defaults,

@@ -12,9 +12,7 @@ struct doctor_args {
 	const char *format;
 };
 
-static const struct option_spec options[] = {
-	FORMAT_OPTION(struct doctor_args),
-	OPTION_END};
+static const struct option_spec options[] = {FORMAT_OPTION(struct doctor_args), OPTION_END};
 
 static const struct result_column columns[] = {
 	COLUMN("state", "state", VALUE_TEXT, "ok, limited, or missing"),
@@ -26,12 +24,9 @@ static const struct result_column columns[] = {
 static const char *state_word(enum finding_state state)
 {
 	switch (state) {
-	case FINDING_OK:
-		return "ok";
-	case FINDING_LIMITED:
-		return "limited";
-	case FINDING_MISSING:
-		return "missing";
+	case FINDING_OK: return "ok";
+	case FINDING_LIMITED: return "limited";
+	case FINDING_MISSING: return "missing";
 	}
 	return "";
 }

@@ -33,7 +33,8 @@ static const struct option_spec options[] = {
 	OPTION(struct dump_args, stacks, 0, "stacks", OPTION_SET, NULL,
 	       "show each event's stack, innermost frame first"),
 	OPTION(struct dump_args, facts, 0, "facts", OPTION_SET, NULL,
-	       "text: also show modules, threads, contexts, clocks, memory samples and notes, as # lines"),
+	       "text: also show modules, threads, contexts, clocks, memory samples and notes, as # "
+	       "lines"),
 	OPTION(struct dump_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "only program image N, counted from 0 (default all)"),
 	OPTION(struct dump_args, strict, 0, "strict", OPTION_SET, NULL,
@@ -203,8 +204,8 @@ static int on_usage(void *data, const struct stream_usage *usage, struct err *er
 
 static int on_memory(void *data, const struct stream_memory *memory, struct err *err)
 {
-	static const char *const kinds[] = {"anonymous", "break", "file",
-					    "stack",     "guarded", "recorder", "module"};
+	static const char *const kinds[] = {"anonymous", "break",    "file",  "stack",
+					    "guarded",   "recorder", "module"};
 	struct dump *self = data;
 
 	(void)err;
@@ -217,9 +218,8 @@ static int on_memory(void *data, const struct stream_memory *memory, struct err 
 	for (u64 i = 0; i < memory->count; i++)
 		printf("# resident start %" PRIx64 " bytes %" PRIu64 " resident_bytes %" PRIu64
 		       " %s%s\n",
-		       memory->rows[i].start, memory->rows[i].bytes,
-		       memory->rows[i].resident_bytes, kinds[memory->rows[i].kind],
-		       memory->rows[i].goes_on ? " goes_on" : "");
+		       memory->rows[i].start, memory->rows[i].bytes, memory->rows[i].resident_bytes,
+		       kinds[memory->rows[i].kind], memory->rows[i].goes_on ? " goes_on" : "");
 	return 0;
 }
 
@@ -265,8 +265,10 @@ static int on_image_end(void *data, const struct stream_image_end *end, struct e
 
 	(void)err;
 	if (self->format == FORMAT_TEXT)
-		printf("# end time_ns %" PRIu64 " %s %d cpu_ns %" PRIu64 "\n", time_of(self, end->ticks),
-		       end->how < sizeof how / sizeof *how ? how[end->how] : "unknown", end->value, end->cpu_ns);
+		printf("# end time_ns %" PRIu64 " %s %d cpu_ns %" PRIu64 "\n",
+		       time_of(self, end->ticks),
+		       end->how < sizeof how / sizeof *how ? how[end->how] : "unknown", end->value,
+		       end->cpu_ns);
 	return 0;
 }
 
@@ -536,7 +538,8 @@ static void line_named(struct line *self, const char *name, u64 number, bool kno
 
 static void line_access_flags(struct line *self, u32 flags)
 {
-	static const char *const words[] = {"shared", "saturated", "estimated", "lower_bound", "later", "unsided"};
+	static const char *const words[] = {"shared",      "saturated", "estimated",
+					    "lower_bound", "later",     "unsided"};
 	const char *between = "";
 
 	line_text(self, " flags ");
@@ -563,7 +566,8 @@ static void put_bytes(const char *name, const u64 *map, u64 low, u64 high)
 	strbuf_release(&text);
 }
 
-/* The bytes that were accessed, and those that were read and written, as far as the row says which they are. */
+/* The bytes that were accessed, and those that were read and written, as far as the row says which
+ * they are. */
 static void put_accessed(const struct stream_access *row)
 {
 	static const char *const names[HW_SIDES] = {"read", "written"};
@@ -596,7 +600,8 @@ static int on_accesses(void *data, const struct stream_access *rows, u64 count, 
 		line_named(&line, " written_bytes ", row->written_bytes, true);
 		line_named(&line, " low ", row->low, true);
 		line_named(&line, " high ", row->high, true);
-		line_named(&line, " covered ", row->covered_bytes, row->covered_bytes != UINT64_MAX);
+		line_named(&line, " covered ", row->covered_bytes,
+			   row->covered_bytes != UINT64_MAX);
 		line_access_flags(&line, row->flags);
 		fwrite(line.text, 1, line.count, stdout);
 		put_accessed(row);
@@ -765,8 +770,8 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	if (status < 0)
 		status = command_fail(command, &err);
 	else if (trace_info(reader)->damaged_blocks)
-		fprintf(stderr, "heapwise %s: %s: damaged sections were skipped: %s\n", command->name, argv[0],
-			trace_info(reader)->damage);
+		fprintf(stderr, "heapwise %s: %s: damaged sections were skipped: %s\n",
+			command->name, argv[0], trace_info(reader)->damage);
 	trace_close(reader);
 	release(&self);
 	return status;
@@ -776,9 +781,11 @@ const struct command cmd_dump = {
 	.name = "trace dump",
 	.operands = "FILE",
 	.summary = "print every event of a trace",
-	.details = "Text has one event per line: time_ns tid kind address size chunk context aux flags, separated\n"
-		   "by spaces; '-' means no value. Lines that begin with # contain everything else. heapwise-trace-dump(1)\n"
-		   "explains the columns. json is an array of objects; csv has a header line.",
+	.details =
+		"Text has one event per line: time_ns tid kind address size chunk context aux "
+		"flags, separated\n"
+		"by spaces; '-' means no value. Lines that begin with # contain everything else. heapwise-trace-dump(1)\n"
+		"explains the columns. json is an array of objects; csv has a header line.",
 	.options = options,
 	.fields_size = sizeof(struct dump_args),
 	.fields_default = &defaults,

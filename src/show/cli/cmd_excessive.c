@@ -29,25 +29,30 @@ static const struct option_spec options[] = {
 	OPTION(struct excessive_args, method, 0, "method", OPTION_CHOICE, "kmeans|iqr|both",
 	       "method: clusters, outliers of frequency / life, or both compared (default both)"),
 	OPTION(struct excessive_args, rule, 0, "rule", OPTION_CHOICE, "robust|paper",
-	       "robust: compare lives with their spread and apply the floor (default); paper: follow the paper "
-	       "literally"),
+	       "robust: compare lives with their spread and apply the floor (default); paper: "
+	       "follow the paper literally"),
 	OPTION(struct excessive_args, by, 'b', "by", OPTION_CHOICE, "object|caller",
-	       "what an object is: chunks of one size, caller and destroyer (object), or of one caller and destroyer "
-	       "(caller)"),
-	OPTION_LIMIT(struct excessive_args, floor, "floor", OPTION_PERCENT, "PERCENT",
-	       "objects below this percentage of the CPU time, or of all allocations, are not excessive (default 1)"),
+	       "what an object is: chunks of one size, caller and destroyer (object), or of one "
+	       "caller and destroyer (caller)"),
+	OPTION_LIMIT(
+		struct excessive_args, floor, "floor", OPTION_PERCENT, "PERCENT",
+		"objects below this percentage of the CPU time, or of all allocations, are not "
+		"excessive (default 1)"),
 	OPTION_LIMIT(struct excessive_args, k, "k", OPTION_NUMBER, "N",
-	       "number of clusters, 2 to 64 (default: the best separation of 2 to 12)"),
+		     "number of clusters, 2 to 64 (default: the best separation of 2 to 12)"),
 	OPTION(struct excessive_args, raw, 0, "raw", OPTION_SET, NULL,
 	       "cluster raw frequency and life, not their standardised logarithms"),
 	OPTION_LIMIT(struct excessive_args, seed, "seed", OPTION_NUMBER, "N",
-	       "seed for the random choices of clustering (default 1)"),
+		     "seed for the random choices of clustering (default 1)"),
 	OPTION_LIMIT(struct excessive_args, restarts, "restarts", OPTION_NUMBER, "N",
-	       "use the tightest of N attempts (default 10)"),
-	OPTION_LIMIT(struct excessive_args, mu, "mu", OPTION_STRING, "X|auto",
-	       "outliers are above Q3 + X * IQR (default auto: the IQR, then the largest gap, then 3)"),
+		     "use the tightest of N attempts (default 10)"),
+	OPTION_LIMIT(
+		struct excessive_args, mu, "mu", OPTION_STRING, "X|auto",
+		"outliers are above Q3 + X * IQR (default auto: the IQR, then the largest gap, "
+		"then 3)"),
 	OPTION(struct excessive_args, wrappers, 'w', "wrappers", OPTION_STRING, "auto|none|LIST",
-	       "attribute calls by these functions to their callers; * matches any characters (default auto)"),
+	       "attribute calls by these functions to their callers; * matches any characters "
+	       "(default auto)"),
 	TOP_OPTION(struct trace_args, "objects (default 10; 0 = all)"),
 	OPTION(struct excessive_args, all_paths, 0, "all-paths", OPTION_SET, NULL,
 	       "show all call paths to each object, not only the heaviest"),
@@ -207,9 +212,10 @@ const struct command cmd_excessive = {
 	.name = "excessive",
 	.operands = "FILE",
 	.summary = "find objects that are allocated often and live briefly",
-	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
-		   "An object is all chunks of one size that one routine allocates and one routine frees. The two\n"
-		   "methods of the EMAD paper find objects that are frequent and short-lived.",
+	.details =
+		"FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		"An object is all chunks of one size that one routine allocates and one routine frees. The two\n"
+		"methods of the EMAD paper find objects that are frequent and short-lived.",
 	.options = options,
 	.fields_size = sizeof(struct excessive_args),
 	.fields_default = &defaults,

@@ -28,8 +28,10 @@ struct export_args {
 	u64 max_mb;
 };
 
-static const struct export_args defaults = {.trace = {TRACE_DEFAULTS}, .types = true,
-					    .tick_ns = 1000000, .max_mb = 15};
+static const struct export_args defaults = {.trace = {TRACE_DEFAULTS},
+					    .types = true,
+					    .tick_ns = 1000000,
+					    .max_mb = 15};
 
 static const struct option_spec options[] = {
 	OPTION(struct export_args, to, 't', "to", OPTION_CHOICE, formats_written, "output format"),
@@ -52,8 +54,7 @@ static const struct option_spec options[] = {
 	       "html: include only chunks that match the query; see heapwise-query(7)"),
 	OPTION(struct export_args, views, 0, "views", OPTION_STRING, "LIST",
 	       "html: include only these views: overview, flame, timeline, points, types, "
-	       "frequency, mprof, calls, "
-	       "threads, chunks, source (default all)"),
+	       "frequency, mprof, calls, threads, chunks, source (default all)"),
 	OPTION(struct export_args, max_mb, 0, "max-mb", OPTION_NUMBER, "N",
 	       "html: limit the size to N MB by leaving out data (default 15; 0 = no limit)"),
 	OPTION(struct export_args, source, 0, "source", OPTION_CHOICE, "none|lines|files",
@@ -73,7 +74,8 @@ static u32 entries_of(const char *word)
 static int write_exchange(const struct file_format *format, const struct export_args *args,
 			  const struct study *trace, FILE *out, struct err *err)
 {
-	struct heaplog_options heaplog = {.entries = entries_of(args->entries), .every = args->every,
+	struct heaplog_options heaplog = {.entries = entries_of(args->entries),
+					  .every = args->every,
 					  .tick_ns = args->tick_ns};
 	struct exchange_job job = {.path = trace->path,
 				   .image = study_image(trace),
@@ -103,8 +105,8 @@ static void print_caveats(const struct command *command, const struct export_job
 }
 
 /* The same answers as those of `heapwise types`. */
-static int ask_types(struct export_job *job, struct type_cascade *types, struct type_answer **points,
-		     struct err *err)
+static int ask_types(struct export_job *job, struct type_cascade *types,
+		     struct type_answer **points, struct err *err)
 {
 	struct type_query query = {.source = &job->stacks, .guess = true};
 	int status = type_cascade_init(types, &query, err);
@@ -184,8 +186,8 @@ static void say_withheld(const struct folders *withheld)
 {
 	for (u32 i = 0; i < withheld->count; i++) {
 		fputs(i ? ", "
-			: "heapwise export: source text was left out; to include it, give its folders with "
-			  "--source-folder: ",
+			: "heapwise export: source text was left out; to include it, give its "
+			  "folders with --source-folder: ",
 		      stderr);
 		text_put(stderr, withheld->paths[i], "", '?');
 	}
@@ -253,8 +255,11 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		return command_usage(command, "no format given; use --to %s", formats_written);
 	if (args->every && (!args->output || strcmp(args->output, "-") == 0))
 		return command_usage(command, "--every requires a file name: -o FILE");
-	if (format->binary && isatty(STDOUT_FILENO) && (!args->output || strcmp(args->output, "-") == 0))
-		return command_usage(command, "%s is a binary format and standard output a terminal; use -o FILE",
+	if (format->binary && isatty(STDOUT_FILENO) &&
+	    (!args->output || strcmp(args->output, "-") == 0))
+		return command_usage(command,
+				     "%s is a binary format and standard output a "
+				     "terminal; use -o FILE",
 				     format->name);
 	if (args->tick_ns == 0 || args->tick_ns > 1000000000)
 		return command_usage(command, "--tick-ns must be 1 to 1000000000");

@@ -28,9 +28,10 @@ static const struct findings_args defaults = {.trace = {TRACE_DEFAULTS, .top = 1
 static const struct option_spec options[] = {
 	TOP_OPTION(struct trace_args, "findings (default 10; 0 = all)"),
 	DEPTH_OPTION(struct trace_args, "default: 4 in text, all in json and csv"),
-	OPTION_LIMIT(struct findings_args, min_share, "min-share", OPTION_PERCENT, "PERCENT",
-	       "hide findings that would save less than this share of the peak, the mean heap or the CPU "
-	       "time; misuse is always shown (default 1)"),
+	OPTION_LIMIT(
+		struct findings_args, min_share, "min-share", OPTION_PERCENT, "PERCENT",
+		"hide findings that would save less than this share of the peak, the mean heap or "
+		"the CPU time; misuse is always shown (default 1)"),
 	OPTION(struct findings_args, all, 'a', "all", OPTION_SET, NULL,
 	       "show every finding, however little it would save"),
 	FOLDING_OPTIONS,
@@ -86,9 +87,13 @@ static void print_brief(const struct findings *findings, const struct stack_sour
 		strbuf_add(&lines, "\nheapwise:   ");
 		text_add_clean(&lines, text);
 		if (*saves)
-			strbuf_addf(&lines, "\nheapwise:   %s%s%s: a repair saves %s", finding_level_name(finding->level),
+			strbuf_addf(&lines, "\nheapwise:   %s%s%s: a repair saves %s",
+				    finding_level_name(finding->level),
 				    finding->confidence == SURE_MEASURED ? "" : ", ",
-				    finding->confidence == SURE_MEASURED ? "" : confidence_name(finding->confidence), saves);
+				    finding->confidence == SURE_MEASURED
+					    ? ""
+					    : confidence_name(finding->confidence),
+				    saves);
 		fprintf(stderr, "%s\n", strbuf_text(&lines));
 		strbuf_release(&lines);
 	}
@@ -98,8 +103,11 @@ static void print_brief(const struct findings *findings, const struct stack_sour
 /* What the findings rest on, if it is a sample of what the trace has. */
 static void print_sample(const struct model *model, const char *path)
 {
-	fprintf(stderr, "heapwise: findings estimated from %s of %s allocations; for exact ones run 'heapwise findings %s'\n",
-		units_count(model->recorded_allocations).text, units_count(model_count(model, model->totals.allocations)).text, path);
+	fprintf(stderr,
+		"heapwise: findings estimated from %s of %s allocations; for exact ones "
+		"run 'heapwise findings %s'\n",
+		units_count(model->recorded_allocations).text,
+		units_count(model_count(model, model->totals.allocations)).text, path);
 }
 
 static void print_unnamed(const struct stack_source *source)
@@ -171,8 +179,8 @@ const struct command cmd_findings = {
 	.summary = "list what is worth fixing, costliest first",
 	.details =
 		"FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
-		"Each finding says what was seen and where, how to fix it, what that saves, and how "
-		"certain\n"
+		"Each finding says what was seen and where, how to fix it, what that saves, and "
+		"how certain\n"
 		"it is. Findings cover misuse of the heap, leaks, growth, what holds most of the peak,\n"
 		"memory that is unused, partly used, allocated early or freed late (if accesses were\n"
 		"recorded), and chunks that are freed at once, regrown repeatedly or empty.\n"

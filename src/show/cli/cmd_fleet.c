@@ -33,8 +33,8 @@ static const struct fleet_args defaults = {.top = 10,
 
 static const struct option_spec options[] = {
 	FLEET_OPTION(to, 't', "to", OPTION_STRING, "ADDRESS",
-		     "the store: clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE (default: "
-		     "HEAPWISE_STORE)"),
+		     "the store: clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE "
+		     "(default: HEAPWISE_STORE)"),
 	FLEET_OPTION(program, 0, "program", OPTION_STRING, "NAME", "only runs of this program"),
 	FLEET_OPTION(build, 0, "build", OPTION_STRING, "ID",
 		     "only runs of this build: the first digits of its build-id, or its version"),
@@ -43,7 +43,8 @@ static const struct option_spec options[] = {
 		     "only runs with this label. Repeatable"),
 	FLEET_OPTION(days, 0, "days", OPTION_NUMBER, "N", "only runs of the last N days"),
 	FLEET_OPTION(by, 'b', "by", OPTION_CHOICE, MEASURE_WORDS,
-		     "top, growth, hosts: what to measure (default: top: time, which is bytes x time; others: peak)"),
+		     "top, growth, hosts: what to measure (default: top: time, which is bytes x "
+		     "time; others: peak)"),
 	TOP_OPTION(struct fleet_args, "rows (default 10; 0 = all)"),
 	DEPTH_OPTION(struct fleet_args, "default: 8 in text, all in json and csv"),
 	FLEET_OPTION(old_build, 0, "old", OPTION_STRING, "BUILD",
@@ -51,7 +52,8 @@ static const struct option_spec options[] = {
 	FLEET_OPTION(new_build, 0, "new", OPTION_STRING, "BUILD",
 		     "growth: to this build (default: the last)"),
 	FLEET_OPTION(min_runs, 0, "min-runs", OPTION_NUMBER, "N",
-		     "growth: minimum number of runs per build; hosts: minimum number of hosts (default 5)"),
+		     "growth: minimum number of runs per build; hosts: minimum number of hosts "
+		     "(default 5)"),
 	FLEET_OPTION(min_growth, 0, "min-growth", OPTION_BYTES, "BYTES",
 		     "growth: ignore growth by less than this (default 1K)"),
 	FLEET_OPTION(alpha, 0, "chance", OPTION_PERCENT, "SHARE",
@@ -195,13 +197,17 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status;
 
 	if (!verb)
-		return command_usage(command, argc ? "expected %s, not '%s'" : "no question given; expected %s",
+		return command_usage(command,
+				     argc ? "expected %s, not '%s'"
+					  : "no question given; expected %s",
 				     VERB_WORDS, argc ? argv[0] : "");
 	if (argc != (verb->operand ? 2 : 1))
-		return command_usage(command, verb->operand ? "no RUN given" : "%s takes no argument",
+		return command_usage(command,
+				     verb->operand ? "no RUN given" : "%s takes no argument",
 				     verb->name);
 	if (!address)
-		return command_usage(command, "no store given; use --to clickhouse://HOST:PORT/DATABASE");
+		return command_usage(command, "no store given; use --to "
+					      "clickhouse://HOST:PORT/DATABASE");
 	status = store_open(&store, address, &err);
 	if (args->to)
 		address_hide_password((char *)(uintptr_t)args->to);
@@ -220,14 +226,15 @@ const struct command cmd_fleet = {
 	.name = "fleet",
 	.operands = "QUESTION [RUN]",
 	.summary = "query a store of many runs, filled by 'heapwise fleet push'",
-	.details = "init: create the tables, or update them.\n"
-		   "runs: list runs, latest first. top: show the points that cost most over all runs.\n"
-		   "growth: show what grew from one build to another, how certain it is, and since which build.\n"
-		   "hosts: show hosts whose runs differ from other runs of the same build.\n"
-		   "scores: show the distribution of scores. leaks: show lost and kept memory by build.\n"
-		   "fetch RUN: download the trace of a run that was pushed with --trace.\n"
-		   "expire: drop old days. clean: remove the remains of interrupted pushes.\n"
-		   "The password can also be given in the environment: HEAPWISE_PASSWORD.",
+	.details =
+		"init: create the tables, or update them.\n"
+		"runs: list runs, latest first. top: show the points that cost most over all runs.\n"
+		"growth: show what grew from one build to another, how certain it is, and since which build.\n"
+		"hosts: show hosts whose runs differ from other runs of the same build.\n"
+		"scores: show the distribution of scores. leaks: show lost and kept memory by build.\n"
+		"fetch RUN: download the trace of a run that was pushed with --trace.\n"
+		"expire: drop old days. clean: remove the remains of interrupted pushes.\n"
+		"The password can also be given in the environment: HEAPWISE_PASSWORD.",
 	.options = options,
 	.fields_size = sizeof(struct fleet_args),
 	.fields_default = &defaults,

@@ -20,10 +20,8 @@ static const struct index_args defaults = {.trace = {TRACE_DEFAULTS}};
 static const struct option_spec options[] = {
 	OPTION(struct index_args, remove, 0, "remove", OPTION_SET, NULL,
 	       "remove the indexes of these traces"),
-	IMAGE_OPTION(struct trace_args),
-	SYMBOLS_OPTION(struct trace_args),
-	OPTION(struct index_args, quiet, 'q', "quiet", OPTION_SET, NULL,
-	       "do not print the result"),
+	IMAGE_OPTION(struct trace_args), SYMBOLS_OPTION(struct trace_args),
+	OPTION(struct index_args, quiet, 'q', "quiet", OPTION_SET, NULL, "do not print the result"),
 	OPTION_END};
 
 /* Names first: they change the trace, and then its index would be old. */
@@ -51,7 +49,8 @@ static int make_one(const struct command *command, const struct index_args *args
 	return status;
 }
 
-static int remove_one(const struct command *command, const struct index_args *args, const char *path, struct err *err)
+static int remove_one(const struct command *command, const struct index_args *args,
+		      const char *path, struct err *err)
 {
 	u64 removed;
 	int status = index_remove(path, &removed, err);
@@ -78,8 +77,9 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 				     : trace_list_find(&traces, argv[i], &err);
 
 		for (u64 k = 0; k < traces.paths.count && status == 0; k++)
-			status = args->remove ? remove_one(command, args, traces.paths.data[k], &err)
-					      : make_one(command, args, traces.paths.data[k], &err);
+			status = args->remove
+					 ? remove_one(command, args, traces.paths.data[k], &err)
+					 : make_one(command, args, traces.paths.data[k], &err);
 		trace_list_release(&traces);
 		if (status < 0) {
 			int code = command_fail(command, &err);
@@ -94,9 +94,11 @@ const struct command cmd_index = {
 	.name = "trace index",
 	.operands = "FILE...",
 	.summary = "build an index so that a large trace opens at once",
-	.details = "FILE is a trace, or a folder written with --children. The index is FILE.index, or a file in the\n"
-		   "user's cache folder if that is not writable. It takes 67 bytes per allocation, and 115 with\n"
-		   "accesses. Other commands use it automatically until the trace changes.",
+	.details =
+		"FILE is a trace, or a folder written with --children. The index is FILE.index, "
+		"or a file in the\n"
+		"user's cache folder if that is not writable. It takes 67 bytes per allocation, and 115 with\n"
+		"accesses. Other commands use it automatically until the trace changes.",
 	.options = options,
 	.fields_size = sizeof(struct index_args),
 	.fields_default = &defaults,

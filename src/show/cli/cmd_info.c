@@ -22,9 +22,7 @@ struct info_args {
 static const struct option_spec options[] = {
 	OPTION(struct info_args, modules, 0, "modules", OPTION_SET, NULL,
 	       "also list the executable and libraries (json and csv always do)"),
-	FORMAT_OPTION(struct info_args),
-	NO_PAGER_OPTION(struct info_args),
-	OPTION_END};
+	FORMAT_OPTION(struct info_args), NO_PAGER_OPTION(struct info_args), OPTION_END};
 
 static const struct result_column image_columns[] = {
 	COLUMN("image", "image", VALUE_ID, "number of the image, from 0"),
@@ -43,13 +41,13 @@ static const struct result_column image_columns[] = {
 	COLUMN("scan", NULL, VALUE_TEXT, "leak scan: none, done or failed"),
 	COLUMN("scan_reason", NULL, VALUE_TEXT, "why the leak scan failed"),
 	COLUMN("scan_ns", NULL, VALUE_NS, "how long the leak scan delayed the program's end"),
-	COLUMN("scan_roots_bytes", NULL, VALUE_BYTES, "size of the memory searched for root pointers"),
+	COLUMN("scan_roots_bytes", NULL, VALUE_BYTES,
+	       "size of the memory searched for root pointers"),
 	COLUMN("lost_chunks", NULL, VALUE_COUNT, "kept chunks to which no pointer exists"),
 	COLUMN("lost_bytes", NULL, VALUE_BYTES, "their bytes"),
 	COLUMN("indirect_chunks", NULL, VALUE_COUNT, "kept chunks to which only lost chunks point"),
 	COLUMN("indirect_bytes", NULL, VALUE_BYTES, "their bytes"),
-	COLUMN("possible_chunks", NULL, VALUE_COUNT,
-	       "kept chunks with interior pointers only"),
+	COLUMN("possible_chunks", NULL, VALUE_COUNT, "kept chunks with interior pointers only"),
 	COLUMN("possible_bytes", NULL, VALUE_BYTES, "their bytes"),
 	COLUMN("reachable_chunks", NULL, VALUE_COUNT, "kept chunks that are still reachable"),
 	COLUMN("reachable_bytes", NULL, VALUE_BYTES, "their bytes"),
@@ -157,7 +155,8 @@ static void image_close(struct info *self)
 	now->row[6] = value_number(now->modules);
 	now->row[ACCESS_COLUMN + 1] = value_number(now->accesses);
 	if (strcmp(now->row[ACCESS_COLUMN].text, "none") != 0 || now->accesses)
-		snprintf(self->accesses, sizeof self->accesses, "%s, %.40s", now->row[ACCESS_COLUMN].text,
+		snprintf(self->accesses, sizeof self->accesses, "%s, %.40s",
+			 now->row[ACCESS_COLUMN].text,
 			 units_things(now->accesses, "chunk(s)").text);
 	now->row[ROUTINE_COLUMN] = value_number(now->steps[ROUTINE_ENTER]);
 	now->row[ROUTINE_COLUMN + 1] = value_number(now->steps[ROUTINE_LEAVE]);
@@ -333,7 +332,7 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 	row[1] = value_text(result_copy(self->images, scan->reason));
 	row[2] = value_number(scan->scan_ns);
 	row[3] = value_number(scan->roots_bytes);
-	for (u32 class = CLASS_LOST; class >= CLASS_REACHABLE; class--) {
+	for (u32 class = CLASS_LOST; class >= CLASS_REACHABLE; class --) {
 		u32 at = 4 + 2 * (CLASS_LOST - class);
 
 		row[at] = value_number(scan->class_chunks[class]);
@@ -399,7 +398,8 @@ static void add(struct result *result, const char *name, const char *label, enum
 
 static void describe_file(struct result *result, const char *path, const struct trace_info *info)
 {
-	add(result, "file", "file", VALUE_TEXT, value_text(result_copy(result, path)), "path of the trace");
+	add(result, "file", "file", VALUE_TEXT, value_text(result_copy(result, path)),
+	    "path of the trace");
 	add(result, "version", "version", VALUE_ID, value_number(info->version),
 	    "version of the trace format");
 	add(result, "file_bytes", "size", VALUE_BYTES, value_number(info->file_bytes),
@@ -427,8 +427,8 @@ static void describe_file(struct result *result, const char *path, const struct 
 	if (!info->complete)
 		result_add_caveat(
 			result,
-			"the trace has no table of contents: it is still being written, or the recording was cut "
-			"short");
+			"the trace has no table of contents: it is still being written, or the "
+			"recording was cut short");
 }
 
 static struct result *table(const char *name, const char *title,

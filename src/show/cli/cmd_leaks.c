@@ -29,17 +29,19 @@ static const struct leaks_args defaults = {.trace = {TRACE_DEFAULTS, .top = 20},
 
 static const struct option_spec options[] = {
 	LEAKS_OPTION(kinds, 'k', "kinds", OPTION_STRING, "LIST",
-		     "list call stacks with these leak kinds, comma-separated: lost, indirect, possible, reachable, "
-		     "unknown, all (default: all but reachable)"),
+		     "list call stacks with these leak kinds, comma-separated: lost, indirect, "
+		     "possible, reachable, unknown, all (default: all but reachable)"),
 	TOP_OPTION(struct trace_args, "rows of each list (default 20; 0 = all)"),
 	DEPTH_OPTION(struct trace_args, "default: 8 in text, all in json and csv"),
 	LEAKS_OPTION(suppressions, 0, "suppressions", OPTION_STRINGS, "FILE",
 		     "hide leaks that match FILE, in LeakSanitizer's format. Repeatable"),
 	LEAKS_OPTION(default_suppressions, 0, "no-default-suppressions", OPTION_CLEAR, NULL,
-		     "also show what the C and C++ libraries and the dynamic loader keep on purpose"),
+		     "also show what the C and C++ libraries and the dynamic loader keep on "
+		     "purpose"),
 	LEAKS_OPTION(fail_on, 0, "fail-on", OPTION_STRING, "LIST",
-		     "exit with status 1 if any of these is found, comma-separated: lost, indirect, possible, growth, "
-		     "misuse; all but misuse take an allowance, as in lost=4K"),
+		     "exit with status 1 if any of these is found, comma-separated: lost, "
+		     "indirect, possible, growth, misuse; all but misuse take an allowance, as in "
+		     "lost=4K"),
 	OPTION_LIMIT(struct leaks_args, growth_steps, "growth-steps", OPTION_NUMBER, "N",
 		     "sample live bytes N times over the run to find growing points (default 64)"),
 	OPTION_LIMIT(struct leaks_args, growth_min, "growth-min", OPTION_BYTES, "BYTES",
@@ -76,8 +78,8 @@ static int parse_kinds(const char *list, u32 *kinds, struct err *err)
 	while ((word = next_word(&list, buffer, sizeof buffer)))
 		if (!leaks_kind_parse(word, kinds))
 			return err_set(err, ERR_USAGE,
-				       "--kinds: expected lost, indirect, possible, reachable, unknown or all, not "
-				       "'%s'",
+				       "--kinds: expected lost, indirect, possible, reachable, "
+				       "unknown or all, not '%s'",
 				       word);
 	if (!*kinds)
 		return err_set(err, ERR_USAGE, "--kinds: expected at least one leak kind");
@@ -105,7 +107,8 @@ static int parse_limit(const char *word, struct fail_on *self, struct err *err)
 			return 0;
 		if (i != LIMIT_MISUSE && parse_bytes(word + bytes + 1, &self->limit[i]))
 			return 0;
-		return err_set(err, ERR_USAGE, "--fail-on %s: expected a size such as 4096 or 64K, not '%s'",
+		return err_set(err, ERR_USAGE,
+			       "--fail-on %s: expected a size such as 4096 or 64K, not '%s'",
 			       limit_names[i], word + bytes + 1);
 	}
 	return err_set(err, ERR_USAGE,
@@ -181,21 +184,16 @@ static u64 measured(const struct leak_report *report, enum limit limit)
 	u64 most = 0;
 
 	switch (limit) {
-	case LIMIT_LOST:
-		return report->leaks.classes[CLASS_LOST].bytes;
-	case LIMIT_INDIRECT:
-		return report->leaks.classes[CLASS_INDIRECT].bytes;
-	case LIMIT_POSSIBLE:
-		return report->leaks.classes[CLASS_POSSIBLE].bytes;
+	case LIMIT_LOST: return report->leaks.classes[CLASS_LOST].bytes;
+	case LIMIT_INDIRECT: return report->leaks.classes[CLASS_INDIRECT].bytes;
+	case LIMIT_POSSIBLE: return report->leaks.classes[CLASS_POSSIBLE].bytes;
 	case LIMIT_GROWTH:
 		for (u64 i = 0; i < report->growth.rows.count; i++)
 			if (report->growth.rows.data[i].growth_bytes > (double)most)
 				most = (u64)report->growth.rows.data[i].growth_bytes;
 		return most;
-	case LIMIT_MISUSE:
-		return report->misuse.certain;
-	case LIMITS:
-		break;
+	case LIMIT_MISUSE: return report->misuse.certain;
+	case LIMITS: break;
 	}
 	return 0;
 }
@@ -217,12 +215,13 @@ static bool exceeds(const struct leaks *self, enum limit limit)
 static void say_failed(const struct leaks *self, enum limit limit)
 {
 	static const char *const texts[LIMITS] = {"lost", "indirectly lost", "possibly lost",
-						  "of growth at one point in the second half of the run"};
+						  "of growth at one point in the second half of "
+						  "the run"};
 	u64 value = measured(&self->report, limit);
 
 	if (limit == LIMIT_MISUSE)
-		fprintf(stderr, "heapwise leaks: %s: failed: %s\n",
-			self->view.study->path, units_things(value, "wrong call(s)").text);
+		fprintf(stderr, "heapwise leaks: %s: failed: %s\n", self->view.study->path,
+			units_things(value, "wrong call(s)").text);
 	else
 		fprintf(stderr, "heapwise leaks: %s: failed: %s %s, allowed %s\n",
 			self->view.study->path, units_bytes(value).text, texts[limit],
@@ -239,14 +238,17 @@ static void say_not_judged(const struct leaks *self, struct result *result)
 	if ((on[LIMIT_LOST] || on[LIMIT_INDIRECT] || on[LIMIT_POSSIBLE]) && unknown->chunks)
 		fprintf(stderr, "heapwise leaks: %s: leak kind unknown for %s in %s: %s\n",
 			self->view.study->path, units_bytes(unknown->bytes).text,
-			units_things(model_count(self->view.study->model, unknown->chunks), "kept chunk(s)").text,
+			units_things(model_count(self->view.study->model, unknown->chunks),
+				     "kept chunk(s)")
+				.text,
 			leaks_unknown_reason(self->view.study->model, result));
 	if (on[LIMIT_GROWTH] && report->growth.not_judged)
 		fprintf(stderr, "heapwise leaks: %s: growth not checked: %s\n",
 			self->view.study->path, report->growth.not_judged);
 	if (on[LIMIT_MISUSE] && report->misuse.possible)
 		fprintf(stderr, "heapwise leaks: %s: %s may be wrong; this is not certain\n",
-			self->view.study->path, units_things(report->misuse.possible, "call(s)").text);
+			self->view.study->path,
+			units_things(report->misuse.possible, "call(s)").text);
 }
 
 static int verdict(const struct leaks *self, struct result *result)
@@ -295,7 +297,9 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 		return command_usage(self, "%s", err.text);
 	if (args->growth_trend > 100 || args->growth_steps < GROWTH_STEPS_MIN ||
 	    args->growth_steps > GROWTH_STEPS_MAX || args->growth_seconds > UINT32_MAX)
-		return command_usage(self, "--growth-trend must be at most 100, and --growth-steps %d to %d",
+		return command_usage(self,
+				     "--growth-trend must be at most 100, and --growth-steps "
+				     "%d to %d",
 				     GROWTH_STEPS_MIN, GROWTH_STEPS_MAX);
 	return view_run(&leaks.view, argc, argv);
 }
@@ -304,10 +308,11 @@ const struct command cmd_leaks = {
 	.name = "leaks",
 	.operands = "FILE",
 	.summary = "find leaks, growth and wrong frees",
-	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
-		   "Leak kinds of chunks that were never freed: lost, no pointer to the chunk exists; indirect,\n"
-		   "only lost chunks point to it; possible, only interior pointers remain; reachable, the\n"
-		   "program could still have freed it; unknown, memory was not scanned.",
+	.details =
+		"FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		"Leak kinds of chunks that were never freed: lost, no pointer to the chunk exists; indirect,\n"
+		"only lost chunks point to it; possible, only interior pointers remain; reachable, the\n"
+		"program could still have freed it; unknown, memory was not scanned.",
 	.options = options,
 	.fields_size = sizeof(struct leaks_args),
 	.fields_default = &defaults,

@@ -52,7 +52,8 @@ static const struct option_spec options[] = {
 	       "do not search debug information for types that match the bins' sizes"),
 	DEBUG_PATH_OPTION(struct trace_args),
 	OPTION(struct mprof_args, cycles, 0, "cycles", OPTION_CHOICE, "merge|keep",
-	       "merge functions that call each other in a cycle, or show the calls in the cycle (default merge)"),
+	       "merge functions that call each other in a cycle, or show the calls in the cycle "
+	       "(default merge)"),
 	OPTION(struct mprof_args, fold, 0, "no-fold", OPTION_CLEAR, NULL,
 	       "do not merge standard library functions that call each other"),
 	OPTION(struct mprof_args, startup, 0, "startup", OPTION_SET, NULL,
@@ -88,8 +89,8 @@ static void add_tables(struct mprof *self, struct result *result, struct err *er
 	const struct mprof_args *args = self->args;
 	struct mprof_leaks_query leaks = {.verbosity = verbosity(args),
 					  .depth = args->trace.depth > UINT32_MAX
-						   ? 0
-						   : (u32)args->trace.depth,
+							   ? 0
+							   : (u32)args->trace.depth,
 					  .offsets = args->offsets,
 					  .debug_path = args->trace.debug_path};
 	struct mprof_bins_query bins = {.verbosity = verbosity(args),
@@ -100,7 +101,8 @@ static void add_tables(struct mprof *self, struct result *result, struct err *er
 
 	if (self->calls.lisp) {
 		if (is_chosen(args, "types"))
-			result_add_part(result, analyse_lisp_types(&self->calls, verbosity(args), err));
+			result_add_part(result,
+					analyse_lisp_types(&self->calls, verbosity(args), err));
 	} else if (is_chosen(args, "leaks"))
 		result_add_part(result, analyse_mprof_leaks(&self->calls, &leaks, err));
 	if (!self->calls.lisp && is_chosen(args, "bins"))
@@ -125,10 +127,12 @@ static struct result *build(struct view *view, struct err *err)
 	add_caveats(result, view->study->model, &view->study->info);
 	if (mprof_calls_read_lisp(&self->calls, &source, self->args->startup, err) == 0) {
 		if (self->calls.startup.calls)
-			result_add_caveat(result, "the start of the Lisp system, %s in %s objects, is not included; "
-						  "--startup shows it",
+			result_add_caveat(result,
+					  "the start of the Lisp system, %s in %s objects, "
+					  "is not included; --startup shows it",
 					  units_bytes(self->calls.startup.bytes).text,
-					  units_count(model_count(view->study->model, self->calls.startup.calls))
+					  units_count(model_count(view->study->model,
+								  self->calls.startup.calls))
 						  .text);
 		add_tables(self, result, err);
 		if (!result_failed(result))
@@ -166,12 +170,14 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 const struct command cmd_mprof = {
 	.name = "mprof",
 	.operands = "FILE",
-	.summary = "show leaks, sizes, direct allocations and call graph, in the tables of mprof (1988)",
+	.summary = "show leaks, sizes, direct allocations and call graph, in the tables of mprof "
+		   "(1988)",
 	.details =
 		"Prints the four tables of mprof, the memory allocation profiler of Zorn and Hilfinger (1988).\n"
 		"Sizes: s up to 32 bytes, m up to 256, l up to 2048, x larger. Percentages below 1 are blank.\n"
 		"For Lisp (run --lisp), letters are types: c cons, f floating point, s structure or vector,\n"
-		"o other; there is no table of leaks, and a table of types replaces the table of sizes.",
+		"o other; there is no table of leaks, and a table of types replaces the table of "
+		"sizes.",
 	.options = options,
 	.fields_size = sizeof(struct mprof_args),
 	.fields_default = &defaults,

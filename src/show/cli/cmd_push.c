@@ -43,9 +43,11 @@ static const struct option_spec options[] = {
 	OPTION(struct push_args, partial, 0, "partial", OPTION_SET, NULL,
 	       "also push traces that are incomplete or damaged"),
 	OPTION(struct push_args, spool, 0, "spool", OPTION_STRING, "FOLDER",
-	       "keep traces in FOLDER while the store is unreachable, and deliver those that are there"),
+	       "keep traces in FOLDER while the store is unreachable, and deliver those that are "
+	       "there"),
 	OPTION(struct push_args, spool_max, 0, "spool-max", OPTION_BYTES, "BYTES",
-	       "with --spool: maximum size of the folder; then the oldest traces are dropped (default 1G)"),
+	       "with --spool: maximum size of the folder; then the oldest traces are dropped "
+	       "(default 1G)"),
 	IMAGE_OPTION(struct push_args),
 	SYMBOLS_OPTION(struct push_args),
 	FORMAT_OPTION(struct push_args),
@@ -97,7 +99,8 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status;
 
 	if (!args->to)
-		return command_usage(command, "no store given; use --to clickhouse://HOST:PORT/DATABASE");
+		return command_usage(command, "no store given; use --to "
+					      "clickhouse://HOST:PORT/DATABASE");
 	if (wrong)
 		return command_usage(command, "--label: expected KEY=VALUE, not '%s'", wrong);
 	if (argc == 0 && !args->spool)
@@ -121,13 +124,14 @@ const struct command cmd_push = {
 	.name = "fleet push",
 	.operands = "[TRACE...]",
 	.summary = "send runs to a fleet store or a profile server",
-	.details = "TRACE is a trace written by 'heapwise run', or a folder of traces.\n"
-		   "clickhouse: the tables created by 'heapwise fleet init', which 'heapwise fleet' queries. Runs\n"
-		   "that the store has are not sent again, and partly sent runs are not visible: after an error,\n"
-		   "push the same traces again.\n"
-		   "pprof+http, pprof+https: a profile of each run, for Pyroscope (path /ingest) or Parca (path\n"
-		   "ends in /profiles/writeraw).\n"
-		   "The password can also be given in the environment: HEAPWISE_PASSWORD.",
+	.details =
+		"TRACE is a trace written by 'heapwise run', or a folder of traces.\n"
+		"clickhouse: the tables created by 'heapwise fleet init', which 'heapwise fleet' queries. Runs\n"
+		"that the store has are not sent again, and partly sent runs are not visible: after an error,\n"
+		"push the same traces again.\n"
+		"pprof+http, pprof+https: a profile of each run, for Pyroscope (path /ingest) or Parca (path\n"
+		"ends in /profiles/writeraw).\n"
+		"The password can also be given in the environment: HEAPWISE_PASSWORD.",
 	.options = options,
 	.fields_size = sizeof(struct push_args),
 	.fields_default = &defaults,

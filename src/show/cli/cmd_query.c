@@ -23,8 +23,7 @@ static const struct option_spec options[] = {
 	OPTION(struct query_args, file, 0, "file", OPTION_STRING, "NAME.hwq",
 	       "read the query from a file instead of the last argument"),
 	TOP_OPTION(struct trace_args, "rows (default 20; 0 = all)"),
-	OPTION(struct query_args, skip, 0, "skip", OPTION_NUMBER, "N",
-	       "skip the first N rows"),
+	OPTION(struct query_args, skip, 0, "skip", OPTION_NUMBER, "N", "skip the first N rows"),
 	OPTION(struct query_args, stacks, 0, "stacks", OPTION_SET, NULL,
 	       "show the call stack that allocated each row"),
 	OPTION(struct query_args, from, 0, "from", OPTION_STRING, "TIME",
@@ -32,7 +31,8 @@ static const struct option_spec options[] = {
 	OPTION(struct query_args, to, 0, "to", OPTION_STRING, "TIME",
 	       "only chunks that were live at this time of the run or earlier"),
 	OPTION(struct query_args, by, 0, "window", OPTION_CHOICE, "overlap|alloc|free",
-	       "apply --from and --to to when chunks were live, allocated or freed (default: overlap, live)"),
+	       "apply --from and --to to when chunks were live, allocated or freed (default: "
+	       "overlap, live)"),
 	OPTION(struct query_args, canonical, 0, "canonical", OPTION_SET, NULL,
 	       "print only the query, in canonical form"),
 	OPTION(struct query_args, graph, 0, "graph", OPTION_SET, NULL,
@@ -135,7 +135,8 @@ static char *text_of_file(const struct command *command, const char *path, int *
 	return text;
 }
 
-/* The text, to be freed; NULL and the exit status. The last operand is it unless an option names a file. */
+/* The text, to be freed; NULL and the exit status. The last operand is it unless an option names a
+ * file. */
 static char *find_text(const struct command *command, const struct query_args *args, int *argc,
 		       char **argv, int *status)
 {
@@ -315,10 +316,10 @@ const struct command cmd_query = {
 	.name = "query",
 	.operands = "FILE [FILE2] QUERY",
 	.summary = "query one trace or two in the query language",
-	.details = "FILE is a trace written by 'heapwise run'. FILE2 is an optional second trace, which the query "
-		   "calls trace \"base\".\n"
-		   "QUERY is a pipeline: all | where size >= 1KiB and stack ~ \"std::vector\" | join type | sort size "
-		   "desc\n"
+	.details = "FILE is a trace written by 'heapwise run'. FILE2 is an optional second trace, "
+		   "which the query calls trace \"base\".\n"
+		   "QUERY is a pipeline: all | where size >= 1KiB and stack ~ \"std::vector\" | "
+		   "join type | sort size desc\n"
 		   "heapwise-query(7) describes the language.",
 	.options = options,
 	.fields_size = sizeof(struct query_args),

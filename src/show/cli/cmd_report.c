@@ -26,12 +26,13 @@ static const struct option_spec options[] = {
 	TOP_OPTION(struct trace_args, "points of each list (default 5; 0 = all)"),
 	DEPTH_OPTION(struct trace_args, "default: 8 in text, all in json and csv"),
 	FOLDING_OPTIONS,
-	OPTION_LIMIT(struct report_args, slack, "temporary-slack", OPTION_NUMBER, "N",
-	       "count a chunk as temporary if its thread made at most N other allocations during its life "
-	       "(default 0)"),
+	OPTION_LIMIT(
+		struct report_args, slack, "temporary-slack", OPTION_NUMBER, "N",
+		"count a chunk as temporary if its thread made at most N other allocations during "
+		"its life (default 0)"),
 	OPTION(struct report_args, merged, 0, "merged", OPTION_SET, NULL,
-	       "for a folder: show only the process tree, its totals and common points, not the report of "
-	       "each process"),
+	       "for a folder: show only the process tree, its totals and common points, not the "
+	       "report of each process"),
 	TRACE_OPTIONS,
 	LIMITS_OPTION(struct trace_args),
 	OPTION_END};
@@ -61,8 +62,8 @@ static void print_more(const struct study *trace)
 	if (model_is_collected(trace->model))
 		printf("\nMore: heapwise mprof %s (Lisp types, call graph)\n", file);
 	else
-		printf("\nMore: heapwise mprof %s (leaks, sizes, call graph), heapwise leaks %s\n", file,
-		       file);
+		printf("\nMore: heapwise mprof %s (leaks, sizes, call graph), heapwise leaks %s\n",
+		       file, file);
 }
 
 /* One list alone is one clean CSV table; otherwise parts follow each other. */
@@ -94,15 +95,13 @@ static int merge_one(struct merging *self, const char *path)
 {
 	const struct view *view = self->view;
 	struct err err = {0};
-	struct study *study =
-		open_trace(view->command, &self->args, &view->wrappers, path, &err);
+	struct study *study = open_trace(view->command, &self->args, &view->wrappers, path, &err);
 	int status = study ? 0 : err.code;
 
 	if (status < 0 && status != ERR_USAGE && self->reports_follow)
 		return EXIT_BAD_INPUT;
 	if (study) {
-		struct stack_source source =
-			shown_stacks(study, view->format, self->args.depth);
+		struct stack_source source = shown_stacks(study, view->format, self->args.depth);
 
 		status = session_merge_add(self->merge, &source, &err);
 	}
@@ -171,7 +170,8 @@ static int show(struct view *self, int argc, char **argv)
 
 	if (argc == 1 && args->merged)
 		return run_session(self, argv[0], NULL);
-	/* People see the session first; programs ask for it, and have a list of reports otherwise. */
+	/* People see the session first; programs ask for it, and have a list of reports
+	 * otherwise. */
 	if (argc == 1 && self->format == FORMAT_TEXT && is_folder(argv[0])) {
 		bool shown;
 
@@ -200,15 +200,15 @@ const struct command cmd_report = {
 	.name = "report",
 	.operands = "FILE",
 	.summary = "show what a recorded program did with its heap",
-	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children. For a "
-		   "folder\n"
-		   "the process tree, its totals and common points come first, then the report of each "
-		   "process.\n"
+	.details = "FILE is a trace written by 'heapwise run', or a folder written with "
+		   "--children. For a folder\n"
+		   "the process tree, its totals and common points come first, then the report of "
+		   "each process.\n"
 		   "\n"
-		   "Measures of --by: bytes, total bytes requested; peak, live bytes at the program's peak; "
-		   "kept,\n"
-		   "bytes never freed; temporary, chunks freed before their thread's next allocation; "
-		   "count,\n"
+		   "Measures of --by: bytes, total bytes requested; peak, live bytes at the "
+		   "program's peak; kept,\n"
+		   "bytes never freed; temporary, chunks freed before their thread's next "
+		   "allocation; count,\n"
 		   "number of allocations.",
 	.options = options,
 	.fields_size = sizeof(struct report_args),

@@ -2,7 +2,8 @@
  * heapwise run: records a program. Host. What the program prints stays untouched: everything from
  * here goes to stderr, and the exit status is the program's own.
  *
- * Plan, check, do: run_plan.c reads the options and checks all of them; what has an effect begins here, after that. */
+ * Plan, check, do: run_plan.c reads the options and checks all of them; what has an effect begins
+ * here, after that. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -28,7 +29,8 @@
 #include "show/serve/control_api.h"
 #include "show/serve/server.h"
 
-/* ---- what a run has ------------------------------------------------------------------------------- */
+/* ---- what a run has
+ * ------------------------------------------------------------------------------- */
 
 struct secrets { /* all zero = none */
 	char *address, *password;
@@ -40,8 +42,8 @@ static void secrets_release(struct secrets *self)
 	free(self->password);
 }
 
-/* Lists of processes must not show the password of the store for as long as the program runs, and the program must not inherit
- * it. */
+/* Lists of processes must not show the password of the store for as long as the program runs, and
+ * the program must not inherit it. */
 static int secrets_take(struct secrets *self, const char *address, struct err *err)
 {
 	const char *password = getenv("HEAPWISE_PASSWORD");
@@ -78,9 +80,9 @@ struct running {
 static void resolve_one(const struct run_args *args, struct symbolizer *symbolizer,
 			const char *path)
 {
-	struct symbolize_options options = { .symbolizer = symbolizer };
-	struct symbolize_summary found = { 0 };
-	struct err err = { 0 };
+	struct symbolize_options options = {.symbolizer = symbolizer};
+	struct symbolize_summary found = {0};
+	struct err err = {0};
 
 	if (symbols_resolve_trace(path, &options, &found, &err) < 0 && !args->quiet)
 		fprintf(stderr, "heapwise: %s has no function names: %s\n", path, err.text);
@@ -109,7 +111,8 @@ static void dump(struct running *self)
 	if (!self->args->dump || !result->recorded || !result->output[0])
 		return;
 	if (self->dumps.err.code)
-		fprintf(stderr, "heapwise: dump of freed entries failed: %s\n", self->dumps.err.text);
+		fprintf(stderr, "heapwise: dump of freed entries failed: %s\n",
+			self->dumps.err.text);
 	if (dumps_finish(&self->dumps, result->output, &done, &err) < 0)
 		fprintf(stderr, "heapwise: dump failed: %s\n", err.text);
 	else if (!self->args->quiet)
@@ -122,7 +125,7 @@ static void dump(struct running *self)
 static int report(const struct run_result *result)
 {
 	char path[sizeof(result->output)];
-	char *argv[] = { path, NULL };
+	char *argv[] = {path, NULL};
 	void *fields = calloc(1, cmd_report.fields_size ? cmd_report.fields_size : 1);
 	int status;
 
@@ -139,7 +142,7 @@ static int report(const struct run_result *result)
 
 int command_end_like(int wait_status)
 {
-	struct rlimit no_core = { 0 };
+	struct rlimit no_core = {0};
 	sigset_t set;
 	int number;
 
@@ -173,7 +176,8 @@ static int serve_start(struct server *self, struct control *control, struct err 
 	}
 	if (!address_is_loopback(&self->listen.address))
 		fprintf(stderr, "heapwise: WARNING: other machines can reach this server, and the "
-				"connection is not encrypted; the token can be read on the network\n");
+				"connection is not encrypted; the token can be read on the "
+				"network\n");
 	fprintf(stderr, "heapwise: listening on %s\n", url);
 	free(url);
 	return 0;
@@ -191,12 +195,15 @@ static void open_browser(const struct command *self, const struct run_result *re
 
 static struct pushing pushing_of(const struct running *self)
 {
-	return (struct pushing){
-		.command = self->command, .labels = &self->args->labels, .image = NOT_GIVEN, .symbols = self->args->symbols};
+	return (struct pushing){.command = self->command,
+				.labels = &self->args->labels,
+				.image = NOT_GIVEN,
+				.symbols = self->args->symbols};
 }
 
 /* Programs may begin further recordings, whose names were not known. */
-static void spool_tell_all(const char *folder, struct pushing *pushing, const struct run_result *result)
+static void spool_tell_all(const char *folder, struct pushing *pushing,
+			   const struct run_result *result)
 {
 	const struct run_about about = pushing_about(pushing);
 	struct err err = {0};
@@ -228,12 +235,14 @@ static void push(const struct running *self)
 			status = pushing_all(&pushing, count, paths);
 	}
 	if (status != EXIT_DONE && result->output[0] && access(result->output, F_OK) == 0)
-		fprintf(stderr, "heapwise: the trace was not delivered and remains in %s\n", result->output);
+		fprintf(stderr, "heapwise: the trace was not delivered and remains in %s\n",
+			result->output);
 	pushing_close(&pushing);
 	free(paths);
 }
 
-/* ---- the run as its owner sees it ------------------------------------------------------------------ */
+/* ---- the run as its owner sees it
+ * ------------------------------------------------------------------ */
 
 static int on_start(void *data, struct control *control, struct err *err)
 {
@@ -278,7 +287,8 @@ static int on_dump(void *data, const struct dump_wish *wish)
 	return dumps_write(&self->dumps, wish);
 }
 
-/* ---- the command ---------------------------------------------------------------------------------- */
+/* ---- the command
+ * ---------------------------------------------------------------------------------- */
 
 /* The socket first: if it cannot be had, not even an old trace has been touched. */
 static int running_open(struct running *self, struct err *err)
@@ -323,10 +333,12 @@ static void running_close(struct running *self)
 	secrets_release(&self->secrets);
 }
 
-/* Who wraps programs into heapwise wants them to run above all. Said at once: who is there for the recording can break off. */
+/* Who wraps programs into heapwise wants them to run above all. Said at once: who is there for the
+ * recording can break off. */
 static int run_without(struct running *self, struct err *err)
 {
-	fprintf(stderr, "heapwise: WARNING: %s; the program runs, but is NOT RECORDED\n", err->text);
+	fprintf(stderr, "heapwise: WARNING: %s; the program runs, but is NOT RECORDED\n",
+		err->text);
 	self->plan.options.start.unrecorded = true;
 	return monitor_run(&self->plan.options, &self->result, err);
 }
@@ -356,7 +368,8 @@ static int running_record(struct running *self, struct err *err)
 	return status;
 }
 
-/* What was read ahead is given back by the end of the process, which is a good deal quicker at it. */
+/* What was read ahead is given back by the end of the process, which is a good deal quicker at
+ * it. */
 static struct prepare *prepared;
 
 /* Everything that is said and made of the trace once the program has ended. */
@@ -377,7 +390,8 @@ static void running_finish(struct running *self)
 	if (args->report && result->recorded)
 		report(result);
 	if (self->spooled.count && empty)
-		spool_remove(strbuf_text(&self->spooled)); /* nothing is in it that could be delivered */
+		/* nothing is in it that could be delivered */
+		spool_remove(strbuf_text(&self->spooled));
 	if (args->push && (args->spool || (!empty && !result->write_errno)))
 		push(self);
 	if (args->open && result->recorded)
@@ -392,8 +406,9 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	int status;
 
 	if (argc < 1)
-		return command_usage(
-			self, "no program given; usage: heapwise run [OPTION...] PROGRAM [ARGUMENT...]");
+		return command_usage(self,
+				     "no program given; usage: heapwise run [OPTION...] PROGRAM "
+				     "[ARGUMENT...]");
 	if (run_plan_make(&running.plan, fields, argv, &err) < 0)
 		return command_usage(self, "%s", err.text);
 	status = running_open(&running, &err);
@@ -416,7 +431,8 @@ const struct command cmd_run = {
 		"the trace. Without --children only one process is recorded. Recording continues when that\n"
 		"process calls exec (env, nice, sh -c).\n"
 		"\n"
-		"Exit status: the program's; 2 for a usage error, 3 if it could not be started or recorded.",
+		"Exit status: the program's; 2 for a usage error, 3 if it could not be started or "
+		"recorded.",
 	.options = run_option_table,
 	.stop_at_operand = true,
 	.fields_size = sizeof(struct run_args),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * heapwise scores: how well each allocation point uses the heap, in numbers, and what can be said of it.
+ * heapwise scores: how well each allocation point uses the heap, in numbers, and what can be said
+ * of it.
  * Host. */
 #include <stdio.h>
 
@@ -55,11 +56,12 @@ const struct command cmd_scores = {
 	.name = "scores",
 	.operands = "FILE",
 	.summary = "score how well each allocation point uses its memory",
-	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
-		   "Scores are 0 (worst) to 1. lifetime: how long chunks live compared with chunks allocated\n"
-		   "around the same time; usage: what part of the bytes is used; useful: for what part of their\n"
-		   "life. The last two need recorded accesses and are otherwise unknown. Severity is 1 to 12, from\n"
-		   "the geometric mean of the known scores.",
+	.details =
+		"FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		"Scores are 0 (worst) to 1. lifetime: how long chunks live compared with chunks allocated\n"
+		"around the same time; usage: what part of the bytes is used; useful: for what part of their\n"
+		"life. The last two need recorded accesses and are otherwise unknown. Severity is 1 to 12, from\n"
+		"the geometric mean of the known scores.",
 	.options = options,
 	.fields_size = sizeof(struct scores_args),
 	.fields_default = &defaults,

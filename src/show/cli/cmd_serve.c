@@ -37,10 +37,11 @@ static const struct option_spec options[] = {
 	OPTION(struct serve_args, open, 0, "open", OPTION_SET, NULL,
 	       "open the start page in $BROWSER or the desktop's browser"),
 	OPTION(struct serve_args, editor, 0, "editor", OPTION_STRING, "NAME|COMMAND",
-	       "let the page open source lines in vim, emacs, code, clion, kate, or a command with %f and %l "
-	       "(default: no editor)"),
+	       "let the page open source lines in vim, emacs, code, clion, kate, or a command with "
+	       "%f and %l (default: no editor)"),
 	OPTION(struct serve_args, sources, 0, "source-folder", OPTION_STRINGS, "DIR",
-	       "show source files in this folder without asking (default: the page asks once per folder). Repeatable"),
+	       "show source files in this folder without asking (default: the page asks once per "
+	       "folder). Repeatable"),
 	OPTION(struct serve_args, print_url, 0, "print-url", OPTION_SET, NULL,
 	       "print only the address on standard output, for scripts"),
 	OPTION(struct serve_args, timeout, 0, "timeout", OPTION_NUMBER, "SECONDS",
@@ -73,7 +74,9 @@ static void follow_trace(struct serve *self, u32 slot)
 	renewal->parts = &self->api.parts;
 	renewal_init(renewal);
 	self->api.renewals[slot] = renewal;
-	fprintf(stderr, "heapwise: %s is still being written; showing what is there so far, refreshed as it grows\n",
+	fprintf(stderr,
+		"heapwise: %s is still being written; showing what is there so far, "
+		"refreshed as it grows\n",
 		face->path);
 }
 
@@ -87,8 +90,8 @@ static int check_trace(const char *path, struct err *err)
 	return err->code;
 }
 
-/* A page of what is no trace would have nothing to show; of a folder one trace is enough, the page says what is wrong with the
- * others. */
+/* A page of what is no trace would have nothing to show; of a folder one trace is enough, the page
+ * says what is wrong with the others. */
 static int check_traces(const struct trace_list *list, struct err *err)
 {
 	int status = 0;
@@ -150,8 +153,9 @@ static void *load_all(void *data)
 			fprintf(stderr, "heapwise serve: %s\n", err.text);
 	}
 	/*
-	 * What nobody has asked for yet waits for whoever draws what was: the browser shares the processors. Not far
-	 * behind, because who asks for what is being made waits for it, and nobody may be let forward again.
+	 * What nobody has asked for yet waits for whoever draws what was: the browser shares the
+	 * processors. Not far behind, because who asks for what is being made waits for it, and
+	 * nobody may be let forward again.
 	 */
 	setpriority(PRIO_PROCESS, (id_t)gettid(), IN_ADVANCE_NICE);
 	for (u32 i = 0; i < self->api.count && self->args->warm; i++)
@@ -173,7 +177,9 @@ static int announce(const struct serve *self, struct err *err)
 		printf("%s\n", url);
 		fflush(stdout);
 	} else {
-		fprintf(stderr, "heapwise: serving %u trace%s on %s%s%s\nheapwise: end with Ctrl-C\n",
+		fprintf(stderr,
+			"heapwise: serving %u trace%s on %s%s%s\n"
+			"heapwise: end with Ctrl-C\n",
 			self->api.count, self->api.count == 1 ? "" : "s", url,
 			self->args->socket ? " at " : "",
 			self->args->socket ? self->args->socket : "");
@@ -231,7 +237,8 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		return command_usage(command, "--port must be at most 65535");
 	if (args->socket && (args->port || args->open || args->address != defaults.address))
 		return command_usage(command,
-				     "--socket cannot be combined with --port, --address or --open");
+				     "--socket cannot be combined with --port, --address or "
+				     "--open");
 	self = calloc(1, sizeof *self);
 	if (!self)
 		return command_fail(command, &(struct err){ERR_MEMORY, "out of memory"});
@@ -267,7 +274,8 @@ const struct command cmd_serve = {
 	.summary = "show traces in a browser, and serve them over HTTP",
 	.details =
 		"FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
-		"The printed address contains a token, which every client needs. Ctrl-C ends the server.",
+		"The printed address contains a token, which every client needs. Ctrl-C ends the "
+		"server.",
 	.options = options,
 	.fields_size = sizeof(struct serve_args),
 	.fields_default = &defaults,

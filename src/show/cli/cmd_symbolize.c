@@ -22,8 +22,7 @@ static const struct option_spec options[] = {
 	DEBUG_PATH_OPTION(struct symbolize_args),
 	OPTION(struct symbolize_args, no_inlines, 0, "no-inlines", OPTION_SET, NULL,
 	       "name only the function that contains the code, not functions inlined into it"),
-	FORMAT_OPTION(struct symbolize_args),
-	OPTION_END};
+	FORMAT_OPTION(struct symbolize_args), OPTION_END};
 
 static struct result *describe(const char *path, const struct symbolize_summary *found)
 {
@@ -54,12 +53,13 @@ static struct result *describe(const char *path, const struct symbolize_summary 
 	for (u32 i = 0; i < sizeof fields / sizeof *fields; i++)
 		result_add_field(result, fields[i].column, value_number(fields[i].value));
 	if (found->modules_missing)
-		result_add_caveat(
-			result, "files that changed since the run are not used, because their names would be wrong");
+		result_add_caveat(result,
+				  "files that changed since the run are not used, because their "
+				  "names would be wrong");
 	if (found->modules_stripped)
 		result_add_caveat(result,
-				  "install debug files of stripped modules, give their folder with --debug-path, or "
-				  "set DEBUGINFOD_URLS=%s",
+				  "install debug files of stripped modules, give their folder with "
+				  "--debug-path, or set DEBUGINFOD_URLS=%s",
 				  remedy_server(""));
 	return result;
 }
@@ -118,10 +118,12 @@ const struct command cmd_symbolize = {
 	.name = "trace symbolize",
 	.operands = "FILE",
 	.summary = "look up function names and source lines, and store them in the trace",
-	.details = "'heapwise run' does this at its end, and 'heapwise report' if names are missing. Repeat it "
-		   "after\n"
-		   "installing debug files; new names replace the old ones. A module file with another build-id than\n"
-		   "the recorded one is not used. If DEBUGINFOD_URLS is set, these servers are queried.",
+	.details =
+		"'heapwise run' does this at its end, and 'heapwise report' if names are "
+		"missing. Repeat it after\n"
+		"installing debug files; new names replace the old ones. A module file with another build-id than\n"
+		"the recorded one is not used. If DEBUGINFOD_URLS is set, these servers are "
+		"queried.",
 	.options = options,
 	.fields_size = sizeof(struct symbolize_args),
 	.run = run,

@@ -3,8 +3,9 @@
  * Host. */
 #include "show/cli/command.h"
 
-static const struct command *const below[] = {&cmd_info,      &cmd_dump,	&cmd_symbolize, &cmd_index,
-					      &cmd_callgraph, &cmd_types_index, NULL};
+static const struct command *const below[] = {&cmd_info,  &cmd_dump,      &cmd_symbolize,
+					      &cmd_index, &cmd_callgraph, &cmd_types_index,
+					      NULL};
 
 const struct command cmd_trace = {
 	.name = "trace",

@@ -70,11 +70,12 @@ const struct command cmd_types = {
 	.name = "types",
 	.operands = "FILE",
 	.summary = "show allocations by type",
-	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
-		   "Types come from these sources, in this order: the program itself (declared), the objects\n"
-		   "(vtable), the templates that allocated (frame), the sources (index, see 'heapwise trace types-index'),\n"
-		   "the compiler (dwarf), and the size, which is only a guess. The first line shows how much has no\n"
-		   "type.",
+	.details =
+		"FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		"Types come from these sources, in this order: the program itself (declared), the objects\n"
+		"(vtable), the templates that allocated (frame), the sources (index, see 'heapwise trace types-index'),\n"
+		"the compiler (dwarf), and the size, which is only a guess. The first line shows how much has no\n"
+		"type.",
 	.options = options,
 	.fields_size = sizeof(struct types_args),
 	.fields_default = &defaults,

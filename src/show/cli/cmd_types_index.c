@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * heapwise trace types-index: reads a program's sources with libclang and keeps which type each allocation has.
+ * heapwise trace types-index: reads a program's sources with libclang and keeps which type each
+ * allocation has.
  * Host. */
 #include <stdlib.h>
 #include <string.h>
@@ -51,10 +52,10 @@ static struct result *describe(const char *path, const struct indexer_summary *f
 		 found->parsed},
 		{COLUMN("failed", "failed", VALUE_COUNT, "units that could not be read"),
 		 found->failed},
-		{COLUMN("errors", "errors", VALUE_COUNT, "errors that libclang found in the sources"),
+		{COLUMN("errors", "errors", VALUE_COUNT,
+			"errors that libclang found in the sources"),
 		 found->errors},
-		{COLUMN("files", "files", VALUE_COUNT, "files in the units"),
-		 found->files},
+		{COLUMN("files", "files", VALUE_COUNT, "files in the units"), found->files},
 		{COLUMN("places", "places", VALUE_COUNT,
 			"places in the sources that allocate or may return an allocation"),
 		 found->places},
@@ -245,7 +246,8 @@ const struct command cmd_types_index = {
 	.details =
 		"Without SOURCE the sources listed in compile_commands.json are read; with SOURCE the given files,\n"
 		"with the given compiler options. The index is written beside the build, where other commands find\n"
-		"it. When it is built again, only changed sources are parsed. The program needs debug info (-g).",
+		"it. When it is built again, only changed sources are parsed. The program needs "
+		"debug info (-g).",
 	.options = options,
 	.fields_size = sizeof(struct types_index_args),
 	.run = run,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * heapwise watch: runs a program and shows, while it runs, which memory is alive but not used. Host. What the program
- * prints stays untouched: everything from here goes to stderr or into a file, and the exit status is the
- * program's own. */
+ * heapwise watch: runs a program and shows, while it runs, which memory is alive but not used.
+ * Host. What the program prints stays untouched: everything from here goes to stderr or into a
+ * file, and the exit status is the program's own. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +16,12 @@
 #include "show/serve/watched.h"
 #include "live/program/userfault.h"
 
-enum { INTERVAL_MS_MIN = 250, ROTATE_BYTES_MIN = 1 << 20, WINDOW_FILES = 4, OVERHEAD_UNSTATED = -1 };
+enum {
+	INTERVAL_MS_MIN = 250,
+	ROTATE_BYTES_MIN = 1 << 20,
+	WINDOW_FILES = 4,
+	OVERHEAD_UNSTATED = -1
+};
 
 struct watch_args {
 	const char *policy, *leak_after, *states, *output, *trace, *recorder, *batch, *address;
@@ -26,46 +31,57 @@ struct watch_args {
 	bool access_stacks, quiet, web, open, print_url;
 };
 
-static const struct watch_args watch_defaults = {.overhead = OVERHEAD_UNSTATED, .interval_ms = 1000, .address = "127.0.0.1"};
+static const struct watch_args watch_defaults = {.overhead = OVERHEAD_UNSTATED,
+						 .interval_ms = 1000,
+						 .address = "127.0.0.1"};
 
 #define WATCH_OPTION(field, letter, name, kind, argument, help)                                    \
 	OPTION(struct watch_args, field, letter, name, kind, argument, help)
 
 static const struct option_spec watch_options[] = {
 	WATCH_OPTION(policy, 0, "policy", OPTION_CHOICE, "ladder|mpc|all",
-		     "which memory is monitored when. ladder (default): thresholds that rise and fall; mpc (default "
-		     "with --overhead): by each area's hit rate, within the overhead; all: everything, each second"),
+		     "which memory is monitored when. ladder (default): thresholds that rise and "
+		     "fall; mpc (default with --overhead): by each area's hit rate, within the "
+		     "overhead; all: everything, each second"),
 	WATCH_OPTION(overhead, 0, "overhead", OPTION_PERCENT, "PERCENT",
-		     "with --policy mpc: at most this percentage of the program's CPU time may go to monitoring: 2, 0.5 or 2% "
-		     "(default 2)"),
+		     "with --policy mpc: at most this percentage of the program's CPU time may go "
+		     "to monitoring: 2, 0.5 or 2% (default 2)"),
 	WATCH_OPTION(states, 0, "states", OPTION_STRING, "LIST",
-		     "with --policy ladder: the thresholds, in rising order (default 1s,2s,4s,7s,10s)"),
+		     "with --policy ladder: the thresholds, in rising order (default "
+		     "1s,2s,4s,7s,10s)"),
 	WATCH_OPTION(leak_after, 0, "leak-after", OPTION_STRING, "TIME",
-		     "report areas that were not touched for TIME, such as 500ms, 30s or 2m (default 30s)"),
+		     "report areas that were not touched for TIME, such as 500ms, 30s or 2m "
+		     "(default 30s)"),
 	WATCH_OPTION(interval_ms, 0, "interval", OPTION_NUMBER, "MS",
 		     "milliseconds between reports, at least 250 (default 1000)"),
 	WATCH_OPTION(batch, 0, "batch", OPTION_STRING, "N",
-		     "print the first N reports and the last one as lines of JSON, instead of a screen and a summary; 0 = all"),
-	WATCH_OPTION(output, 'o', "output", OPTION_STRING, "FILE", "write to FILE instead of standard error: the lines of JSON (--batch), or the summary"),
+		     "print the first N reports and the last one as lines of JSON, instead of a "
+		     "screen and a summary; 0 = all"),
+	WATCH_OPTION(output, 'o', "output", OPTION_STRING, "FILE",
+		     "write to FILE instead of standard error: the lines of JSON (--batch), or the "
+		     "summary"),
 	WATCH_OPTION(trace, 0, "trace", OPTION_STRING, "FILE",
 		     "also write a trace, as 'heapwise run' does, without function names"),
 	WATCH_OPTION(rotate, 0, "rotate", OPTION_STRING, "SIZE|TIME",
-		     "with --trace: start a new file when the current one reaches a size (64M) or an age (30m); each can "
-		     "be read alone"),
+		     "with --trace: start a new file when the current one reaches a size (64M) or "
+		     "an age (30m); each can be read alone"),
 	WATCH_OPTION(window, 0, "window", OPTION_STRING, "TIME",
-		     "with --trace: keep at least the events of the last TIME, such as 30m or 12h; from earlier ones keep only "
-		     "what is still live"),
+		     "with --trace: keep at least the events of the last TIME, such as 30m or 12h; "
+		     "from earlier ones keep only what is still live"),
 	WATCH_OPTION(access_stacks, 0, "access-stacks", OPTION_SET, NULL,
-		     "also record what accesses monitored memory; JSON shows it for the least recently touched areas"),
+		     "also record what accesses monitored memory; JSON shows it for the least "
+		     "recently touched areas"),
 	WATCH_OPTION(pages, 0, "pages", OPTION_CHOICE, "mprotect|userfaultfd",
-		     "how memory is monitored: by signals (mprotect, the default), or by userfaultfd, which needs "
-		     "privileges and sees only writes, but also those by the kernel"),
+		     "how memory is monitored: by signals (mprotect, the default), or by "
+		     "userfaultfd, which needs privileges and sees only writes, but also those by "
+		     "the kernel"),
 	WATCH_OPTION(web, 0, "web", OPTION_SET, NULL,
-		     "also serve a web page and print its address; it stays after the program ends, until Ctrl-C, unless "
-		     "--batch is given"),
+		     "also serve a web page and print its address; it stays after the program "
+		     "ends, until Ctrl-C, unless --batch is given"),
 	WATCH_OPTION(open, 0, "open", OPTION_SET, NULL,
 		     "open the web page in $BROWSER or the desktop's browser; implies --web"),
-	WATCH_OPTION(port, 'p', "port", OPTION_NUMBER, "N", "with --web: listen on port N (default: any free port)"),
+	WATCH_OPTION(port, 'p', "port", OPTION_NUMBER, "N",
+		     "with --web: listen on port N (default: any free port)"),
 	WATCH_OPTION(address, 0, "address", OPTION_STRING, "ADDRESS",
 		     "with --web: listen on this address (default 127.0.0.1)"),
 	WATCH_OPTION(print_url, 0, "print-url", OPTION_SET, NULL,
@@ -78,14 +94,14 @@ struct watching {
 	const struct command *command;
 	const struct watch_args *args;
 	struct watcher *watcher;
-	struct watched *web;        /* NULL = none */
-	struct server server;       /* of the web page */
+	struct watched *web;  /* NULL = none */
+	struct server server; /* of the web page */
 	struct rotation_options rotate;
 	struct watch_show show;
 	struct watch_keys keys;
 	struct watch_report report; /* the newest */
 	bool json, screen;
-	u64 lines_left;             /* of JSON */
+	u64 lines_left; /* of JSON */
 	bool limited;
 };
 
@@ -144,14 +160,18 @@ static int rotation_read(const struct command *command, const struct watch_args 
 	if ((args->rotate || args->window) && args->web)
 		return command_usage(command, "--web cannot be combined with --rotate or --window");
 	if (args->rotate && !rotate_read(args->rotate, rotate))
-		return command_usage(command, "--rotate: expected a size of at least 1M, or a time such as 30m, not "
-					      "'%s'", args->rotate);
+		return command_usage(command,
+				     "--rotate: expected a size of at least 1M, or a time "
+				     "such as 30m, not '%s'",
+				     args->rotate);
 	if (!args->window)
 		return 0;
 	if (args->rotate)
 		return command_usage(command, "--window cannot be combined with --rotate");
 	if (!time_read(args->window, &end, &ns) || *end)
-		return command_usage(command, "--window: expected a time such as 30m or 12h, not '%s'", args->window);
+		return command_usage(command,
+				     "--window: expected a time such as 30m or 12h, not '%s'",
+				     args->window);
 	*rotate = (struct rotation_options){.ns = ns / WINDOW_FILES, .keep = WINDOW_FILES + 1};
 	return 0;
 }
@@ -198,7 +218,8 @@ static void stay(const struct watching *self)
 	if (!url)
 		return;
 	web_signals_block(&signals, &before);
-	fprintf(stderr, "heapwise: the program has ended; its trace is shown at %s until Ctrl-C\n", url);
+	fprintf(stderr, "heapwise: the program has ended; its trace is shown at %s until Ctrl-C\n",
+		url);
 	web_signals_wait(&signals, 0);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	free(url);
@@ -242,11 +263,14 @@ static int args_read(const struct command *command, const struct watch_args *arg
 {
 	struct policy_options *policy = &options->policy;
 	bool stated = args->overhead != OVERHEAD_UNSTATED;
-	const char *name = args->policy ? args->policy : stated ? "mpc" : "ladder"; /* METHODS.md, "mpc or ladder?" */
+	/* METHODS.md, "mpc or ladder?" */
+	const char *name = args->policy ? args->policy : stated ? "mpc" : "ladder";
 	const char *end;
 
 	policy_defaults(policy);
-	policy->kind = strcmp(name, "all") == 0 ? POLICY_ALL : strcmp(name, "ladder") == 0 ? POLICY_LADDER : POLICY_MPC;
+	policy->kind = strcmp(name, "all") == 0      ? POLICY_ALL
+		       : strcmp(name, "ladder") == 0 ? POLICY_LADDER
+						     : POLICY_MPC;
 	if (stated)
 		policy->overhead = args->overhead;
 	options->interval_ns = args->interval_ms * 1000000;
@@ -260,11 +284,16 @@ static int args_read(const struct command *command, const struct watch_args *arg
 		return command_usage(command, "--overhead requires --policy mpc");
 	if (policy->overhead <= 0)
 		return command_usage(command, "--overhead must be greater than 0");
-	if (args->leak_after && (!time_read(args->leak_after, &end, &policy->leak_after_ns) || *end))
-		return command_usage(command, "--leak-after: expected a time such as 500ms, 30s or 2m, not '%s'",
+	if (args->leak_after &&
+	    (!time_read(args->leak_after, &end, &policy->leak_after_ns) || *end))
+		return command_usage(command,
+				     "--leak-after: expected a time such as 500ms, 30s or "
+				     "2m, not '%s'",
 				     args->leak_after);
 	if (args->states && !states_read(args->states, policy))
-		return command_usage(command, "--states: expected up to %d rising times such as 1s,2s,10s, not '%s'",
+		return command_usage(command,
+				     "--states: expected up to %d rising times such as "
+				     "1s,2s,10s, not '%s'",
 				     POLICY_STATES_MAX, args->states);
 	watching->json = args->batch != NULL;
 	if (args->batch && !parse_number(args->batch, &watching->lines_left))
@@ -286,9 +315,10 @@ static int watch_program(struct watching *watching, char **argv)
 	};
 	struct run_options run = {
 		.argv = argv,
-		.record.flags = HW_RUN_ALLOC_STACKS | HW_RUN_PAGES | HW_RUN_LEAK_SCAN | HW_RUN_TYPES |
-				(watching->show.writes ? HW_RUN_PAGES_WRITES : 0) |
-				(args->access_stacks ? HW_RUN_HIT_STACKS : 0) | (tapped_only ? HW_RUN_LASTING : 0),
+		.record.flags = HW_RUN_ALLOC_STACKS | HW_RUN_PAGES | HW_RUN_LEAK_SCAN |
+				HW_RUN_TYPES | (watching->show.writes ? HW_RUN_PAGES_WRITES : 0) |
+				(args->access_stacks ? HW_RUN_HIT_STACKS : 0) |
+				(tapped_only ? HW_RUN_LASTING : 0),
 		.output.path = watching->web ? watched_trace(watching->web) : args->trace,
 		.output.none = tapped_only,
 		.output.rotate = watching->rotate,
@@ -317,19 +347,24 @@ static int watch_program(struct watching *watching, char **argv)
 		watch_show_summary(&watching->show, &watching->report);
 	if (!watching->report.number || !watching->report.seen)
 		fprintf(stderr, "heapwise: nothing was recorded: %s\n",
-			result.unmapped ? result.unmapped_reason :
-					  "the program never allocated, or the recorder could not be loaded");
+			result.unmapped ? result.unmapped_reason
+					: "the program never allocated, or the recorder could not "
+					  "be loaded");
 	else if (!watching->report.monitored)
-		fprintf(stderr, "heapwise: nothing was monitored: the program has too little address space for "
-				"Heapwise's heap (see ulimit -v), or cannot start a thread\n");
+		fprintf(stderr, "heapwise: nothing was monitored: the program has too little "
+				"address space for Heapwise's heap (see ulimit -v), or cannot "
+				"start a thread\n");
 	else if (result.totals.faults[HW_FAULT_IO_URING])
-		fprintf(stderr, "heapwise: the program set up io_uring; its memory was not monitored after that\n");
+		fprintf(stderr, "heapwise: the program set up io_uring; its memory was not "
+				"monitored after that\n");
 	if (result.unrecorded_children && !args->quiet)
 		fprintf(stderr, "heapwise: %llu %s of the program %s not monitored\n",
-			(unsigned long long)result.unrecorded_children, result.unrecorded_children == 1 ? "child" : "children",
+			(unsigned long long)result.unrecorded_children,
+			result.unrecorded_children == 1 ? "child" : "children",
 			result.unrecorded_children == 1 ? "was" : "were");
 	/* Who ends us while the program runs ends the program, and means all of it. */
-	if (serving && !args->batch && result.passed_signal != SIGTERM && result.passed_signal != SIGHUP)
+	if (serving && !args->batch && result.passed_signal != SIGTERM &&
+	    result.passed_signal != SIGHUP)
 		stay(watching);
 	status = result.wait_status;
 	run_result_release(&result);
@@ -370,14 +405,15 @@ static int watch_command(const struct command *self, void *fields, int argc, cha
 	watching->args = args;
 	watching->server.listen.socket = -1;
 	args->web |= args->open;
-	status = argc < 1 ? command_usage(self, "no program given; usage: heapwise watch [OPTION...] PROGRAM "
-						"[ARGUMENT...]")
+	status = argc < 1 ? command_usage(self, "no program given; usage: heapwise watch "
+						"[OPTION...] PROGRAM [ARGUMENT...]")
 			  : args_read(self, args, &options, watching);
 	if (status)
 		goto done;
 	watching->show.out = args->output ? fopen(args->output, "we") : stderr;
 	if (!watching->show.out) {
-		fprintf(stderr, "heapwise watch: cannot write %s: %s\n", args->output, strerror(errno));
+		fprintf(stderr, "heapwise watch: cannot write %s: %s\n", args->output,
+			strerror(errno));
 		status = EXIT_BAD_INPUT;
 		goto done;
 	}
@@ -411,7 +447,8 @@ const struct command cmd_watch = {
 		"were not touched for --leak-after are reported by allocation point: lost, or kept without\n"
 		"use.\n"
 		"\n"
-		"Exit status: the program's; 2 for a usage error, 3 if the program could not be started.",
+		"Exit status: the program's; 2 for a usage error, 3 if the program could not be "
+		"started.",
 	.options = watch_options,
 	.stop_at_operand = true,
 	.fields_size = sizeof(struct watch_args),

@@ -18,7 +18,8 @@ struct command {
 	size_t fields_size;         /* of the struct that the options fill */
 	const void *fields_default; /* copied before parsing; NULL = zeros */
 	const struct command *const *commands; /* below this one, NULL-terminated; may be NULL */
-	/* argv holds operands only. Returns the exit status. NULL = one of `commands` must be named. */
+	/* argv holds operands only. Returns the exit status. NULL = one of `commands` must be
+	 * named. */
 	int (*run)(const struct command *self, void *fields, int argc, char **argv);
 };
 
@@ -60,10 +61,12 @@ extern const struct command cmd_callgraph, cmd_dump, cmd_index, cmd_info, cmd_pu
 struct command_row {
 	const char *group; /* what one wants */
 	const struct command *command;
-	const char *shown; /* instead of the name; "" = the row before speaks for it; NULL = the name */
+	/* instead of the name; "" = the row before speaks for it; NULL = the name */
+	const char *shown;
 };
 
-/* The first words of all commands in the order of `heapwise help`; a row without a command ends them. */
+/* The first words of all commands in the order of `heapwise help`; a row without a command ends
+ * them. */
 extern const struct command_row command_rows[];
 
 /* All commands, those below others after them; NULL after the last. */
@@ -79,8 +82,8 @@ int command_fail(const struct command *command, const struct err *err);
 int command_usage(const struct command *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Ends as the program that was run has ended, a status of waitpid: whoever waits for us sees what he would have
- * seen without us. Returns the exit status, if it returns. */
+/* Ends as the program that was run has ended, a status of waitpid: whoever waits for us sees what
+ * he would have seen without us. Returns the exit status, if it returns. */
 int command_end_like(int wait_status);
 
 /* Prints a completion script for "bash", "zsh" or "fish", made from the option tables. */

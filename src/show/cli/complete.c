@@ -8,7 +8,8 @@
 
 static bool takes_argument(const struct option_spec *spec)
 {
-	return spec->type != OPTION_SET && spec->type != OPTION_CLEAR && spec->type != OPTION_OPTIONAL;
+	return spec->type != OPTION_SET && spec->type != OPTION_CLEAR &&
+	       spec->type != OPTION_OPTIONAL;
 }
 
 /* "text|json|csv" → "text json csv" */
@@ -71,7 +72,8 @@ static void bash_names(void)
 	for (u32 i = 0; (command = command_at(i)); i++) {
 		if (!is_group(command))
 			continue;
-		printf("\t%s) if [ \"$COMP_CWORD\" -eq 2 ]; then\n\t\tCOMPREPLY=($(compgen -W '", command->name);
+		printf("\t%s) if [ \"$COMP_CWORD\" -eq 2 ]; then\n\t\tCOMPREPLY=($(compgen -W '",
+		       command->name);
 		put_words(command->commands);
 		printf("' -- \"$word\"))\n\t\treturn\n\tfi ;;\n");
 	}
@@ -170,13 +172,15 @@ static void complete_zsh(void)
 		if (row->group)
 			zsh_described(row->command->name, row->command->summary);
 	printf("\t\t'help:show how a command is used'\n\t)\n"
-	       "\tif (( CURRENT == 2 )); then\n\t\t_describe command list\n\t\t_files\n\t\treturn\n\tfi\n"
+	       "\tif (( CURRENT == 2 )); then\n\t\t_describe command list\n\t\t_files\n\t\treturn\n"
+	       "\tfi\n"
 	       "\tlocal name=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n"
 	       "\tif (( CURRENT > 2 )); then\n\t\tcase \"$name $words[2]\" in\n\t\t");
 	for (u32 i = 0, some = 0; (command = command_at(i)); i++)
 		if (strchr(command->name, ' '))
 			printf("%s'%s'", some++ ? "|" : "", command->name);
-	printf(")\n\t\t\tname=\"$name $words[2]\"\n\t\t\tshift words\n\t\t\t(( CURRENT-- )) ;;\n\t\tesac\n\tfi\n"
+	printf(")\n\t\t\tname=\"$name $words[2]\"\n\t\t\tshift words\n\t\t\t(( CURRENT-- )) ;;\n"
+	       "\t\tesac\n\tfi\n"
 	       "\tcase $name in\n");
 	for (u32 i = 0; (command = command_at(i)); i++)
 		(is_group(command) ? zsh_group : zsh_command)(command);
@@ -223,14 +227,18 @@ static void complete_fish(void)
 	printf("# fish completion for heapwise\n");
 	for (const struct command_row *row = command_rows; row->command; row++)
 		if (row->group)
-			fish_word("__fish_use_subcommand", row->command->name, row->command->summary);
+			fish_word("__fish_use_subcommand", row->command->name,
+				  row->command->summary);
 	for (u32 i = 0; (command = command_at(i)); i++) {
 		char condition[64];
 
-		snprintf(condition, sizeof condition, "__fish_seen_subcommand_from %s", command->name);
+		snprintf(condition, sizeof condition, "__fish_seen_subcommand_from %s",
+			 command->name);
 		for (u32 k = 0; command->commands && command->commands[k]; k++)
-			fish_word(condition, command_word(command->commands[k]), command->commands[k]->summary);
-		for (const struct option_spec *spec = command->options; spec && spec->type != OPTION_NONE; spec++)
+			fish_word(condition, command_word(command->commands[k]),
+				  command->commands[k]->summary);
+		for (const struct option_spec *spec = command->options;
+		     spec && spec->type != OPTION_NONE; spec++)
 			if (option_is_shown(spec))
 				fish_option(command, spec);
 	}

@@ -103,15 +103,16 @@ static void look_layout(struct finding *finding)
 	struct layout layout = layout_of_machine();
 	struct err err = {0};
 
-	FOUND(finding, "pages of %llu KiB, addresses of %u bits", (unsigned long long)layout.page_bytes / 1024,
-	      layout.address_bits);
+	FOUND(finding, "pages of %llu KiB, addresses of %u bits",
+	      (unsigned long long)layout.page_bytes / 1024, layout.address_bits);
 	if (layout_check(&layout, &err) == 0) {
 		FOLLOWS(finding, "accesses can be recorded and programs watched");
 		return;
 	}
 	finding->state = FINDING_LIMITED;
-	FOLLOWS(finding, "heapwise watch and run --access exact or adaptive do not work: they need pages of 4 KiB and "
-			 "%u-bit addresses%s",
+	FOLLOWS(finding,
+		"heapwise watch and run --access exact or adaptive do not work: they need "
+		"pages of 4 KiB and %u-bit addresses%s",
 		layout_heap_bits(),
 		layout.page_bytes == LAYOUT_PAGE ? "" : "; --alloc-fn does not work either");
 }
@@ -223,7 +224,8 @@ static void look_disk(struct finding *finding)
 	bytes = (u64)disk.f_bavail * disk.f_frsize;
 	FOUND(finding, "%s free in this folder", units_bytes(bytes).text);
 	/* 2 to 6 bytes per event: 4 is what most programs need. */
-	FOLLOWS(finding, "enough for about %s million events", units_count(bytes / 4 / 1000000).text);
+	FOLLOWS(finding, "enough for about %s million events",
+		units_count(bytes / 4 / 1000000).text);
 	if (bytes < 1u << 30)
 		finding->state = FINDING_LIMITED;
 }
@@ -240,7 +242,8 @@ static void look_debuginfod(struct finding *finding)
 	finding->state = FINDING_LIMITED;
 	FOUND(finding, "DEBUGINFOD_URLS is not set");
 	FOLLOWS(finding,
-		"the network is not used; stripped libraries show only exported names; this system's server is %s",
+		"the network is not used; stripped libraries show only exported names; this "
+		"system's server is %s",
 		remedy_server(""));
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What doctor looks at: each check is one function that says what it found and what follows; and the optional parts. */
+ * What doctor looks at: each check is one function that says what it found and what follows; and
+ * the optional parts. */
 #ifndef SHOW_CLI_DOCTOR_H
 #define SHOW_CLI_DOCTOR_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Writes dumps; see dumps.h.
- * Host. Runs on whatever thread wants a dump, and prints nothing: a program may be on the terminal. */
+ * Host. Runs on whatever thread wants a dump, and prints nothing: a program may be on the
+ * terminal. */
 #define _GNU_SOURCE
 #include "show/cli/dumps.h"
 
@@ -28,7 +29,8 @@ static int fail_at(struct err *err, const char *path)
 	return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
 }
 
-/* TRACE.0001.heaplog, without the trace's ".hwt". Creates the file, so that nobody else takes the name. */
+/* TRACE.0001.heaplog, without the trace's ".hwt". Creates the file, so that nobody else takes the
+ * name. */
 static FILE *open_numbered(const char *trace, char path[DUMP_PATH], struct err *err)
 {
 	size_t bytes = strlen(trace);
@@ -91,8 +93,8 @@ static int copy_file(int from, int to)
 	return bytes < 0 ? errno : 0;
 }
 
-/* A copy of the trace as it is now, which may get names: the file itself belongs to who writes it. It has no name and is gone
- * with us. Its descriptor, or a negative code. */
+/* A copy of the trace as it is now, which may get names: the file itself belongs to who writes it.
+ * It has no name and is gone with us. Its descriptor, or a negative code. */
 static int copy_trace(const struct dump_job *job, const char *beside, struct err *err)
 {
 	char path[DUMP_PATH];
@@ -153,7 +155,8 @@ static int export(const struct dump_job *job, const char *trace_path, FILE *out,
 		exchange.symbols = &trace->symbols;
 		count_entries(trace->model, done);
 	}
-	/* Sets that are written while the program runs have no names yet; they are written once more at its end. */
+	/* Sets that are written while the program runs have no names yet; they are written once
+	 * more at its end. */
 	if (status == 0 && job->entries != HEAPLOG_SETS)
 		status = entry_types_init(&types, trace, job->sizes, &exchange.types, err);
 	if (status == 0)

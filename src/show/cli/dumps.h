@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Dumps of allocation entries (HeapLog version 4) from a trace that may still be growing: when the program or
- * `heapwise ctl` asks for one, regular ones, and the one at the end. */
+ * Dumps of allocation entries (HeapLog version 4) from a trace that may still be growing: when the
+ * program or `heapwise ctl` asks for one, regular ones, and the one at the end. */
 #ifndef SHOW_CLI_DUMPS_H
 #define SHOW_CLI_DUMPS_H
 
@@ -15,7 +15,7 @@ struct dump_job {
 	const char *to;          /* NULL = a name beside the trace, with the next free number */
 	u32 entries;             /* enum heaplog_entries */
 	u64 every, sets_written; /* see struct heaplog_options */
-	bool sizes; /* count the elements of types, for which debug info is read */
+	bool sizes;              /* count the elements of types, for which debug info is read */
 	bool names; /* look up names of functions that the trace does not have; it is not changed */
 };
 
@@ -30,9 +30,11 @@ int dump_write(const struct dump_job *job, struct dump_done *done, struct err *e
 /* The dumps of a run. */
 struct dumps { /* all zero but for what is wanted: to and every */
 	const char *
-		to; /* of the dump at the end, and with .0001 … of regular ones; NULL = there are none */
+		/* of the dump at the end, and with .0001 … of regular ones; NULL = there are
+		 * none */
+		to;
 	char trace[DUMP_PATH]; /* that the sets are of */
-	u64 every; /* freed entries of a regular dump; 0 = there are none */
+	u64 every;             /* freed entries of a regular dump; 0 = there are none */
 	u64 sets_written;
 	struct err err; /* the first that went wrong; code 0 = none */
 };

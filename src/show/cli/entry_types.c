@@ -10,16 +10,19 @@ static bool find(void *self_, u64 chunk, struct exchange_type *type)
 	struct entry_types *self = self_;
 	const struct chunk_page *page = chunk_at(&self->stacks.model->chunks, chunk);
 	struct type_answer answer = type_of_chunk(&self->cascade, chunk);
-	bool told = answer.origin == ORIGIN_DECLARED || (answer.origin == ORIGIN_VTABLE && !answer.sampled);
+	bool told = answer.origin == ORIGIN_DECLARED ||
+		    (answer.origin == ORIGIN_VTABLE && !answer.sampled);
 
 	if (told || answer.confidence <= TYPE_GUESS)
 		return false;
-	*type = (struct exchange_type){.name = answer.name, .count = type_elements(&self->cascade, &answer, page->size[chunk % CHUNK_PAGE])};
+	*type = (struct exchange_type){.name = answer.name,
+				       .count = type_elements(&self->cascade, &answer,
+							      page->size[chunk % CHUNK_PAGE])};
 	return true;
 }
 
-int entry_types_init(struct entry_types *self, const struct study *trace, bool sizes, struct exchange_types *types,
-		     struct err *err)
+int entry_types_init(struct entry_types *self, const struct study *trace, bool sizes,
+		     struct exchange_types *types, struct err *err)
 {
 	struct type_query query = {.source = &self->stacks, .calls = true, .guess = sizes};
 

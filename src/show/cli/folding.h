@@ -14,8 +14,8 @@ struct folding {
 #define FOLDING_OPTIONS                                                                            \
 	OPTION(struct trace_args, folding.names, 0, "wrapper", OPTION_STRINGS, "NAME[,NAME...]",   \
 	       "also fold these functions into their callers; * matches any characters"),          \
-	OPTION(struct trace_args, folding.none, 0, "no-fold", OPTION_SET, NULL,                    \
-	       "do not fold allocator wrappers into their callers")
+		OPTION(struct trace_args, folding.none, 0, "no-fold", OPTION_SET, NULL,            \
+		       "do not fold allocator wrappers into their callers")
 
 /* The names that were given; released by the caller also after a failure. */
 int folding_read(const struct folding *self, struct wrappers *names, struct err *err);

@@ -44,7 +44,8 @@ static const char *nearest(const char *name)
 	u32 best = 3;
 
 	for (u32 i = 0; (command = command_at(i)); i++)
-		for (const struct option_spec *spec = command->options; spec && spec->type != OPTION_NONE; spec++)
+		for (const struct option_spec *spec = command->options;
+		     spec && spec->type != OPTION_NONE; spec++)
 			if (spec->limit && word_distance(name, spec->name) < best) {
 				best = word_distance(name, spec->name);
 				found = spec->name;
@@ -70,8 +71,11 @@ static int read_line(const struct option_spec *table, void *fields, char *line, 
 	if (!find_anywhere(name, &owner)) {
 		const char *near = nearest(name);
 
-		return near ? err_set(err, ERR_INPUT, "unknown limit '%s'; did you mean '%s'?", name, near)
-			    : err_set(err, ERR_INPUT, "unknown limit '%s'; 'heapwise help limits' lists them", name);
+		return near ? err_set(err, ERR_INPUT, "unknown limit '%s'; did you mean '%s'?",
+				      name, near)
+			    : err_set(err, ERR_INPUT,
+				      "unknown limit '%s'; 'heapwise help limits' lists them",
+				      name);
 	}
 	spec = option_find(table, name);
 	return spec && spec->limit ? option_store(spec, fields, name, trim(equals + 1), err) : 0;
@@ -107,7 +111,8 @@ static void print_bytes(FILE *out, u64 bytes)
 
 	for (; bytes && bytes % 1024 == 0 && units[power]; power++)
 		bytes /= 1024;
-	fprintf(out, "%llu%.*s", (unsigned long long)bytes, power > 0, power ? units + power - 1 : "");
+	fprintf(out, "%llu%.*s", (unsigned long long)bytes, power > 0,
+		power ? units + power - 1 : "");
 }
 
 static void print_default(FILE *out, const struct option_spec *spec, const void *defaults)
@@ -143,10 +148,12 @@ void limits_print(FILE *out)
 {
 	const struct command *command, *first;
 
-	fprintf(out, "# Limits of Heapwise and their defaults, for --limits FILE. Write those that differ to a file of your own.\n"
+	fprintf(out, "# Limits of Heapwise and their defaults, for --limits FILE. Write those that "
+		     "differ to a file of your own.\n"
 		     "# In square brackets: the commands that use the limit.\n");
 	for (u32 i = 0; (command = command_at(i)); i++)
-		for (const struct option_spec *spec = command->options; spec && spec->type != OPTION_NONE; spec++) {
+		for (const struct option_spec *spec = command->options;
+		     spec && spec->type != OPTION_NONE; spec++) {
 			if (!spec->limit || (find_anywhere(spec->name, &first), first != command))
 				continue;
 			fprintf(out, "\n# %s [", spec->help);

@@ -23,7 +23,8 @@ const struct command_row command_rows[] = {COMMANDS(COMMAND_ROW){0}};
 
 enum { OLD_NAME_WORDS = 3 };
 
-/* Names of earlier versions, and the words that stand for them now; not const, because they become a part of argv. */
+/* Names of earlier versions, and the words that stand for them now; not const, because they become
+ * a part of argv. */
 static struct old_name {
 	const char *name;
 	char now[OLD_NAME_WORDS][12];
@@ -133,31 +134,37 @@ static void print_overview(FILE *out, bool all)
 	int width = all ? WHOLE_NAME_WIDTH : NAME_WIDTH;
 	const char *group = NULL;
 
-	fprintf(out, "Heapwise shows who allocates memory, how much, for how long, and what is never freed.\n\n"
-		     "usage: heapwise ./PROGRAM [ARGUMENT...]    run a program and show the findings\n"
-		     "       heapwise FILE.hwt                   report what was recorded\n"
-		     "       heapwise FILE.hwt --open            show it in the browser\n"
-		     "       heapwise COMMAND [OPTION...] [OPERAND...]\n");
+	fprintf(out,
+		"Heapwise shows who allocates memory, how much, for how long, and what is "
+		"never freed.\n\n"
+		"usage: heapwise ./PROGRAM [ARGUMENT...]    run a program and show the findings\n"
+		"       heapwise FILE.hwt                   report what was recorded\n"
+		"       heapwise FILE.hwt --open            show it in the browser\n"
+		"       heapwise COMMAND [OPTION...] [OPERAND...]\n");
 	for (const struct command_row *row = command_rows; row->command; row++) {
 		if (row->shown && !*row->shown)
 			continue;
 		if (!group || strcmp(row->group, group) != 0)
 			fprintf(out, "\n%s\n", row->group);
 		group = row->group;
-		print_row(out, width, row->shown ? row->shown : row->command->name, row->command->summary);
+		print_row(out, width, row->shown ? row->shown : row->command->name,
+			  row->command->summary);
 		for (u32 i = 0; all && row->command->commands && row->command->commands[i]; i++)
 			print_row(out, width, row->command->commands[i]->name,
 				  row->command->commands[i]->summary);
 	}
-	fprintf(out, "\n'heapwise help COMMAND' or 'heapwise COMMAND --help' shows the options, 'heapwise help --all'\n"
-		     "all subcommands, and 'heapwise help limits' the thresholds of the analyses.\n");
+	fprintf(out, "\n'heapwise help COMMAND' or 'heapwise COMMAND --help' shows the options, "
+		     "'heapwise help --all'\n"
+		     "all subcommands, and 'heapwise help limits' the thresholds of the "
+		     "analyses.\n");
 }
 
 static void print_below(FILE *out, const struct command *command)
 {
 	fprintf(out, "\ncommands:\n");
 	for (u32 i = 0; command->commands[i]; i++)
-		print_row(out, NAME_WIDTH, command_word(command->commands[i]), command->commands[i]->summary);
+		print_row(out, NAME_WIDTH, command_word(command->commands[i]),
+			  command->commands[i]->summary);
 }
 
 static void print_help(FILE *out, const struct command *command)
@@ -187,10 +194,10 @@ static int show_help(const struct command *command)
 
 /* ---- running ---- */
 
-/* Options by the table. Those of a file of limits come first, so that the command line has the last word: it is read
- * again. */
-static int parse(const struct command *command, void *fields, int argc, char **argv, int *first, bool *help,
-		 struct err *err)
+/* Options by the table. Those of a file of limits come first, so that the command line has the last
+ * word: it is read again. */
+static int parse(const struct command *command, void *fields, int argc, char **argv, int *first,
+		 bool *help, struct err *err)
 {
 	const struct option_spec *limits = option_find(command->options, "limits");
 	const char *path = NULL;
@@ -202,8 +209,8 @@ static int parse(const struct command *command, void *fields, int argc, char **a
 		if (path)
 			status = limits_read(command->options, fields, path, err);
 		if (status == 0)
-			status = options_parse(command->options, fields, argc, argv, command->stop_at_operand, first,
-					       help, err);
+			status = options_parse(command->options, fields, argc, argv,
+					       command->stop_at_operand, first, help, err);
 		again = limits && !path;
 		if (again)
 			path = *(const char **)((char *)fields + limits->offset);
@@ -296,10 +303,8 @@ static int run_path(int argc, char **argv)
 			if (!strcmp(argv[i], "--open"))
 				return command_run(&cmd_serve, argc, argv);
 		return command_run(&cmd_report, argc, argv);
-	case MEANT_PROGRAM:
-		return command_run(&cmd_run, argc, argv);
-	case MEANT_NEITHER:
-		break;
+	case MEANT_PROGRAM: return command_run(&cmd_run, argc, argv);
+	case MEANT_NEITHER: break;
 	}
 	return meant_explain(argv[1]);
 }

@@ -26,7 +26,8 @@ static bool begins_as_trace(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	u64 magic = 0;
-	bool is = fd >= 0 && read(fd, &magic, sizeof magic) == sizeof magic && magic == HW_TRACE_MAGIC;
+	bool is = fd >= 0 && read(fd, &magic, sizeof magic) == sizeof magic &&
+		  magic == HW_TRACE_MAGIC;
 
 	if (fd >= 0)
 		close(fd);
@@ -84,8 +85,8 @@ static bool is_program_of_path(const char *word)
 static const struct {
 	const char *word, *hint;
 } hints[] = {
-	{"attach", "a running program cannot be attached to; start it with 'heapwise run', and control the recording with "
-		   "'heapwise ctl'"},
+	{"attach", "a running program cannot be attached to; start it with 'heapwise run', and "
+		   "control the recording with 'heapwise ctl'"},
 	{"record", "did you mean 'heapwise run'?"},
 	{"profile", "did you mean 'heapwise run'?"},
 	{"start", "did you mean 'heapwise run', or 'heapwise ctl PID resume'?"},
@@ -105,8 +106,9 @@ static const struct command *nearest(const struct command *above, const char *wo
 
 	for (u32 i = 0; (command = command_at(i)); i++) {
 		u32 distance = word_distance(word, command_word(command));
-		bool asked = !above || (strncmp(command->name, above->name, strlen(above->name)) == 0 &&
-					command != above);
+		bool asked =
+			!above || (strncmp(command->name, above->name, strlen(above->name)) == 0 &&
+				   command != above);
 
 		if (asked && distance < best) {
 			best = distance;
@@ -127,7 +129,8 @@ static void explain_unknown(const char *word)
 			return;
 		}
 	if (is_program_of_path(word))
-		fprintf(stderr, ": to record the program '%s', type 'heapwise run %s'\n", word, word);
+		fprintf(stderr, ": to record the program '%s', type 'heapwise run %s'\n", word,
+			word);
 	else if (near)
 		fprintf(stderr, ": did you mean '%s'?\n", near->name);
 	else
@@ -151,12 +154,15 @@ int meant_explain(const char *word)
 		return EXIT_BAD_INPUT;
 	}
 	if (!strchr(word, '/') && access(word, X_OK) == 0) {
-		fprintf(stderr, "heapwise: unknown command '%s': to record the program in this folder, type 'heapwise ./%s'\n", word, word);
+		fprintf(stderr,
+			"heapwise: unknown command '%s': to record the program in this "
+			"folder, type 'heapwise ./%s'\n",
+			word, word);
 		return EXIT_USAGE;
 	}
 	fprintf(stderr,
-		"heapwise: %s: neither a trace nor an executable program; 'heapwise import' reads files of heaptrack, HeapLog "
-		"and EMAD\n",
+		"heapwise: %s: neither a trace nor an executable program; 'heapwise import' reads "
+		"files of heaptrack, HeapLog and EMAD\n",
 		word);
 	return EXIT_BAD_INPUT;
 }

@@ -7,11 +7,12 @@
 
 enum meant { MEANT_NEITHER, MEANT_TRACE, MEANT_PROGRAM };
 
-/* A trace is a file that begins as one, is called *.hwt, or a folder of such. A program is an executable file that is
- * named with a slash, as in a shell. */
+/* A trace is a file that begins as one, is called *.hwt, or a folder of such. A program is an
+ * executable file that is named with a slash, as in a shell. */
 enum meant meant_find(const char *word);
 
-/* Says on stderr why the word is none of that and what may have been meant. Returns the exit status. */
+/* Says on stderr why the word is none of that and what may have been meant. Returns the exit
+ * status. */
 int meant_explain(const char *word);
 
 /* The same for a word after the command `above`. */

@@ -31,7 +31,8 @@ void close_trace(struct study *study);
 /* How stacks are shown: depth as the user gave it (0 = all), or NOT_GIVEN. */
 struct stack_source shown_stacks(const struct study *study, enum format format, u64 depth);
 
-/* The same with the types of allocation points, as far as they are more than guesses. Without memory there are none. */
+/* The same with the types of allocation points, as far as they are more than guesses. Without
+ * memory there are none. */
 struct stack_source typed_stacks(struct study *study, enum format format, u64 depth);
 
 #endif

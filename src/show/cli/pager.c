@@ -45,7 +45,8 @@ static const char *choose(void)
 	return "if command -v less >/dev/null; then exec less; else exec cat; fi";
 }
 
-/* What fits on the screen is printed and that is all (F), colours pass (R), and it stays on the screen (X). */
+/* What fits on the screen is printed and that is all (F), colours pass (R), and it stays on the
+ * screen (X). */
 static void become(const char *command, const int ends[2])
 {
 	dup2(ends[0], STDIN_FILENO);
@@ -73,7 +74,8 @@ static void lead_output(const int ends[2])
 	dup2(ends[1], STDOUT_FILENO);
 	if (isatty(STDERR_FILENO))
 		dup2(ends[1], STDERR_FILENO);
-	signal(SIGPIPE, SIG_IGN); /* the status is that of the whole work, also if nobody reads it to its end */
+	/* the status is that of the whole work, also if nobody reads it to its end */
+	signal(SIGPIPE, SIG_IGN);
 	for (u32 i = 0; i < sizeof ending / sizeof *ending; i++)
 		signal(ending[i], end_with_pager);
 }
@@ -112,5 +114,8 @@ void pager_finish(void)
 		dup2(pager.terminal, STDERR_FILENO);
 	waitpid(pager.pid, &status, 0);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		fprintf(stderr, "heapwise: cannot run the pager '%s'; set HEAPWISE_PAGER, or use --no-pager\n", choose());
+		fprintf(stderr,
+			"heapwise: cannot run the pager '%s'; set HEAPWISE_PAGER, or use "
+			"--no-pager\n",
+			choose());
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Long output through the user's pager, as git does: $HEAPWISE_PAGER, else $PAGER, else less. Nothing happens unless
- * standard output is a terminal. */
+ * Long output through the user's pager, as git does: $HEAPWISE_PAGER, else $PAGER, else less.
+ * Nothing happens unless standard output is a terminal. */
 #ifndef SHOW_CLI_PAGER_H
 #define SHOW_CLI_PAGER_H
 
@@ -10,8 +10,8 @@
 void pager_allow(void);
 void pager_forbid(void);
 
-/* Before the first output: starts the pager, if it is allowed, and leads standard output there, and standard error if it is
- * a terminal, too. */
+/* Before the first output: starts the pager, if it is allowed, and leads standard output there, and
+ * standard error if it is a terminal, too. */
 void pager_start(void);
 
 /* After the last output: waits until the user has left the pager. */

@@ -52,14 +52,8 @@ void print_result(const struct result *result, enum format format)
 
 	print_begin();
 	switch (format) {
-	case FORMAT_TEXT:
-		render_text(result, &style, stdout);
-		break;
-	case FORMAT_JSON:
-		render_json(result, stdout);
-		break;
-	case FORMAT_CSV:
-		render_csv(result, stdout);
-		break;
+	case FORMAT_TEXT: render_text(result, &style, stdout); break;
+	case FORMAT_JSON: render_json(result, stdout); break;
+	case FORMAT_CSV: render_csv(result, stdout); break;
 	}
 }

@@ -32,7 +32,8 @@ static void draw(void)
 	if (progress.share >= 0)
 		fprintf(stderr, ": %d %%\r", (int)(progress.share * 100));
 	else
-		fprintf(stderr, ": %llu s\r", (unsigned long long)((now_ns() - progress.begun_ns) / 1000000000));
+		fprintf(stderr, ": %llu s\r",
+			(unsigned long long)((now_ns() - progress.begun_ns) / 1000000000));
 	fflush(stderr);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A line on the terminal that says what a command does, if that takes more than a second: "reading my.hwt: 45 %". It
- * goes away before anything is printed. Nothing happens unless standard error is a terminal. */
+ * A line on the terminal that says what a command does, if that takes more than a second: "reading
+ * my.hwt: 45 %". It goes away before anything is printed. Nothing happens unless standard error is
+ * a terminal. */
 #ifndef SHOW_CLI_PROGRESS_H
 #define SHOW_CLI_PROGRESS_H
 

@@ -68,7 +68,8 @@ struct run_about pushing_about(struct pushing *self)
 
 /* ---- which runs ---- */
 
-/* A trace that is being written, was cut off or is damaged is refused: its numbers would be those of another run. */
+/* A trace that is being written, was cut off or is damaged is refused: its numbers would be those
+ * of another run. */
 static int check_whole(const struct pushing *self, const struct study *trace, struct err *err)
 {
 	if (self->partial)
@@ -77,7 +78,8 @@ static int check_whole(const struct pushing *self, const struct study *trace, st
 		return err_set(err, ERR_INPUT, "%s is still being written", trace->path);
 	if (!trace->info.complete || !trace->info.images)
 		return err_set(err, ERR_INPUT,
-			       "%s is incomplete: its recording was cut short; --partial pushes what is there",
+			       "%s is incomplete: its recording was cut short; --partial pushes "
+			       "what is there",
 			       trace->path);
 	return 0;
 }
@@ -143,7 +145,8 @@ static int push_loaded(struct pushing *self, struct study *trace, const struct w
 	}
 	if (trace->info.damaged_blocks && !self->partial) {
 		self->failed++;
-		return err_set(err, ERR_INPUT, "%s is damaged (%s); --partial pushes the readable part",
+		return err_set(err, ERR_INPUT,
+			       "%s is damaged (%s); --partial pushes the readable part",
 			       trace->path, trace->info.damage);
 	}
 	job.stacks = typed_stacks(trace, FORMAT_JSON, 0);
@@ -279,7 +282,8 @@ static void drop_oldest(const struct pushing *self, const char *folder, u64 max_
 		    unlink(row->path) == 0) {
 			spool_remove(row->path); /* and what is beside it */
 			fprintf(stderr,
-				"heapwise %s: the spool is full (%s); %s was removed without being delivered\n",
+				"heapwise %s: the spool is full (%s); %s was removed without being "
+				"delivered\n",
 				self->command->name, units_bytes(max_bytes).text, row->path);
 			list.bytes -= row->bytes;
 		}
@@ -346,7 +350,8 @@ struct result *pushing_result(const struct pushing *self)
 	} fields[] = {
 		{"runs", "runs", VALUE_COUNT, "runs sent and visible in the store",
 		 pusher->sent_runs + self->sent_profiles},
-		{"there", "already there", VALUE_COUNT, "runs that the store already had", self->there},
+		{"there", "already there", VALUE_COUNT, "runs that the store already had",
+		 self->there},
 		{"failed", "failed", VALUE_COUNT, "runs that are not in the store", self->failed},
 		{"points", "points", VALUE_COUNT, "rows of points", pusher->sent[TABLE_POINTS]},
 		{"types", "types", VALUE_COUNT, "rows of types", pusher->sent[TABLE_TYPES]},

@@ -24,24 +24,29 @@ static void say_losses(const struct run_result *result)
 			units_things(totals->lost_events, "event(s) (was|were)").text);
 	for (u32 i = 0; i < HW_FAULT_COUNT; i++) {
 		if (totals->faults[i] && i != HW_FAULT_CHECKED)
-			fprintf(stderr, "heapwise: %s\n", units_things(totals->faults[i], texts[i]).text);
+			fprintf(stderr, "heapwise: %s\n",
+				units_things(totals->faults[i], texts[i]).text);
 	}
 	if (result->write_errno)
-		fprintf(stderr,
-			"heapwise: WARNING: the trace is INCOMPLETE: writing failed: %s\n",
+		fprintf(stderr, "heapwise: WARNING: the trace is INCOMPLETE: writing failed: %s\n",
 			strerror(result->write_errno));
 	if (result->unopened)
-		fprintf(stderr, "heapwise: WARNING: %s not recorded: no trace could be opened: %s%s\n",
-			units_things(result->unopened, "process(es) (was|were)").text, strerror(result->open_errno), result->open_errno == EMFILE ? "; raise ulimit -n" : "");
+		fprintf(stderr,
+			"heapwise: WARNING: %s not recorded: no trace could be opened: %s%s\n",
+			units_things(result->unopened, "process(es) (was|were)").text,
+			strerror(result->open_errno),
+			result->open_errno == EMFILE ? "; raise ulimit -n" : "");
 	if (result->berth_shortage)
 		fprintf(stderr,
 			"heapwise: WARNING: %s NOT recorded: the monitor could not keep up with "
 			"new processes\n",
 			units_things(result->berth_shortage, "program image(s) (was|were)").text);
 	if (result->unmapped)
-		fprintf(stderr, "heapwise: WARNING: %s NOT recorded: %s; raise heapwise's own address space limit (ulimit "
-				"-v)\n",
-			units_things(result->unmapped, "program image(s) (was|were)").text, result->unmapped_reason);
+		fprintf(stderr,
+			"heapwise: WARNING: %s NOT recorded: %s; raise heapwise's own "
+			"address space limit (ulimit -v)\n",
+			units_things(result->unmapped, "program image(s) (was|were)").text,
+			result->unmapped_reason);
 }
 
 /* Processes that went where the recorder cannot follow. */
@@ -49,16 +54,18 @@ static void say_unseen(const struct run_result *result)
 {
 	if (result->unreachable)
 		fprintf(stderr,
-			"heapwise: not recorded: %s that could not reach the recording's shared memory (chroot, "
-			"namespaces, a sandbox without /proc, or too little address space)\n",
+			"heapwise: not recorded: %s that could not reach the recording's shared "
+			"memory (chroot, namespaces, a sandbox without /proc, or too little "
+			"address space)\n",
 			units_things(result->unreachable, "process(es)").text);
 	if (result->left_behind)
-		fprintf(stderr, "heapwise: not recorded: processes that outlived the program and are still running; "
-				"use --children\n");
+		fprintf(stderr, "heapwise: not recorded: processes that outlived the program and "
+				"are still running; use --children\n");
 	if (result->unseen_ends)
 		fprintf(stderr,
-			"heapwise: note: %s ended without notice: by exec of a program without the recorder (static, "
-			"setuid, or started with another environment), or by a raw exit system call\n",
+			"heapwise: note: %s ended without notice: by exec of a program without the "
+			"recorder (static, setuid, or started with another environment), or by a "
+			"raw exit system call\n",
 			units_things(result->unseen_ends, "process(es)").text);
 }
 
@@ -72,22 +79,24 @@ static void say_unrecorded(const struct run_result *result)
 	if (children)
 		fprintf(stderr, "%s", units_things(children, "child(|ren)").text);
 	if (execs)
-		fprintf(stderr, "%s%s", children ? " and " : "", units_things(execs, "exec'd image(s)").text);
+		fprintf(stderr, "%s%s", children ? " and " : "",
+			units_things(execs, "exec'd image(s)").text);
 	fprintf(stderr, "; use --children\n");
 }
 
 /* The program began new recordings: heapwise_restart. */
 static void say_recordings(const struct run_result *result)
 {
-	fprintf(stderr, "heapwise: these totals are for the last of %s recordings; the others are in",
+	fprintf(stderr,
+		"heapwise: these totals are for the last of %s recordings; the others are in",
 		units_count(result->traces.count).text);
 	for (u64 i = 0; i + 1 < result->traces.count; i++)
 		fprintf(stderr, "%s %s", i ? "," : "", result->traces.data[i]);
 	fprintf(stderr, "\n");
 }
 
-/* What recording added to the program's time, as measured by bench/run for programs of all kinds. Accesses and routines cost what the
- * program makes of them. */
+/* What recording added to the program's time, as measured by bench/run for programs of all kinds.
+ * Accesses and routines cost what the program makes of them. */
 static void say_cost(const struct run_args *args, const struct run_result *result)
 {
 	enum { NS_PER_EVENT = 60 };
@@ -101,7 +110,8 @@ static void say_cost(const struct run_args *args, const struct run_result *resul
 
 /* ---- totals ---- */
 
-/* Of the program's last image, or of all processes: what the first of them did is often to start the others. */
+/* Of the program's last image, or of all processes: what the first of them did is often to start
+ * the others. */
 struct run_sums {
 	bool estimated;
 	u64 recorded; /* allocations, from which the others are estimated */
@@ -155,9 +165,10 @@ static bool sums_add_trace(struct run_sums *self, const char *path)
 	return ok;
 }
 
-/* Of a sample, as reports estimate them; false if traces would have to be read that are too large for that. */
-static bool sums_estimate(struct run_sums *self, const struct run_args *args, const struct run_result *result,
-			  struct loading *loading)
+/* Of a sample, as reports estimate them; false if traces would have to be read that are too large
+ * for that. */
+static bool sums_estimate(struct run_sums *self, const struct run_args *args,
+			  const struct run_result *result, struct loading *loading)
 {
 	const struct model *model = loading_look(loading);
 	bool ok = result->all_allocations + result->all_frees <= LOADING_EVENTS_MAX;
@@ -174,41 +185,51 @@ static bool sums_estimate(struct run_sums *self, const struct run_args *args, co
 	return ok;
 }
 
-static void say_sums(const struct run_args *args, const struct run_result *result, const struct run_sums *sums)
+static void say_sums(const struct run_args *args, const struct run_result *result,
+		     const struct run_sums *sums)
 {
 	struct things_text allocations = units_things(sums->allocations, "allocation(s)");
 
 	if (sums->estimated)
-		fprintf(stderr, "heapwise: about %s (estimated from a sample of %s), ", allocations.text, units_count(sums->recorded).text);
+		fprintf(stderr, "heapwise: about %s (estimated from a sample of %s), ",
+			allocations.text, units_count(sums->recorded).text);
 	else
 		fprintf(stderr, "heapwise: %s, ", allocations.text);
-	fprintf(stderr, "%s in %s", units_bytes(sums->bytes).text, units_ns(result->duration_ns).text);
+	fprintf(stderr, "%s in %s", units_bytes(sums->bytes).text,
+		units_ns(result->duration_ns).text);
 	if (args->children)
-		fprintf(stderr, " by %s; highest peak %s", units_things(result->processes, "process(es)").text,
+		fprintf(stderr, " by %s; highest peak %s",
+			units_things(result->processes, "process(es)").text,
 			units_bytes(sums->peak_bytes).text);
 	else
 		fprintf(stderr, "; peak %s in %s", units_bytes(sums->peak_bytes).text,
 			units_things(sums->peak_chunks, "chunk(s)").text);
-	fprintf(stderr, "; %s %s in %s\n", args->lisp ? "not collected" : "kept", units_bytes(sums->kept_bytes).text,
+	fprintf(stderr, "; %s %s in %s\n", args->lisp ? "not collected" : "kept",
+		units_bytes(sums->kept_bytes).text,
 		units_things(sums->kept_chunks, "chunk(s)").text);
 }
 
-static void say_totals(const struct run_args *args, const struct run_result *result, struct loading *loading)
+static void say_totals(const struct run_args *args, const struct run_result *result,
+		       struct loading *loading)
 {
 	u64 events = result->all_allocations + result->all_frees;
 	struct run_sums sums = sums_counted(args, result);
 
 	if (args->sample_bytes && !sums_estimate(&sums, args, result, loading))
-		fprintf(stderr, "heapwise: a sample of %s was recorded; 'heapwise report %s' estimates the totals\n",
-			units_things(result->all_allocations, "allocation(s)").text, result->output);
+		fprintf(stderr,
+			"heapwise: a sample of %s was recorded; 'heapwise report %s' "
+			"estimates the totals\n",
+			units_things(result->all_allocations, "allocation(s)").text,
+			result->output);
 	else if (sums.estimated && !sums.recorded)
-		fprintf(stderr, "heapwise: no allocation was sampled; record with a smaller --sample\n");
+		fprintf(stderr, "heapwise: no allocation was sampled; record with a smaller "
+				"--sample\n");
 	else
 		say_sums(args, result, &sums);
 	if (result->images > 1 && !args->children)
 		fprintf(stderr,
-			"heapwise: these totals are for the last of the program's %s images (one per "
-			"exec)\n",
+			"heapwise: these totals are for the last of the program's %s images (one "
+			"per exec)\n",
 			units_count(result->images).text);
 	if (result->traces.count > 1 && !args->children)
 		say_recordings(result);
@@ -226,8 +247,9 @@ bool run_is_empty(const struct run_args *args, const struct run_result *result)
 	if (!result->recorded)
 		return true;
 	/* A program that only starts others may not allocate itself. */
-	return result->images == 1 && !result->all_allocations && !result->all_frees && !result->totals.lost_events &&
-	       !result->routines && !args->sample_bytes && !args->mmap && !args->start_paused;
+	return result->images == 1 && !result->all_allocations && !result->all_frees &&
+	       !result->totals.lost_events && !result->routines && !args->sample_bytes &&
+	       !args->mmap && !args->start_paused;
 }
 
 bool run_may_brief(const struct run_args *args)
@@ -235,33 +257,38 @@ bool run_may_brief(const struct run_args *args)
 	return !args->quiet && !args->report && !args->lisp;
 }
 
-/* The first findings; of several processes those of the one with the highest peak. Without a model of it, reading a large trace would keep
- * the user waiting for the prompt. */
-static bool say_findings(const struct run_args *args, const struct run_result *result, struct loading *loading)
+/* The first findings; of several processes those of the one with the highest peak. Without a model
+ * of it, reading a large trace would keep the user waiting for the prompt. */
+static bool say_findings(const struct run_args *args, const struct run_result *result,
+			 struct loading *loading)
 {
 	bool many = args->children && result->processes > 1;
-	u64 events = many ? result->highest_events : result->totals.allocations + result->totals.frees;
+	u64 events =
+		many ? result->highest_events : result->totals.allocations + result->totals.frees;
 
 	if (!run_may_brief(args) || run_is_empty(args, result) || result->write_errno)
 		return false;
 	if (many && result->highest[0] && events <= LOADING_EVENTS_MAX) {
-		fprintf(stderr, "heapwise: findings for the process with the highest peak, %s:\n", result->highest);
+		fprintf(stderr, "heapwise: findings for the process with the highest peak, %s:\n",
+			result->highest);
 		return brief_findings(&cmd_run, result->highest, NULL);
 	}
-	return !many && (loading_what(loading) != LOADING_NOTHING || events <= LOADING_EVENTS_MAX) &&
+	return !many &&
+	       (loading_what(loading) != LOADING_NOTHING || events <= LOADING_EVENTS_MAX) &&
 	       brief_findings(&cmd_run, args->children ? result->highest : result->output, loading);
 }
 
 /* What to look at first, and where to go on. */
-static void say_next(const struct run_args *args, const struct run_result *result, struct loading *loading)
+static void say_next(const struct run_args *args, const struct run_result *result,
+		     struct loading *loading)
 {
 	bool found = say_findings(args, result, loading);
 
 	if (args->lisp && !run_is_empty(args, result) && !args->report && !result->write_errno)
 		fprintf(stderr, "heapwise: next: heapwise mprof %s\n", result->output);
 	else if (!run_is_empty(args, result) && !args->report && !result->write_errno)
-		fprintf(stderr, "heapwise: next: heapwise %s %s, heapwise serve --open %s\n", found ? "findings" : "report",
-			result->output, result->output);
+		fprintf(stderr, "heapwise: next: heapwise %s %s, heapwise serve --open %s\n",
+			found ? "findings" : "report", result->output, result->output);
 }
 
 /* Without it nothing of Lisp is in the trace. */
@@ -270,14 +297,16 @@ static void say_lisp(const struct run_args *args, const struct run_result *resul
 	if (!args->lisp || !result->output[0])
 		return;
 	if (strncmp(result->lisp_says, "refused: ", 9) == 0)
-		fprintf(stderr, "heapwise: WARNING: no Lisp was recorded: %s\n", result->lisp_says + 9);
+		fprintf(stderr, "heapwise: WARNING: no Lisp was recorded: %s\n",
+			result->lisp_says + 9);
 	else if (!result->lisp_says[0])
-		fprintf(stderr, "heapwise: WARNING: no Lisp was recorded: the program never started ECL (cl_boot) from "
-				"a shared libecl; programs with ECL linked in statically cannot be recorded with "
-				"--lisp\n");
+		fprintf(stderr, "heapwise: WARNING: no Lisp was recorded: the program never "
+				"started ECL (cl_boot) from a shared libecl; programs with ECL "
+				"linked in statically cannot be recorded with --lisp\n");
 }
 
-void run_end_say(const struct run_plan *plan, const struct run_result *result, struct loading *loading)
+void run_end_say(const struct run_plan *plan, const struct run_result *result,
+		 struct loading *loading)
 {
 	const struct run_args *args = plan->args;
 
@@ -293,26 +322,29 @@ void run_end_say(const struct run_plan *plan, const struct run_result *result, s
 	}
 	if (run_is_empty(args, result))
 		fprintf(stderr, "heapwise: nothing was recorded%s\n",
-			result->runtime_hint[0] || result->unmapped || result->unreachable ? "" :
-			result->recorded ? ": the program never allocated" :
-						  ": the program never allocated, or the recorder could not "
-						  "be loaded");
+			result->runtime_hint[0] || result->unmapped || result->unreachable ? ""
+			: result->recorded ? ": the program never allocated"
+					   : ": the program never allocated, or the recorder "
+					     "could not be loaded");
 	else
 		say_totals(args, result, loading);
 	if (args->routines && result->recorded && !result->routines)
 		fprintf(stderr, "heapwise: no routine was recorded: %s\n",
 			args->access && strcmp(args->access, "valgrind") == 0
 				? "no routine matches the filter"
-				: "the program was not built with 'heapwise cc --routines', or no routine "
-				  "matches the filter; --access valgrind records the routines of any program");
-	if (args->stacks && strcmp(args->stacks, "routines") == 0 && result->recorded && !result->routine_stacks)
-		fprintf(stderr, "heapwise: no routine events recorded; stacks have one frame: the program was not built "
-				"with 'heapwise cc --routines', or no routine matches the filter; without --stacks "
-				"routines its frames are unwound\n");
+				: "the program was not built with 'heapwise cc --routines', or no "
+				  "routine matches the filter; --access valgrind records the "
+				  "routines of any program");
+	if (args->stacks && strcmp(args->stacks, "routines") == 0 && result->recorded &&
+	    !result->routine_stacks)
+		fprintf(stderr, "heapwise: no routine events recorded; stacks have one frame: the "
+				"program was not built with 'heapwise cc --routines', or no "
+				"routine matches the filter; without --stacks routines its frames "
+				"are unwound\n");
 	if (result->aggregated)
 		fprintf(stderr,
-			"heapwise: size limit reached; later events are kept only as totals per allocation "
-			"point\n");
+			"heapwise: size limit reached; later events are kept only as totals per "
+			"allocation point\n");
 	say_unrecorded(result);
 	say_unseen(result);
 	if (result->control_problem[0])

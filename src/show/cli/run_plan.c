@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The options of heapwise run, and what may not be combined; see run_plan.h. Host. Has no effect on anything. */
+ * The options of heapwise run, and what may not be combined; see run_plan.h. Host. Has no effect on
+ * anything. */
 #include "show/cli/run_plan.h"
 
 #include <signal.h>
@@ -7,10 +8,11 @@
 
 #include "host/base/units.h"
 
-const struct run_args run_defaults = {
-	.alloc_stacks = true, .free_stacks = true, .durations = true, .symbols = true,
-	.types = true
-};
+const struct run_args run_defaults = {.alloc_stacks = true,
+				      .free_stacks = true,
+				      .durations = true,
+				      .symbols = true,
+				      .types = true};
 
 #define RUN_OPTION(field, letter, name, kind, argument, help)                                      \
 	OPTION(struct run_args, field, letter, name, kind, argument, help)
@@ -18,104 +20,117 @@ const struct run_args run_defaults = {
 	OPTION_UNDER(heading, struct run_args, field, letter, name, kind, argument, help)
 
 const struct option_spec run_option_table[] = {
-	RUN_OPTION_UNDER("Output", output, 'o', "output", OPTION_STRING, "FILE",
-		"write the trace to FILE, or with --children one trace per process to folder FILE (default "
-		"heapwise.PROGRAM.PID.hwt; with --children heapwise.PROGRAM.PID)"),
+	RUN_OPTION_UNDER(
+		"Output", output, 'o', "output", OPTION_STRING, "FILE",
+		"write the trace to FILE, or with --children one trace per process to folder FILE "
+		"(default heapwise.PROGRAM.PID.hwt; with --children heapwise.PROGRAM.PID)"),
 	RUN_OPTION(report, 0, "report", OPTION_SET, NULL,
 		   "when the program ends, print the report on standard output"),
 	RUN_OPTION(open, 0, "open", OPTION_SET, NULL,
-		   "when the program ends, show the trace in the browser (heapwise serve --open FILE)"),
+		   "when the program ends, show the trace in the browser (heapwise serve --open "
+		   "FILE)"),
 	RUN_OPTION(symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-		   "do not look up function names at the end; 'heapwise trace symbolize' can do it later"),
+		   "do not look up function names at the end; 'heapwise trace symbolize' can do it "
+		   "later"),
 	RUN_OPTION(dump, 0, "dump", OPTION_STRING, "FILE",
-		   "when the program ends, write all allocation entries and the call graph to FILE, in HeapLog "
-		   "format version 4 (see 'heapwise export')"),
+		   "when the program ends, write all allocation entries and the call graph to "
+		   "FILE, in HeapLog format version 4 (see 'heapwise export')"),
 	RUN_OPTION(dump_every, 0, "dump-every", OPTION_NUMBER, "N",
-		   "with --dump: while the program runs, write every N freed entries to a separate file: "
-		   "FILE.0001, FILE.0002 ..."),
+		   "with --dump: while the program runs, write every N freed entries to a separate "
+		   "file: FILE.0001, FILE.0002 ..."),
 	RUN_OPTION_UNDER("What to record", children, 0, "children", OPTION_SET, NULL,
-		   "also record the processes that the program starts"),
+			 "also record the processes that the program starts"),
 	RUN_OPTION(sample_bytes, 0, "sample", OPTION_BYTES, "BYTES",
-		   "record a sample: about one allocation per BYTES allocated, and every allocation of at "
-		   "least BYTES"),
+		   "record a sample: about one allocation per BYTES allocated, and every "
+		   "allocation of at least BYTES"),
 	RUN_OPTION(mmap, 0, "mmap", OPTION_SET, NULL, "also record mmap and munmap"),
 	RUN_OPTION(leak_scan, 0, "leak-scan", OPTION_CHOICE, "auto|off",
-		   "auto (the default): when the program ends, search its memory for pointers to each kept "
-		   "chunk; off: do not"),
+		   "auto (the default): when the program ends, search its memory for pointers to "
+		   "each kept chunk; off: do not"),
 	RUN_OPTION(types, 0, "no-types", OPTION_CLEAR, NULL,
 		   "do not read the class of new C++ objects from their vtable pointer"),
 	RUN_OPTION(durations, 0, "no-durations", OPTION_CLEAR, NULL,
 		   "do not measure the duration of allocator calls"),
-	RUN_OPTION(
-		exact_times, 0, "exact-times", OPTION_SET, NULL,
-		"read the clock at every event; by default short gaps are sometimes estimated"),
+	RUN_OPTION(exact_times, 0, "exact-times", OPTION_SET, NULL,
+		   "read the clock at every event; by default short gaps are sometimes estimated"),
 	RUN_OPTION(unprofiled, 0, "unprofiled", OPTION_SET, NULL,
-		   "if the program cannot be recorded (statically linked, setuid), run it without recording"),
+		   "if the program cannot be recorded (statically linked, setuid), run it without "
+		   "recording"),
 	RUN_OPTION_UNDER("Call stacks", free_stacks, 0, "no-free-stacks", OPTION_CLEAR, NULL,
-		   "do not record call stacks of frees; faster, smaller traces"),
-	RUN_OPTION(alloc_stacks, 0, "no-stacks", OPTION_CLEAR, NULL,
-		   "record no call stacks"),
+			 "do not record call stacks of frees; faster, smaller traces"),
+	RUN_OPTION(alloc_stacks, 0, "no-stacks", OPTION_CLEAR, NULL, "record no call stacks"),
 	RUN_OPTION(max_depth, 0, "max-depth", OPTION_NUMBER, "FRAMES",
 		   "keep the innermost FRAMES frames of each stack, at most 1024 (the default)"),
 	RUN_OPTION(stacks, 0, "stacks", OPTION_CHOICE, "unwind|routines",
-		   "how to find callers: unwind the program's frames (unwind, the default), or use the instrumented "
-		   "routines that have not returned yet (routines), for code that cannot be unwound; needs a program "
-		   "built with 'heapwise cc --routines'"),
-	RUN_OPTION_UNDER("Memory accesses and routines", access, 0, "access", OPTION_CHOICE, "exact|adaptive|valgrind|off",
-		   "record memory accesses. exact: every access (default for programs built with 'heapwise "
-		   "cc'); adaptive: sample hot memory; valgrind: every access of any program, slowly; off: "
-		   "none"),
+		   "how to find callers: unwind the program's frames (unwind, the default), or use "
+		   "the instrumented routines that have not returned yet (routines), for code that "
+		   "cannot be unwound; needs a program built with 'heapwise cc --routines'"),
+	RUN_OPTION_UNDER(
+		"Memory accesses and routines", access, 0, "access", OPTION_CHOICE,
+		"exact|adaptive|valgrind|off",
+		"record memory accesses. exact: every access (default for programs built with "
+		"'heapwise cc'); adaptive: sample hot memory; valgrind: every access of any "
+		"program, slowly; off: none"),
 	RUN_OPTION(access_epoch_ms, 0, "access-epoch", OPTION_NUMBER, "MS",
-		   "with --access adaptive: check hot memory again after MS milliseconds (default 20)"),
+		   "with --access adaptive: check hot memory again after MS milliseconds (default "
+		   "20)"),
 	RUN_OPTION(access_max, 0, "access-max", OPTION_NUMBER, "N",
 		   "stop counting the reads and writes of a chunk at N (default: no limit)"),
 	RUN_OPTION(coverage, 0, "coverage", OPTION_SET, NULL,
 		   "also record which bytes of each chunk are accessed"),
 	RUN_OPTION(routines, 0, "routines", OPTION_OPTIONAL, "FILTER",
-		   "record calls and returns of routines: in programs built with 'heapwise cc --routines' or, "
-		   "with --access valgrind, in any program. FILTER is a comma-separated list of patterns for "
-		   "module file names and function names: --routines='app,libfoo*,parse_*'"),
+		   "record calls and returns of routines: in programs built with 'heapwise cc "
+		   "--routines' or, with --access valgrind, in any program. FILTER is a "
+		   "comma-separated list of patterns for module file names and function names: "
+		   "--routines='app,libfoo*,parse_*'"),
 	RUN_OPTION(routine_sample, 0, "routine-sample", OPTION_NUMBER, "N",
-		   "with --routines: record the first 16 calls of each routine, then every Nth, with "
-		   "everything it calls"),
-	RUN_OPTION_UNDER("Allocators", allocators, 0, "allocator", OPTION_STRINGS, "NAME",
-		   "record this allocator by patching its functions: auto (default: jemalloc, tcmalloc, mimalloc and "
-		   "allocators linked into the program), boehm, apr, talloc or pmr; none: patch nothing, record only calls "
-		   "through the dynamic linker. Repeatable"),
+		   "with --routines: record the first 16 calls of each routine, then every Nth, "
+		   "with everything it calls"),
+	RUN_OPTION_UNDER(
+		"Allocators", allocators, 0, "allocator", OPTION_STRINGS, "NAME",
+		"record this allocator by patching its functions: auto (default: jemalloc, "
+		"tcmalloc, mimalloc and allocators linked into the program), boehm, apr, talloc "
+		"or pmr; none: patch nothing, record only calls through the dynamic linker. "
+		"Repeatable"),
 	RUN_OPTION(alloc_fns, 0, "alloc-fn", OPTION_STRINGS, "NAME[:ARG|:=BYTES]",
-		   "record this function's allocations instead of its calls to malloc. ARG is the number of the "
-		   "argument that holds the size (default 1); with =BYTES all blocks have that size. Repeatable"),
+		   "record this function's allocations instead of its calls to malloc. ARG is the "
+		   "number of the argument that holds the size (default 1); with =BYTES all blocks "
+		   "have that size. Repeatable"),
 	RUN_OPTION(free_fns, 0, "free-fn", OPTION_STRINGS, "NAME[:ARG]",
-		   "record frees by this function; ARG is the number of the argument that holds the block "
-		   "(default 1). Repeatable"),
+		   "record frees by this function; ARG is the number of the argument that holds "
+		   "the block (default 1). Repeatable"),
 	RUN_OPTION(lisp, 0, "lisp", OPTION_CHOICE, "ecl",
-		   "record objects of Embeddable Common Lisp, by Lisp type and function, instead of calls to "
-		   "malloc; see 'heapwise mprof'"),
-	RUN_OPTION_UNDER("Control while the program runs", start_paused, 0, "start-paused", OPTION_SET, NULL,
-		   "start without recording; the program, 'heapwise ctl' or a toggle starts it"),
+		   "record objects of Embeddable Common Lisp, by Lisp type and function, instead "
+		   "of calls to malloc; see 'heapwise mprof'"),
+	RUN_OPTION_UNDER(
+		"Control while the program runs", start_paused, 0, "start-paused", OPTION_SET, NULL,
+		"start without recording; the program, 'heapwise ctl' or a toggle starts it"),
 	RUN_OPTION(toggle_signal, 0, "toggle-signal", OPTION_STRING, "NAME",
-		   "pause or resume recording when heapwise (not the program) receives this signal: USR1, "
-		   "USR2, HUP, WINCH, URG or RTMIN+N"),
+		   "pause or resume recording when heapwise (not the program) receives this "
+		   "signal: USR1, USR2, HUP, WINCH, URG or RTMIN+N"),
 	RUN_OPTION(toggle_file, 0, "toggle-file", OPTION_STRING, "PATH",
 		   "record only while this file exists; checked ten times per second"),
 	RUN_OPTION(listen, 0, "listen", OPTION_STRING, "[ADDRESS:]PORT",
-		   "also accept the verbs of 'heapwise ctl' (all but dump) over HTTP, and print the address; ADDRESS is 127.0.0.1 "
-		   "(this machine only) by default; port 0 means any free port"),
-	RUN_OPTION_UNDER("Limits", max_size, 0, "max-size", OPTION_BYTES, "BYTES",
-		   "when the trace reaches BYTES, record only totals per allocation point; without this option, when the "
-		   "disk is 90 % full"),
+		   "also accept the verbs of 'heapwise ctl' (all but dump) over HTTP, and print "
+		   "the address; ADDRESS is 127.0.0.1 (this machine only) by default; port 0 means "
+		   "any free port"),
+	RUN_OPTION_UNDER(
+		"Limits", max_size, 0, "max-size", OPTION_BYTES, "BYTES",
+		"when the trace reaches BYTES, record only totals per allocation point; without "
+		"this option, when the disk is 90 % full"),
 	RUN_OPTION(lossy, 0, "lossy", OPTION_SET, NULL,
 		   "drop and count events instead of making the program wait for the monitor"),
-	RUN_OPTION_UNDER("Many machines", push, 0, "push", OPTION_STRING, "ADDRESS",
-		   "when the program ends, send the trace to a fleet store or a profile server; see 'heapwise fleet "
-		   "push'"),
+	RUN_OPTION_UNDER(
+		"Many machines", push, 0, "push", OPTION_STRING, "ADDRESS",
+		"when the program ends, send the trace to a fleet store or a profile server; "
+		"see 'heapwise fleet push'"),
 	RUN_OPTION(spool, 0, "spool", OPTION_STRING, "FOLDER",
-		   "with --push: write the trace to FOLDER, deliver it and everything else waiting there, and "
-		   "remove what was delivered"),
+		   "with --push: write the trace to FOLDER, deliver it and everything else waiting "
+		   "there, and remove what was delivered"),
 	RUN_OPTION(labels, 'l', "label", OPTION_STRINGS, "KEY=VALUE",
 		   "with --push: attach this label to the run. Repeatable"),
 	RUN_OPTION_UNDER("Messages", progress, 0, "progress", OPTION_SET, NULL,
-		   "show progress from the start instead of after 5 s (terminals only)"),
+			 "show progress from the start instead of after 5 s (terminals only)"),
 	RUN_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "print only errors and losses"),
 	RUN_OPTION(recorder, 0, "recorder", OPTION_STRING, "PATH", NULL),
 	RUN_OPTION(ring_records, 0, "ring-records", OPTION_NUMBER, "N", NULL),
@@ -123,7 +138,8 @@ const struct option_spec run_option_table[] = {
 	RUN_OPTION(test_preempt, 0, "test-preempt", OPTION_SET, NULL, NULL),
 	OPTION_END};
 
-/* ---- words --------------------------------------------------------------------------------------- */
+/* ---- words
+ * --------------------------------------------------------------------------------------- */
 
 /* The number of a signal that can be spared; 0 if it is none of them. */
 static int signal_number(const char *name)
@@ -131,11 +147,11 @@ static int signal_number(const char *name)
 	static const struct {
 		const char *name;
 		int number;
-	} spare[] = { { "USR1", SIGUSR1 },
-		      { "USR2", SIGUSR2 },
-		      { "HUP", SIGHUP },
-		      { "WINCH", SIGWINCH },
-		      { "URG", SIGURG } };
+	} spare[] = {{"USR1", SIGUSR1},
+		     {"USR2", SIGUSR2},
+		     {"HUP", SIGHUP},
+		     {"WINCH", SIGWINCH},
+		     {"URG", SIGURG}};
 	u64 offset = 0;
 
 	if (strncmp(name, "SIG", 3) == 0)
@@ -192,7 +208,8 @@ static u32 flags_read(const struct run_args *args)
 	return flags;
 }
 
-/* ---- the plan ------------------------------------------------------------------------------------ */
+/* ---- the plan
+ * ------------------------------------------------------------------------------------ */
 
 static struct run_options options_read(const struct run_plan *self, char **argv)
 {
@@ -205,7 +222,8 @@ static struct run_options options_read(const struct run_plan *self, char **argv)
 				.flags = flags_read(args),
 				.children = args->children,
 				.paused = args->start_paused,
-				.max_depth = args->max_depth < UINT32_MAX ? (u32)args->max_depth : UINT32_MAX,
+				.max_depth = args->max_depth < UINT32_MAX ? (u32)args->max_depth
+									  : UINT32_MAX,
 				.sample_bytes = args->sample_bytes,
 				.access_epoch_ns = args->access_epoch_ms * 1000000,
 				.access_max = args->access_max,
@@ -213,13 +231,15 @@ static struct run_options options_read(const struct run_plan *self, char **argv)
 				.routine_sample = args->routine_sample,
 				.pools = self->pools.items,
 				.pools_count = self->pools.count,
-				.allocators = args->lisp ? 0 : self->pools.allocators, /* the library of the Lisp tells all */
+				/* the library of the Lisp tells all */
+				.allocators = args->lisp ? 0 : self->pools.allocators,
 				.ring_records = args->ring_records,
 				.stamp_shift = (u32)(args->test_stamp_shift & 31),
 			},
 		.access = args->lisp ? RUN_ACCESS_OFF : access_parse(args->access),
 		.output = {.path = args->output, .max_size = args->max_size},
-		.toggle = {.signal = args->toggle_signal ? signal_number(args->toggle_signal) : 0, .file = args->toggle_file},
+		.toggle = {.signal = args->toggle_signal ? signal_number(args->toggle_signal) : 0,
+			   .file = args->toggle_file},
 		.start = {.recorder = args->recorder, .allow_unprofiled = args->unprofiled},
 	};
 }
@@ -228,26 +248,33 @@ static struct run_options options_read(const struct run_plan *self, char **argv)
 static int combination_check(const struct run_args *args, struct err *err)
 {
 	enum run_access access = access_parse(args->access);
-	bool below = access == RUN_ACCESS_VALGRIND, routine_stacks = flags_read(args) & HW_RUN_ROUTINE_STACKS;
+	bool below = access == RUN_ACCESS_VALGRIND,
+	     routine_stacks = flags_read(args) & HW_RUN_ROUTINE_STACKS;
 #define SPOOL_ELSEWHERE "; to deliver traces from other places use 'heapwise fleet push --spool'"
 	const struct {
 		bool wrong;
 		const char *text;
 	} rows[] = {
-		{args->coverage && access == RUN_ACCESS_OFF, "--coverage cannot be combined with --access off"},
+		{args->coverage && access == RUN_ACCESS_OFF, "--coverage cannot be combined with "
+							     "--access off"},
 		{below && args->mmap, "--access valgrind cannot be combined with --mmap"},
 		{below && args->sample_bytes, "--access valgrind cannot be combined with --sample"},
-		{routine_stacks && !args->alloc_stacks, "--stacks routines cannot be combined with --no-stacks"},
+		{routine_stacks && !args->alloc_stacks, "--stacks routines cannot be combined with "
+							"--no-stacks"},
 		{routine_stacks && below,
-		 "--stacks routines cannot be combined with --access valgrind, which unwinds any program"},
+		 "--stacks routines cannot be combined with --access valgrind, which unwinds any "
+		 "program"},
 		{args->lisp && (below || routine_stacks || args->alloc_fns.count),
-		 "--lisp cannot be combined with --access valgrind, --stacks routines or --alloc-fn"},
+		 "--lisp cannot be combined with --access valgrind, --stacks routines or "
+		 "--alloc-fn"},
 		{args->dump_every && !args->dump, "--dump-every requires --dump"},
 		{args->dump && args->children,
-		 "--dump cannot be combined with --children; use 'heapwise export --to heaplog' on each trace"},
+		 "--dump cannot be combined with --children; use 'heapwise export --to heaplog' on "
+		 "each trace"},
 		{args->routine_sample && !args->routines, "--routine-sample requires --routines"},
 		{args->spool && !args->push, "--spool requires --push"},
-		{args->spool && args->children, "--spool cannot be combined with --children" SPOOL_ELSEWHERE},
+		{args->spool && args->children,
+		 "--spool cannot be combined with --children" SPOOL_ELSEWHERE},
 		{args->spool && args->output, "--spool cannot be combined with -o" SPOOL_ELSEWHERE},
 	};
 #undef SPOOL_ELSEWHERE
@@ -262,11 +289,16 @@ int run_plan_make(struct run_plan *self, const struct run_args *args, char **arg
 {
 	*self = (struct run_plan){.args = args};
 	if (args->toggle_signal && !signal_number(args->toggle_signal))
-		return err_set(err, ERR_USAGE, "--toggle-signal: expected USR1, USR2, HUP, WINCH, URG or RTMIN+N, not '%s'",
+		return err_set(err, ERR_USAGE,
+			       "--toggle-signal: expected USR1, USR2, HUP, WINCH, "
+			       "URG or RTMIN+N, not '%s'",
 			       args->toggle_signal);
 	if (args->routines && strlen(args->routines) >= HW_ROUTINE_FILTER)
-		return err_set(err, ERR_USAGE, "--routines: the filter is longer than %d characters", HW_ROUTINE_FILTER - 1);
-	if (combination_check(args, err) < 0 || run_pools_read(&self->pools, &args->alloc_fns, &args->free_fns, err) < 0 ||
+		return err_set(err, ERR_USAGE,
+			       "--routines: the filter is longer than %d characters",
+			       HW_ROUTINE_FILTER - 1);
+	if (combination_check(args, err) < 0 ||
+	    run_pools_read(&self->pools, &args->alloc_fns, &args->free_fns, err) < 0 ||
 	    run_allocators_read(&self->pools, &args->allocators, err) < 0)
 		return err->code;
 	self->options = options_read(self, argv);

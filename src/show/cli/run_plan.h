@@ -33,10 +33,13 @@ extern const struct run_args run_defaults;
 struct run_plan {
 	const struct run_args *args;
 	struct run_pools pools;
-	struct run_options options; /* all but what is made when it is carried out: a spool's output, the symbols ahead, the owner */
+	/* all but what is made when it is carried out: a spool's output, the symbols ahead, the
+	 * owner */
+	struct run_options options;
 };
 
-/* Reads the options, and checks that they can be meant; ERR_USAGE if not. Opens, writes and changes nothing. */
+/* Reads the options, and checks that they can be meant; ERR_USAGE if not. Opens, writes and changes
+ * nothing. */
 int run_plan_make(struct run_plan *self, const struct run_args *args, char **argv, struct err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Which functions --alloc-fn, --free-fn and --allocator name, and what became of them; see run_pools.h. Host. */
+ * Which functions --alloc-fn, --free-fn and --allocator name, and what became of them; see
+ * run_pools.h. Host. */
 #include "show/cli/run_pools.h"
 
 #include <stdio.h>
@@ -11,7 +12,8 @@
 
 static const u64 SIZE_MOST = 1ull << 47; /* no block is larger than the address space */
 
-/* What follows the colon: the number of an argument, or =BYTES, which all blocks of the function have. */
+/* What follows the colon: the number of an argument, or =BYTES, which all blocks of the function
+ * have. */
 static bool read_where(struct hw_pool *pool, const char *text)
 {
 	u64 argument;
@@ -32,16 +34,18 @@ static int read_one(struct run_pools *self, const char *text, bool frees, struct
 	struct hw_pool pool = {.frees = frees};
 
 	if (colon && !read_where(&pool, colon + 1))
-		return err_set(err, ERR_USAGE, "--%s %s: after the colon, expected the number of the argument "
-					       "that holds the %s, 1 to %d%s",
+		return err_set(err, ERR_USAGE,
+			       "--%s %s: after the colon, expected the number of "
+			       "the argument that holds the %s, 1 to %d%s",
 			       option, text, frees ? "block" : "size", (int)HW_POOL_ARGUMENTS,
 			       frees ? "" : ", or a fixed size such as :=64");
 	if (length < 1 || length >= sizeof(pool.name))
-		return err_set(err, ERR_USAGE, "--%s: expected a function name of at most %zu characters",
-			       option, sizeof(pool.name) - 1);
+		return err_set(err, ERR_USAGE,
+			       "--%s: expected a function name of at most %zu characters", option,
+			       sizeof(pool.name) - 1);
 	if (self->count == HW_POOLS)
-		return err_set(err, ERR_USAGE, "at most %d functions can be given with --alloc-fn and "
-			"--free-fn",
+		return err_set(err, ERR_USAGE,
+			       "at most %d functions can be given with --alloc-fn and --free-fn",
 			       (int)HW_POOLS);
 	memcpy(pool.name, text, length);
 	self->items[self->count++] = pool;
@@ -66,8 +70,7 @@ int run_pools_read(struct run_pools *self, const struct option_strings *allocs,
 
 static const char *const allocator_words[HW_ALLOCATOR_COUNT] = {
 #define WORD(name, word, by_default, probe) word,
-	HW_ALLOCATORS(WORD)
-};
+	HW_ALLOCATORS(WORD)};
 
 int run_allocators_read(struct run_pools *self, const struct option_strings *words, struct err *err)
 {
@@ -92,13 +95,16 @@ int run_allocators_read(struct run_pools *self, const struct option_strings *wor
 			goto unknown;
 	}
 	if (none && self->allocators)
-		return err_set(err, ERR_USAGE, "--allocator none cannot be combined with other allocators");
+		return err_set(err, ERR_USAGE,
+			       "--allocator none cannot be combined with other allocators");
 	return 0;
 unknown:
 	for (u32 i = 0; i < HW_ALLOCATOR_COUNT; i++)
 		strbuf_addf(&known, "%s%s", i ? ", " : "", allocator_words[i]);
-	status = err_set(err, ERR_USAGE, "--allocator: expected auto, none or one of %s; for other allocators use "
-					 "--alloc-fn and --free-fn", strbuf_text(&known));
+	status = err_set(err, ERR_USAGE,
+			 "--allocator: expected auto, none or one of %s; for other "
+			 "allocators use --alloc-fn and --free-fn",
+			 strbuf_text(&known));
 	strbuf_release(&known);
 	return status;
 }
@@ -112,8 +118,10 @@ bool run_allocators_say(const struct run_result *result)
 		all += result->entry_states[i] == HW_ENTRY_RECORDED;
 	}
 	if (found[HW_ALLOCATOR_PROGRAM])
-		fprintf(stderr, "heapwise: note: the program contains its own allocator; %u of its functions were patched "
-				"and recorded\n", all);
+		fprintf(stderr,
+			"heapwise: note: the program contains its own allocator; %u of its "
+			"functions were patched and recorded\n",
+			all);
 	return all != 0;
 }
 
@@ -126,27 +134,32 @@ static void say_entries(const struct run_result *result)
 
 	for (u32 i = 0; i < HW_ENTRIES; i++)
 		if (result->entry_states[i] >= HW_ENTRY_NO_ROOM)
-			fprintf(stderr, "heapwise: WARNING: %s of the allocator linked into the program was NOT "
-					"recorded: %s; use --access valgrind, or link the program with the allocator's "
-					"shared library\n",
+			fprintf(stderr,
+				"heapwise: WARNING: %s of the allocator linked into the "
+				"program was NOT recorded: %s; use --access valgrind, or "
+				"link the program with the allocator's shared library\n",
 				hw_entries[i].name, reasons[result->entry_states[i]]);
 }
 
 /* A function without a size among its arguments leaves anything where one would be. */
 static void say_refused(const struct hw_pool *pool, u64 blocks)
 {
-	fprintf(stderr, "heapwise: WARNING: --alloc-fn %s: argument %u of %s %s cannot be a size; their blocks are "
-			"recorded with 0 bytes; name another argument (%s:2), or a fixed size (%s:=64)\n",
-		pool->name, pool->argument + 1u, units_count(blocks).text, blocks == 1 ? "call" : "calls", pool->name, pool->name);
+	fprintf(stderr,
+		"heapwise: WARNING: --alloc-fn %s: argument %u of %s %s cannot be a size; "
+		"their blocks are recorded with 0 bytes; name another argument (%s:2), or "
+		"a fixed size (%s:=64)\n",
+		pool->name, pool->argument + 1u, units_count(blocks).text,
+		blocks == 1 ? "call" : "calls", pool->name, pool->name);
 }
 
 void run_pools_say(const struct run_pools *self, const struct run_result *result)
 {
 	static const char *const reasons[] = {
-		[HW_POOL_UNSEEN] = "no loaded module has this function (it may be inlined, removed or "
-				   "stripped; for C++ give the mangled name shown by 'nm')",
+		[HW_POOL_UNSEEN] = "no loaded module has this function (it may be inlined, removed "
+				   "or stripped; for C++ give the mangled name shown by 'nm')",
 		[HW_POOL_NO_ROOM] = "its code could not be changed, or no memory near it was free",
-		[HW_POOL_UNFIT] = "its first instructions cannot be moved; --access valgrind records it",
+		[HW_POOL_UNFIT] = "its first instructions cannot be moved; --access valgrind "
+				  "records it",
 	};
 
 	if (result->recorded)

@@ -14,12 +14,14 @@ struct run_pools {
 	bool below_valgrind;
 };
 
-/* Reads NAME[:ARGUMENT] of both, and NAME:=BYTES of those that allocate options; ERR_USAGE if one cannot be meant. */
+/* Reads NAME[:ARGUMENT] of both, and NAME:=BYTES of those that allocate options; ERR_USAGE if one
+ * cannot be meant. */
 int run_pools_read(struct run_pools *self, const struct option_strings *allocs,
 		   const struct option_strings *frees, struct err *err);
 
 /* Reads the words of --allocator; none at all: those that are looked for by default. */
-int run_allocators_read(struct run_pools *self, const struct option_strings *words, struct err *err);
+int run_allocators_read(struct run_pools *self, const struct option_strings *words,
+			struct err *err);
 
 /* Says on stderr which functions were not recorded, and why. */
 void run_pools_say(const struct run_pools *self, const struct run_result *result);

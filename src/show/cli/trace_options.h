@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The options that commands share: one letter, one name, one text. A command's struct has fields of these names: top,
- * depth, where, image, symbols, no_index, debug_path, limits, format, no_pager. That of a command on traces begins with a
- * struct trace_args, which has them all; its rows are of the type struct trace_args. */
+ * The options that commands share: one letter, one name, one text. A command's struct has fields of
+ * these names: top, depth, where, image, symbols, no_index, debug_path, limits, format, no_pager.
+ * That of a command on traces begins with a struct trace_args, which has them all; its rows are of
+ * the type struct trace_args. */
 #ifndef SHOW_CLI_TRACE_OPTIONS_H
 #define SHOW_CLI_TRACE_OPTIONS_H
 

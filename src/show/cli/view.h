@@ -5,7 +5,8 @@
 
 #include "show/cli/opening.h"
 
-/* Commands that keep more for a run put it first in what they keep, so that a function which gets the view has the rest, too. */
+/* Commands that keep more for a run put it first in what they keep, so that a function which gets
+ * the view has the rest, too. */
 struct view {
 	const struct command *command;
 	const struct trace_args *args; /* the first of the command's own */
@@ -26,7 +27,8 @@ struct view {
  * status. */
 int view_run(struct view *self, int argc, char **argv);
 
-/* The same in steps, for a command that does more: begin and end stand around show. begin returns the exit status. */
+/* The same in steps, for a command that does more: begin and end stand around show. begin returns
+ * the exit status. */
 int view_begin(struct view *self);
 int view_show(struct view *self, int argc, char **argv);
 void view_end(struct view *self);

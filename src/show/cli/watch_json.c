@@ -6,13 +6,15 @@
 #include "host/base/json.h"
 
 /* Without the frames of the recorder itself, and of the signal that it gets. */
-static void stack_write(struct watch_show *self, struct json *json, const char *key, const struct watch_stack *stack)
+static void stack_write(struct watch_show *self, struct json *json, const char *key,
+			const struct watch_stack *stack)
 {
 	json_open(json, key, '[');
 	for (u32 i = 0; i < stack->frames; i++) {
 		const char *name = watch_names_find(&self->names, &stack->frame[i]);
 
-		if (!strstr(stack->frame[i].module, "/libheapwise") && strncmp(name, "__restore_rt ", 13) != 0)
+		if (!strstr(stack->frame[i].module, "/libheapwise") &&
+		    strncmp(name, "__restore_rt ", 13) != 0)
 			json_text(json, NULL, name);
 	}
 	json_close(json, ']');
@@ -87,7 +89,8 @@ static void heap_write(struct json *json, const struct watch_report *report)
 	json_number(json, "age_unknown_bytes", report->unknown_bytes);
 }
 
-static void monitoring_write(const struct watch_show *self, struct json *json, const struct watch_report *report)
+static void monitoring_write(const struct watch_show *self, struct json *json,
+			     const struct watch_report *report)
 {
 	json_text(json, "policy", self->policy);
 	json_text(json, "sees", self->writes ? "writes" : "accesses");
@@ -110,7 +113,8 @@ static void monitoring_write(const struct watch_show *self, struct json *json, c
 	json_number(json, "calls_ns", report->calls_ns);
 	json_number(json, "heapwise_ns", report->monitor_ns);
 	json_real(json, "overhead", share(report->cost_ns, report->cpu_ns));
-	json_real(json, "interval_overhead", share(report->interval_cost_ns, report->interval_cpu_ns));
+	json_real(json, "interval_overhead",
+		  share(report->interval_cost_ns, report->interval_cpu_ns));
 	json_open(json, "thresholds", '[');
 	for (u32 i = 0; i < self->options->states && self->options->kind != POLICY_ALL; i++) {
 		json_open(json, NULL, '{');
@@ -121,7 +125,8 @@ static void monitoring_write(const struct watch_show *self, struct json *json, c
 	json_close(json, ']');
 }
 
-static void area_write(struct watch_show *self, struct json *json, const struct watch_area *area, bool rare)
+static void area_write(struct watch_show *self, struct json *json, const struct watch_area *area,
+		       bool rare)
 {
 	json_open(json, NULL, '{');
 	json_number(json, "address", area->address);
@@ -139,7 +144,8 @@ static void area_write(struct watch_show *self, struct json *json, const struct 
 	json_close(json, '}');
 }
 
-static void areas_write(struct watch_show *self, struct json *json, const struct watch_report *report)
+static void areas_write(struct watch_show *self, struct json *json,
+			const struct watch_report *report)
 {
 	json_open(json, "oldest", '[');
 	for (u32 i = 0; i < report->oldest_count; i++)
@@ -151,14 +157,16 @@ static void areas_write(struct watch_show *self, struct json *json, const struct
 	json_close(json, ']');
 }
 
-static void types_write(struct watch_show *self, struct json *json, const struct watch_report *report)
+static void types_write(struct watch_show *self, struct json *json,
+			const struct watch_report *report)
 {
 	json_open(json, "suspect_types", '[');
 	for (u32 i = 0; i < report->types_count; i++) {
 		const struct watch_type *type = &report->types[i];
 
 		json_open(json, NULL, '{');
-		json_text(json, "type", type->type ? watch_names_type(&self->names, &type->at) : "");
+		json_text(json, "type",
+			  type->type ? watch_names_type(&self->names, &type->at) : "");
 		json_number(json, "stale_areas", type->stale_areas);
 		json_number(json, "stale_bytes", type->stale_bytes);
 		if (report->scanned)
@@ -182,8 +190,10 @@ void watch_show_json(struct watch_show *self, const struct watch_report *report)
 	json_number(&json, "scans", report->scans);
 	json_real(&json, "scan_ms", (double)report->scan_ns / 1e6);
 	points_write(self, &json,
-		     (struct points){"suspects", report->suspects, report->suspects_count, report->scanned});
-	points_write(self, &json, (struct points){"growth", report->growth, report->growth_count, false});
+		     (struct points){"suspects", report->suspects, report->suspects_count,
+				     report->scanned});
+	points_write(self, &json,
+		     (struct points){"growth", report->growth, report->growth_count, false});
 	types_write(self, &json, report);
 	areas_write(self, &json, report);
 	json_close(&json, '}');

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See watch_keys.h. Host, on the thread that waits for the program; a snapshot is written by a thread of its own. */
+ * See watch_keys.h. Host, on the thread that waits for the program; a snapshot is written by a
+ * thread of its own. */
 #define _GNU_SOURCE
 #include "show/cli/watch_keys.h"
 
@@ -21,7 +22,8 @@ void watch_keys_open(struct watch_keys *self)
 	self->terminal = open("/dev/tty", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (self->terminal < 0)
 		return;
-	if (tcgetpgrp(self->terminal) != getpgrp() || tcgetattr(self->terminal, &self->before) < 0) {
+	if (tcgetpgrp(self->terminal) != getpgrp() ||
+	    tcgetattr(self->terminal, &self->before) < 0) {
 		close(self->terminal);
 		self->terminal = -1;
 		return;
@@ -62,7 +64,8 @@ static void snapshot_begin(struct watch_keys *self, struct watch_view *view)
 {
 	if (self->writing)
 		return;
-	snprintf(self->path, sizeof(self->path), "heapwise-watch.%d.%u.hwt", (int)getpid(), ++self->snapshots);
+	snprintf(self->path, sizeof(self->path), "heapwise-watch.%d.%u.hwt", (int)getpid(),
+		 ++self->snapshots);
 	self->problem[0] = 0;
 	store_relaxed(&self->written, 0);
 	self->writing = pthread_create(&self->writer, NULL, snapshot_run, self) == 0;
@@ -76,9 +79,11 @@ static bool snapshot_end(struct watch_keys *self, struct watch_view *view)
 	pthread_join(self->writer, NULL);
 	self->writing = false;
 	if (self->problem[0])
-		snprintf(view->message, sizeof(view->message), "cannot write a snapshot: %.150s", self->problem);
+		snprintf(view->message, sizeof(view->message), "cannot write a snapshot: %.150s",
+			 self->problem);
 	else
-		snprintf(view->message, sizeof(view->message), "snapshot written to %s", self->path);
+		snprintf(view->message, sizeof(view->message), "snapshot written to %s",
+			 self->path);
 	return true;
 }
 
@@ -110,26 +115,16 @@ static bool press(struct watch_keys *self, struct watch_view *view, char key)
 	view->message[0] = 0;
 	switch (key) {
 	case 'p':
-	case ' ':
-		view->paused = !view->paused;
-		return true;
-	case 's':
-		view->sort = (view->sort + 1) % WATCH_SORTS;
-		return true;
+	case ' ': view->paused = !view->paused; return true;
+	case 's': view->sort = (view->sort + 1) % WATCH_SORTS; return true;
 	case '/':
 		view->typing = true;
 		view->filter[0] = 0;
 		return true;
-	case KEY_ESCAPE:
-		view->filter[0] = 0;
-		return true;
-	case 'w':
-		snapshot_begin(self, view);
-		return true;
+	case KEY_ESCAPE: view->filter[0] = 0; return true;
+	case 'w': snapshot_begin(self, view); return true;
 	case 'h':
-	case '?':
-		view->help = !view->help;
-		return true;
+	case '?': view->help = !view->help; return true;
 	case 'q':
 		snprintf(view->message, sizeof(view->message), "ending the program");
 		if (self->program)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Keys of the screen of `heapwise watch`: pause, sort, filter, snapshot, help, quit. Read from the terminal itself, because
- * standard input is the program's. */
+ * Keys of the screen of `heapwise watch`: pause, sort, filter, snapshot, help, quit. Read from the
+ * terminal itself, because standard input is the program's. */
 #ifndef SHOW_CLI_WATCH_KEYS_H
 #define SHOW_CLI_WATCH_KEYS_H
 
@@ -10,13 +10,13 @@
 #include "show/cli/watch_show.h"
 
 struct watch_keys {
-	int terminal;          /* -1 = there is none */
+	int terminal; /* -1 = there is none */
 	struct termios before;
-	u32 program;           /* its pid, to be ended by q; 0 = not known */
+	u32 program; /* its pid, to be ended by q; 0 = not known */
 	u32 snapshots;
-	pthread_t writer;      /* of a snapshot */
+	pthread_t writer; /* of a snapshot */
 	bool writing;
-	u32 written;           /* writer, released: 1 = it is done */
+	u32 written; /* writer, released: 1 = it is done */
 	char path[64], problem[512];
 };
 

@@ -19,11 +19,11 @@ struct watch_view {
 
 struct watch_show {
 	FILE *out;
-	const char *policy;              /* its name */
+	const char *policy; /* its name */
 	const struct policy_options *options;
 	struct watch_names names;
 	struct watch_view view;
-	bool keys; /* the user can change it */
+	bool keys;   /* the user can change it */
 	bool writes; /* of accesses only these are noticed */
 };
 

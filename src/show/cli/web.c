@@ -49,15 +49,18 @@ char *web_graphs_folder(void)
 void web_say_index(const struct study *trace)
 {
 	if (trace->index.bytes)
-		fprintf(stderr, "heapwise: wrote the index %s, %s, so that the trace opens faster; 'heapwise trace index --remove %s' removes it\n",
+		fprintf(stderr,
+			"heapwise: wrote the index %s, %s, so that the trace opens faster; "
+			"'heapwise trace index --remove %s' removes it\n",
 			trace->index.path, units_bytes(trace->index.bytes).text, trace->path);
 }
 
 void web_warn(const struct server *server)
 {
 	if (!address_is_loopback(&server->listen.address))
-		fprintf(stderr, "heapwise: WARNING: other machines can reach this server, and the connection is not "
-				"encrypted; the token can be read on the network\n");
+		fprintf(stderr, "heapwise: WARNING: other machines can reach this server, and the "
+				"connection is not encrypted; the token can be read on the "
+				"network\n");
 }
 
 void web_browser_open(const struct command *command, const char *url)

@@ -42,7 +42,8 @@ static int fail(const struct query_error *error, u32 before, struct err *err)
 		       error->hint[0] ? "; " : "", error->hint);
 }
 
-/* The query that is meant: the text itself, or as the condition of `where`. NULL and err if it is neither. */
+/* The query that is meant: the text itself, or as the condition of `where`. NULL and err if it is
+ * neither. */
 static char *query_text(const char *text, struct err *err)
 {
 	struct strbuf out = {0};

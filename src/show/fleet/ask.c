@@ -100,8 +100,8 @@ static void ask_range(struct strbuf *sql, const struct fleet_filter *filter)
 			    (unsigned long long)filter->days);
 }
 
-/* Two who pushed the same trace at the same time have made two runs of it: the first one counts. The subquery is each
- * shard's own, where all rows of its runs are. */
+/* Two who pushed the same trace at the same time have made two runs of it: the first one counts.
+ * The subquery is each shard's own, where all rows of its runs are. */
 static void ask_runs(struct question *self, const struct fleet_filter *filter)
 {
 	struct strbuf *sql = &self->sql;

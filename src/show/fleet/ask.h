@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Questions to a store of many runs: which runs they are about, and what they have in common. The SQL of each is also
- * in docs/FLEET.md; the statistics are in docs/METHODS.md, "Fleets". */
+ * Questions to a store of many runs: which runs they are about, and what they have in common. The
+ * SQL of each is also in docs/FLEET.md; the statistics are in docs/METHODS.md, "Fleets". */
 #ifndef SHOW_FLEET_ASK_H
 #define SHOW_FLEET_ASK_H
 
@@ -41,10 +41,10 @@ struct fleet_query {
 	u32 depth;                         /* frames, 0 = all */
 	const char *old_build, *new_build; /* growth */
 	u64 min_runs;                      /* growth: of each build; hosts: hosts of a build */
-	double alpha;  /* growth: what may be wrong of the rows that are shown */
+	double alpha;      /* growth: what may be wrong of the rows that are shown */
 	double min_effect; /* growth: Cliff's delta below which it does not matter */
-	u64 min_bytes; /* growth: smaller ones are not shown */
-	double limit;  /* hosts: distance from the peers */
+	u64 min_bytes;     /* growth: smaller ones are not shown */
+	double limit;      /* hosts: distance from the peers */
 };
 
 /* Each is a table or a record; NULL and err on failure. The store's schema was checked. */
@@ -63,8 +63,8 @@ int fleet_fetch(struct store *store, const char *run, int fd, struct err *err);
 /* " FROM points_all" or " FROM points" */
 void ask_table(struct question *self, enum fleet_table table);
 
-/* The same and " WHERE …": its rows that belong to runs of the filter, each run once. Before that a further
- * condition, "" or "… AND ". */
+/* The same and " WHERE …": its rows that belong to runs of the filter, each run once. Before that a
+ * further condition, "" or "… AND ". */
 void ask_from(struct question *self, enum fleet_table table, const char *condition,
 	      const struct fleet_filter *filter);
 
@@ -74,7 +74,8 @@ void ask_pushes(struct question *self, const struct fleet_filter *filter);
 /* " LIMIT N"; 0 = none */
 void ask_limit(struct question *self, u64 rows);
 
-/* Fills the last column of a table with stacks, by a key for each row; unknown where the store has none. */
+/* Fills the last column of a table with stacks, by a key for each row; unknown where the store has
+ * none. */
 int ask_stacks(struct store *store, const u64 *keys, u32 depth, struct result *table,
 	       struct err *err);
 

@@ -13,8 +13,7 @@ int builds_read(struct build_list *self, struct store *store, const struct fleet
 	char *fields[7];
 
 	strbuf_add(&ask.sql, "SELECT build, any(build_id), max(version), program_name, "
-			     "toString(min(time), 'UTC') AS first,"
-			     " program, count()");
+			     "toString(min(time), 'UTC') AS first, program, count()");
 	ask_from(&ask, TABLE_RUNS, "", filter);
 	strbuf_add(&ask.sql,
 		   " GROUP BY program, program_name, build ORDER BY program_name, first, build");
@@ -54,8 +53,9 @@ u64 builds_find(const struct build_list *self, const char *word, struct err *err
 		if (whole) /* "b1" is not also "b10" */
 			return i;
 		if (found != UINT64_MAX && strcmp(self->rows.data[found].id, row->id) != 0) {
-			err_set(err, ERR_USAGE, "'%s' matches more than one build, %s and %s; give more characters", word,
-				self->rows.data[found].id, row->id);
+			err_set(err, ERR_USAGE,
+				"'%s' matches more than one build, %s and %s; give more characters",
+				word, self->rows.data[found].id, row->id);
 			return UINT64_MAX;
 		}
 		found = i;

@@ -21,7 +21,8 @@ int builds_read(struct build_list *self, struct store *store, const struct fleet
 		struct err *err);
 void builds_release(struct build_list *self);
 
-/* The row of a build by the first digits of its id, or by its version; UINT64_MAX and err if there is none, or several. */
+/* The row of a build by the first digits of its id, or by its version; UINT64_MAX and err if there
+ * is none, or several. */
 u64 builds_find(const struct build_list *self, const char *word, struct err *err);
 
 #endif

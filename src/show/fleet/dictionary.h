@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Rows of a table that is keyed by content, so that runs share them: what is known to be in the store is not sent. */
+ * Rows of a table that is keyed by content, so that runs share them: what is known to be in the
+ * store is not sent. */
 #ifndef SHOW_FLEET_DICTIONARY_H
 #define SHOW_FLEET_DICTIONARY_H
 
@@ -20,7 +21,8 @@ struct dictionary {       /* all zero = empty */
 /* Whether a row of that key is wanted: it is not if it was added before. */
 bool dictionary_wants(struct dictionary *self, u64 key);
 
-/* To be called when the row that is wanted was put at the end of self->rows, which had `first` bytes. */
+/* To be called when the row that is wanted was put at the end of self->rows, which had `first`
+ * bytes. */
 void dictionary_added(struct dictionary *self, u64 key, u64 first);
 
 /* Where a dictionary goes. */

@@ -63,7 +63,8 @@ static int write_part(const char *hex, int fd, u64 *bytes, struct err *err)
 	int failure;
 
 	if (!is_hex(hex))
-		return err_set(err, ERR_INPUT, "the trace in the store is damaged: a part is not hexadecimal");
+		return err_set(err, ERR_INPUT,
+			       "the trace in the store is damaged: a part is not hexadecimal");
 	part = malloc(count + 1);
 	if (!part)
 		return err_memory(err);
@@ -83,8 +84,9 @@ int fleet_fetch(struct store *store, const char *run, int fd, struct err *err)
 	if (status == 0 && !bytes)
 		status = err_set(
 			err, ERR_INPUT,
-			"run %s was pushed without --trace, so the store has only its totals ('heapwise fleet top', "
-			"'scores' and 'leaks'); the trace cannot be added later",
+			"run %s was pushed without --trace, so the store has only its totals "
+			"('heapwise fleet top', 'scores' and 'leaks'); the trace cannot be added "
+			"later",
 			run);
 	for (u32 part = 0; status == 0 && written < bytes; part++) {
 		struct question ask = {.store = store};

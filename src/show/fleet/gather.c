@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A trace as rows of a store.
- * Host. Numbers are those of the analyses; nothing is computed here that a report computes otherwise. */
+ * Host. Numbers are those of the analyses; nothing is computed here that a report computes
+ * otherwise. */
 #include "show/fleet/gather.h"
 
 #include <errno.h>
@@ -54,8 +55,8 @@ struct gathering {
 
 /* ---- stacks ---- */
 
-/* What a stack is compared by across builds: functions without what compilers append, up to main; code without a name
- * by its module alone, because its place in there changes with each build. */
+/* What a stack is compared by across builds: functions without what compilers append, up to main;
+ * code without a name by its module alone, because its place in there changes with each build. */
 static u64 place_key(struct gathering *self)
 {
 	struct places *places = &self->places;
@@ -293,7 +294,8 @@ static int put_findings(struct gathering *self, struct err *err)
 		row_text(rows, where ? where : "");
 		row_text(rows, text ? text : "");
 		row_u64(rows, stack);
-		status = result_failed(texts) ? err_memory_for(err, "rows") : end_row(self, TABLE_FINDINGS, err);
+		status = result_failed(texts) ? err_memory_for(err, "rows")
+					      : end_row(self, TABLE_FINDINGS, err);
 	}
 	findings_release(&findings);
 	result_free(texts);
@@ -546,8 +548,10 @@ int batch_add(struct batch *self, const struct run_source *source, struct err *e
 	struct stack_source stacks = source->job->stacks;
 	struct type_cascade *types = source->job->types;
 	const struct stack_source *types_source = types ? types->query.source : NULL;
-	struct gathering work = {
-		.batch = self, .source = source, .model = stacks.model, .stacks = &stacks};
+	struct gathering work = {.batch = self,
+				 .source = source,
+				 .model = stacks.model,
+				 .stacks = &stacks};
 	u64 trace_bytes = 0;
 	int status;
 

@@ -28,8 +28,8 @@ struct batch { /* all zero = empty */
 	void *self;
 };
 
-/* Adds a run, whose row of `runs` is not added but put into *run_row: it goes last. job: with types of points, and
- * .types for what is in chunks; may have none. */
+/* Adds a run, whose row of `runs` is not added but put into *run_row: it goes last. job: with types
+ * of points, and .types for what is in chunks; may have none. */
 struct run_source {
 	const struct export_job *job;
 	const struct run_about *about;
@@ -38,7 +38,8 @@ struct run_source {
 int batch_add(struct batch *self, const struct run_source *source, struct err *err);
 void batch_release(struct batch *self);
 
-/* The same for all copies of a trace, also when names were added to one: what its blocks say, but for those of names. */
+/* The same for all copies of a trace, also when names were added to one: what its blocks say, but
+ * for those of names. */
 int run_id(const char *path, u32 image, u64 *run, struct err *err);
 
 /* The program's build: what the user said, or its build-id, for which the text is; "" = unknown. */

@@ -89,12 +89,14 @@ static int choose_builds(struct growth *self, struct err *err)
 	}
 	if (self->from == UINT64_MAX || self->to == UINT64_MAX)
 		return err_set(err, ERR_INPUT,
-			       "the store has no two builds with %llu runs each; push more runs, or lower --min-runs",
+			       "the store has no two builds with %llu runs each; push more runs, "
+			       "or lower --min-runs",
 			       (unsigned long long)query->min_runs);
 	if (old_build(self)->program_key != new_build(self)->program_key)
 		return err_set(
 			err, ERR_USAGE,
-			"%s and %s are builds of different programs, %s and %s; choose one with --program",
+			"%s and %s are builds of different programs, %s and %s; choose one with "
+			"--program",
 			old_build(self)->id, new_build(self)->id, old_build(self)->program,
 			new_build(self)->program);
 	if (old_build(self)->runs < query->min_runs || new_build(self)->runs < query->min_runs)
@@ -134,8 +136,7 @@ static int read_candidates(struct growth *self, struct err *err)
 
 	strbuf_addf(&ask.sql,
 		    "SELECT place, max(if(build = %llu, stack, 0)), sum(if(build = %llu, "
-		    "toFloat64(%s), 0)),"
-		    " sum(if(build = %llu, toFloat64(%s), 0))",
+		    "toFloat64(%s), 0)), sum(if(build = %llu, toFloat64(%s), 0))",
 		    new, old, column, new, column);
 	ask_table(&ask, TABLE_POINTS);
 	strbuf_addf(&ask.sql, " WHERE build IN (%llu, %llu)", old, new);
@@ -214,7 +215,8 @@ static int read_values(struct growth *self, u64 count, const u64 *builds, u64 bu
 	return question_end(&ask);
 }
 
-/* The values of all runs of a build: those in which the place does not allocate are 0. NULL if there is no memory. */
+/* The values of all runs of a build: those in which the place does not allocate are 0. NULL if
+ * there is no memory. */
 static double *all_values(const struct growth *self, u64 place, const struct build *build)
 {
 	const u64 *at = map_find(&self->by_place_and_build, values_key(place, build->key));
@@ -279,7 +281,8 @@ static u64 drop_chance(struct growth *self)
 	u64 kept = 0, count = self->rows.count;
 
 	for (u64 i = 0; i < count; i++)
-		if (self->rows.data[i].q <= self->query->alpha && self->rows.data[i].test.delta > 0 &&
+		if (self->rows.data[i].q <= self->query->alpha &&
+		    self->rows.data[i].test.delta > 0 &&
 		    self->rows.data[i].test.delta >= self->query->min_effect)
 			self->rows.data[kept++] = self->rows.data[i];
 	self->rows.count = kept;
@@ -290,7 +293,8 @@ static u64 drop_chance(struct growth *self)
 	return count - kept;
 }
 
-/* The first build from which on all builds up to the new one are above the old one; those with too few runs say nothing. */
+/* The first build from which on all builds up to the new one are above the old one; those with too
+ * few runs say nothing. */
 static const char *since_build(const struct growth *self, u64 place)
 {
 	u64 first = self->to;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Hosts whose runs differ from those of their peers: hosts that run the same build of the same program.
+ * Hosts whose runs differ from those of their peers: hosts that run the same build of the same
+ * program.
  * Host. */
 #include <math.h>
 #include <stdlib.h>

@@ -39,7 +39,8 @@ static int load(struct err *err)
 	static const struct library_function functions[] = {CURL_FUNCTIONS(X)};
 #undef X
 
-	return library_load(HEAPWISE_LIBCURL, "libcurl4", functions, sizeof(functions) / sizeof(*functions), &lib, err);
+	return library_load(HEAPWISE_LIBCURL, "libcurl4", functions,
+			    sizeof(functions) / sizeof(*functions), &lib, err);
 }
 
 void *http_new(struct err *err)
@@ -129,11 +130,13 @@ int http_post(void *curl, const struct http_request *request, struct strbuf *ans
 	lib.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	lib.slist_free_all(headers);
 	if (code == CURLE_COULDNT_CONNECT)
-		return err_set(err, ERR_SYSTEM, "cannot reach %s: no answer; check the address and that the server runs",
+		return err_set(err, ERR_SYSTEM,
+			       "cannot reach %s: no answer; check the address and "
+			       "that the server runs",
 			       request->where);
 	if (listener.longer && status >= 200 && status < 300)
-		return err_set(err, ERR_SYSTEM, "the answer of %s has more than %llu MiB", request->where,
-			       (unsigned long long)(request->answer_max >> 20));
+		return err_set(err, ERR_SYSTEM, "the answer of %s has more than %llu MiB",
+			       request->where, (unsigned long long)(request->answer_max >> 20));
 	/* The beginning of an error says enough. */
 	if (code != CURLE_OK && !listener.longer)
 		return err_set(err, ERR_SYSTEM, "cannot reach %s: %s", request->where,

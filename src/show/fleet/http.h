@@ -6,7 +6,8 @@
 #include "host/base/err.h"
 #include "host/base/strbuf.h"
 
-enum { HTTP_SHORT = 1 << 20 }; /* bytes of an answer that says whether it was done, or has some thousand numbers */
+/* bytes of an answer that says whether it was done, or has some thousand numbers */
+enum { HTTP_SHORT = 1 << 20 };
 
 struct http_request {
 	const char *url;            /* without a password */
@@ -14,13 +15,15 @@ struct http_request {
 	const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
 	const void *body;
 	u64 bytes;
-	u64 answer_max; /* bytes; an answer that is longer is an error, an error that is longer is cut */
+	/* bytes; an answer that is longer is an error, an error that is longer is cut */
+	u64 answer_max;
 };
 
 void *http_new(struct err *err); /* NULL: it cannot be had */
 void http_free(void *curl);
 
-/* POST. Connections are kept and used again. Returns the status of the answer, or a negative code if none came. */
+/* POST. Connections are kept and used again. Returns the status of the answer, or a negative code
+ * if none came. */
 int http_post(void *curl, const struct http_request *request, struct strbuf *answer,
 	      struct err *err);
 

@@ -16,8 +16,7 @@ static const struct result_column columns[] = {
 	COLUMN("lost_bytes", "lost", VALUE_BYTES,
 	       "bytes that nothing points to any more, in all runs"),
 	COLUMN("indirect_bytes", NULL, VALUE_BYTES, "bytes that only lost chunks point to"),
-	COLUMN("possible_bytes", "possibly", VALUE_BYTES,
-	       "bytes with interior pointers only"),
+	COLUMN("possible_bytes", "possibly", VALUE_BYTES, "bytes with interior pointers only"),
 	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed, in all runs"),
 	COLUMN("lost_per_run", "lost per run", VALUE_BYTES, "mean lost bytes"),
 	COLUMN("kept_per_run", "kept per run", VALUE_BYTES, "mean kept bytes"),
@@ -127,8 +126,7 @@ static int read_points(struct store *store, const struct fleet_query *query,
 	char *fields[5];
 
 	strbuf_add(&ask.sql, "SELECT sum(lost_bytes) AS lost, sum(kept_bytes) AS kept, "
-			     "groupUniqArray(build), place,"
-			     " min(stack)");
+			     "groupUniqArray(build), place, min(stack)");
 	ask_from(&ask, TABLE_POINTS, "kept_bytes > 0 AND ", &query->filter);
 	strbuf_add(&ask.sql, " GROUP BY place ORDER BY lost DESC, kept DESC, place");
 	ask_limit(&ask, query->top);
@@ -157,8 +155,7 @@ static int fill(struct store *store, const struct fleet_query *query, struct res
 	points->empty = "nothing was kept";
 	if (status == 0) {
 		sums = calloc(builds.rows.count + 1, sizeof *sums);
-		status = sums ? read_sums(store, query, &builds, sums, err)
-			      : err_memory(err);
+		status = sums ? read_sums(store, query, &builds, sums, err) : err_memory(err);
 	}
 	for (u64 i = 0; i < builds.rows.count && status == 0; i++)
 		add_build(table, &builds.rows.data[i], &sums[i]);

@@ -248,7 +248,9 @@ static int send_profile(struct profile_server *self, const struct run_source *so
 					  : "Content-Type: multipart/form-data; boundary=" BOUNDARY,
 				  self->authorization};
 	struct strbuf url = {0}, body = {0}, answer = {0};
-	struct http_request request = {.where = self->where, .headers = headers, .answer_max = HTTP_SHORT};
+	struct http_request request = {.where = self->where,
+				       .headers = headers,
+				       .answer_max = HTTP_SHORT};
 	struct labels labels = {0};
 	int status;
 

@@ -13,7 +13,7 @@
 enum {
 	BATCH_RUNS = 500,
 	BATCH_POINTS = 200000,
-	BATCH_DAYS = 50, /* a server takes rows of 100 days at once */
+	BATCH_DAYS = 50,        /* a server takes rows of 100 days at once */
 	BATCH_BYTES = 64 << 20, /* of new stacks and names */
 	ASK_RUNS = 4000,
 };

@@ -42,8 +42,8 @@ static double rank_sum(const struct ranked *all, u64 count, double *ties)
 	return sum;
 }
 
-/* Share of all orders of n and m values whose U is at most u: the number of ways f(n, m, u) to reach u is
- * f(n - 1, m, u - m) + f(n, m - 1, u). */
+/* Share of all orders of n and m values whose U is at most u: the number of ways f(n, m, u) to
+ * reach u is f(n - 1, m, u - m) + f(n, m - 1, u). */
 static double exact_below(u64 n, u64 m, u64 u)
 {
 	static double ways[EXACT + 1][EXACT + 1][EXACT * EXACT + 1];

@@ -48,8 +48,7 @@ int run_id(const char *path, u32 image, u64 *run, struct err *err)
 	*run = image + 1;
 	if (fd < 0)
 		return err_set(err, ERR_INPUT, "cannot open %s: %s", path, strerror(errno));
-	status = loader ? block_list_load(&list, loader, range, err)
-			: err_memory_for(err, "rows");
+	status = loader ? block_list_load(&list, loader, range, err) : err_memory_for(err, "rows");
 	if (status == 0)
 		status = hash_blocks(loader, &list, run, err);
 	if (status < 0)

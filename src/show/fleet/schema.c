@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The schema of a store. Written in what ClickHouse 18.16 and later versions have in common: no TTL, no
- * LowCardinality, no ON CLUSTER.
+ * The schema of a store. Written in what ClickHouse 18.16 and later versions have in common: no
+ * TTL, no LowCardinality, no ON CLUSTER.
  * Host. */
 #include "show/fleet/schema.h"
 
@@ -295,7 +295,8 @@ static int make_distributed(struct store *self, u32 shard, const struct table *t
 }
 
 /* The cluster's name goes to *cluster, which may be NULL; "" = there is none. */
-static int read_meta(struct store *self, u32 shard, u64 *version, struct strbuf *cluster, struct err *err)
+static int read_meta(struct store *self, u32 shard, u64 *version, struct strbuf *cluster,
+		     struct err *err)
 {
 	struct reply answer = {0};
 	char *fields[2];
@@ -323,8 +324,8 @@ static int read_meta(struct store *self, u32 shard, u64 *version, struct strbuf 
 static int newer(const struct store *self, u64 version, struct err *err)
 {
 	return err_set(err, ERR_INPUT,
-		       "the database '%s' has schema %llu, created by a newer Heapwise; this one supports schema %d; "
-		       "use a newer heapwise",
+		       "the database '%s' has schema %llu, created by a newer Heapwise; this one "
+		       "supports schema %d; use a newer heapwise",
 		       self->database, (unsigned long long)version, SCHEMA_VERSION);
 }
 
@@ -366,8 +367,8 @@ static int make_shard(struct store *self, u32 shard, const char *cluster, struct
 	return status < 0 ? status : write_meta(self, shard, cluster, err);
 }
 
-/* The cluster that an earlier init was told, of the first shard that knows one: a shard may be new. What hinders a server
- * from telling is told when its tables are made. */
+/* The cluster that an earlier init was told, of the first shard that knows one: a shard may be new.
+ * What hinders a server from telling is told when its tables are made. */
 static void find_cluster(struct store *self, struct strbuf *cluster)
 {
 	struct err ignored = {0};
@@ -384,7 +385,8 @@ static int make_shards(struct store *self, const char *cluster, struct err *err)
 	for (const char *c = cluster; c && *c; c++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *c))
 			return err_set(err, ERR_USAGE,
-				       "the name of a cluster must consist of letters, digits and _");
+				       "the name of a cluster must consist of letters, digits and "
+				       "_");
 	for (u32 i = 0; i < self->shards.count && status == 0; i++)
 		status = make_shard(self, i, cluster, err);
 	return status;
@@ -418,8 +420,8 @@ int schema_check_shard(struct store *self, u32 shard, struct err *err)
 		return newer(self, version, err);
 	if (version < SCHEMA_VERSION)
 		return err_set(err, ERR_INPUT,
-			       "the database '%s' has the old schema %llu; run 'heapwise fleet init' to upgrade it to "
-			       "%d",
+			       "the database '%s' has the old schema %llu; run 'heapwise fleet "
+			       "init' to upgrade it to %d",
 			       self->database, (unsigned long long)version, SCHEMA_VERSION);
 	return 0;
 }
@@ -436,8 +438,8 @@ int schema_check(struct store *self, struct err *err)
 	if (status == 0 && self->shards.count > 1 && !self->distributed)
 		return err_set(
 			err, ERR_INPUT,
-			"the database '%s' has no tables across all shards; run 'heapwise fleet init --cluster NAME' "
-			"to create them",
+			"the database '%s' has no tables across all shards; run 'heapwise fleet "
+			"init --cluster NAME' to create them",
 			self->database);
 	return status;
 }
@@ -494,12 +496,12 @@ int schema_clean(struct store *self, struct err *err)
 		for (u32 i = 0; i < FLEET_TABLES && status == 0; i++) {
 			if (!tables[i].by_day || i == TABLE_RUNS)
 				continue;
-			/* A push begins with the second in which it was made, see push.c. The statement is carried out
-			 * later, and whatever it says then it must say now: no clock of the server, no database that
-			 * somebody chose. */
+			/* A push begins with the second in which it was made, see push.c. The
+			 * statement is carried out later, and whatever it says then it must say
+			 * now: no clock of the server, no database that somebody chose. */
 			strbuf_addf(&sql,
-				    "ALTER TABLE %s DELETE WHERE push NOT IN (SELECT push FROM %s.runs) "
-				    "AND push < %llu",
+				    "ALTER TABLE %s DELETE WHERE push NOT IN (SELECT push FROM "
+				    "%s.runs) AND push < %llu",
 				    tables[i].name, self->database, (unsigned long long)before);
 			status = tell(self, shard, &sql, err);
 		}

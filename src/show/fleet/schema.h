@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The tables of a store, described in docs/FLEET.md: made, brought up to date, checked, and relieved of what is old. */
+ * The tables of a store, described in docs/FLEET.md: made, brought up to date, checked, and
+ * relieved of what is old. */
 #ifndef SHOW_FLEET_SCHEMA_H
 #define SHOW_FLEET_SCHEMA_H
 
@@ -25,9 +26,9 @@ const char *schema_table(enum fleet_table table);
 /* "points (day, program …)": what store_insert wants. */
 int schema_into(enum fleet_table table, struct strbuf *into, struct err *err);
 
-/* Makes the database, or adds what a version of later has, on each server of the address. cluster: the servers' own
- * name for all of them (remote_servers of their configuration), for tables that see all shards; NULL = the one that
- * was said before, if any. */
+/* Makes the database, or adds what a version of later has, on each server of the address. cluster:
+ * the servers' own name for all of them (remote_servers of their configuration), for tables that
+ * see all shards; NULL = the one that was said before, if any. */
 int schema_make(struct store *self, const char *cluster, struct err *err);
 
 /* Whether one shard has the schema of this program; sets self->distributed. */
@@ -39,7 +40,8 @@ int schema_check(struct store *self, struct err *err);
 /* Drops days before the one of that many days ago, of all shards; counts them. */
 int schema_expire(struct store *self, u64 days, u64 *dropped, struct err *err);
 
-/* Removes rows of runs whose push was broken off more than a day ago; asks the servers to, which do it on their own time. */
+/* Removes rows of runs whose push was broken off more than a day ago; asks the servers to, which do
+ * it on their own time. */
 int schema_clean(struct store *self, struct err *err);
 
 #endif

@@ -38,7 +38,8 @@ static const struct result_column bin_columns[] = {
 enum { BIN_COLUMNS = sizeof bin_columns / sizeof *bin_columns };
 
 static const struct result_column step_columns[] = {
-	COLUMN("severity", "severity", VALUE_COUNT, "severity from 1 (best) to 12; 0 = no score is known"),
+	COLUMN("severity", "severity", VALUE_COUNT,
+	       "severity from 1 (best) to 12; 0 = no score is known"),
 	COLUMN("points", "points", VALUE_COUNT, "points of runs"),
 	COLUMN("bytes", "bytes", VALUE_BYTES, "their requested bytes"),
 };
@@ -50,7 +51,8 @@ struct scores {
 	double step_bytes[STEPS];
 };
 
-/* Columns: three bins, severity, points, bytes, and for each score its sum, sum of squares, sum by bytes. */
+/* Columns: three bins, severity, points, bytes, and for each score its sum, sum of squares, sum by
+ * bytes. */
 enum { FIELDS = KINDS + 3 + 3 * KINDS };
 
 static void add_cell(struct scores *self, char **fields)

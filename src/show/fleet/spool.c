@@ -141,9 +141,10 @@ int spool_about(const char *path, struct arena *arena, struct run_about *about, 
 
 /* ---- names ---- */
 
-/* FOLDER/STEM.hwt, or with a number. What is kept beside a trace is made first, so that nobody else takes the name, and whoever
- * finds the trace finds it. */
-static int reserve(const char *folder, const char *stem, const struct run_about *about, struct strbuf *path, struct err *err)
+/* FOLDER/STEM.hwt, or with a number. What is kept beside a trace is made first, so that nobody else
+ * takes the name, and whoever finds the trace finds it. */
+static int reserve(const char *folder, const char *stem, const struct run_about *about,
+		   struct strbuf *path, struct err *err)
 {
 	int failure = io_make_folder(folder, 0700, err) < 0 ? -1 : EEXIST;
 
@@ -163,7 +164,8 @@ static int reserve(const char *folder, const char *stem, const struct run_about 
 	return failure ? err->code : 0;
 }
 
-int spool_name(const char *folder, const char *program, const struct run_about *about, struct strbuf *path, struct err *err)
+int spool_name(const char *folder, const char *program, const struct run_about *about,
+	       struct strbuf *path, struct err *err)
 {
 	struct strbuf stem = {0};
 	int status;
@@ -272,21 +274,25 @@ static bool is_spooled(const char *folder, const char *trace)
 		return false;
 	spool_list_fill(&list, folder);
 	for (u64 i = 0; i < list.rows.count && !found; i++)
-		found = list.rows.data[i].device == about.st_dev && list.rows.data[i].inode == about.st_ino;
+		found = list.rows.data[i].device == about.st_dev &&
+			list.rows.data[i].inode == about.st_ino;
 	spool_list_release(&list);
 	return found;
 }
 
-int spool_tell(const char *folder, const char *trace, const struct run_about *about, struct err *err)
+int spool_tell(const char *folder, const char *trace, const struct run_about *about,
+	       struct err *err)
 {
 	int failure = is_spooled(folder, trace) ? about_write(trace, about) : 0;
 
 	return failure && failure != EEXIST
-		       ? err_set(err, ERR_SYSTEM, "cannot store the labels of %s: %s", trace, strerror(failure))
+		       ? err_set(err, ERR_SYSTEM, "cannot store the labels of %s: %s", trace,
+				 strerror(failure))
 		       : 0;
 }
 
-int spool_keep(const char *folder, const char *trace, const struct run_about *about, struct err *err)
+int spool_keep(const char *folder, const char *trace, const struct run_about *about,
+	       struct err *err)
 {
 	struct strbuf path = {0}, stem = {0};
 	int status;
@@ -327,6 +333,7 @@ int spool_lock(const char *folder, int *lock, struct err *err)
 	else if (fd >= 0)
 		close(fd);
 	return failure && failure != EWOULDBLOCK
-		       ? err_set(err, ERR_SYSTEM, "cannot lock spool %s: %s", folder, strerror(failure))
+		       ? err_set(err, ERR_SYSTEM, "cannot lock spool %s: %s", folder,
+				 strerror(failure))
 		       : 0;
 }

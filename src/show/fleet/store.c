@@ -14,7 +14,9 @@
 enum {
 	PORT = 8123,
 	SHARDS_MAX = 256,
-	ANSWER_MAX = 256 << 20, /* bytes of one that grows with the store: a row for each place, with a number for each run */
+	/* bytes of one that grows with the store: a row for each place, with a number for each
+	 * run */
+	ANSWER_MAX = 256 << 20,
 };
 
 /* ---- addresses ---- */
@@ -129,13 +131,15 @@ int store_open(struct store *self, const char *address, struct err *err)
 	if (!text)
 		return err_memory(err);
 	if (!store_is_address(address))
-		return err_set(err, ERR_USAGE, "a store must be clickhouse://[USER@]HOST:PORT/DATABASE");
+		return err_set(err, ERR_USAGE,
+			       "a store must be clickhouse://[USER@]HOST:PORT/DATABASE");
 	self->scheme = address[strlen("clickhouse")] == 's' ? "https" : "http";
 	hosts = strstr(text, "://") + 3;
 	slash = strchr(hosts, '/');
 	if (!slash || !is_identifier(slash + 1))
 		return err_set(err, ERR_USAGE,
-			       "the address of the store must end with the name of a database: letters, digits and _");
+			       "the address of the store must end with the name of a database: "
+			       "letters, digits and _");
 	*slash = 0;
 	self->database = slash + 1;
 	self->user = "default";
@@ -156,21 +160,23 @@ void store_close(struct store *self)
 
 /* ---- statements ---- */
 
-enum { /* ClickHouse's numbers of errors */
-       CODE_NO_COLUMN = 16,
-       CODE_NO_IDENTIFIER = 47,
-       CODE_NO_TABLE = 60,
-       CODE_NO_DATABASE = 81,
-       CODE_NO_CLUSTER = 170,
-       CODE_NO_USER = 192,
-       CODE_WRONG_PASSWORD = 193,
-       CODE_CONNECTIONS = 279,
-       CODE_REQUIRED_PASSWORD = 194,
-       CODE_DENIED = 497,
-       CODE_AUTHENTICATION = 516,
+enum {
+	/* ClickHouse's numbers of errors */
+	CODE_NO_COLUMN = 16,
+	CODE_NO_IDENTIFIER = 47,
+	CODE_NO_TABLE = 60,
+	CODE_NO_DATABASE = 81,
+	CODE_NO_CLUSTER = 170,
+	CODE_NO_USER = 192,
+	CODE_WRONG_PASSWORD = 193,
+	CODE_CONNECTIONS = 279,
+	CODE_REQUIRED_PASSWORD = 194,
+	CODE_DENIED = 497,
+	CODE_AUTHENTICATION = 516,
 };
 
-/* "Code: 60, e.displayText() = DB::Exception: Table x doesn't exist., e.what() = …" → the sentence in it. */
+/* "Code: 60, e.displayText() = DB::Exception: Table x doesn't exist., e.what() = …" → the sentence
+ * in it. */
 static void plain_message(char *text)
 {
 	char *start = strstr(text, "DB::Exception: "), *end;
@@ -198,23 +204,23 @@ static int refused(const struct store *self, const char *where, int status, stru
 	case CODE_WRONG_PASSWORD:
 	case CODE_REQUIRED_PASSWORD:
 	case CODE_AUTHENTICATION:
-		return err_set(err, ERR_INPUT,
-			       "%s rejected user '%s': wrong name or password", where,
-			       self->user);
+		return err_set(err, ERR_INPUT, "%s rejected user '%s': wrong name or password",
+			       where, self->user);
 	case CODE_NO_DATABASE:
 	case CODE_NO_TABLE:
 		return err_set(err, ERR_INPUT,
-			       "the database '%s' at %s has no Heapwise schema; run 'heapwise fleet init' to create it",
+			       "the database '%s' at %s has no Heapwise schema; run 'heapwise "
+			       "fleet init' to create it",
 			       self->database, where);
 	case CODE_CONNECTIONS:
 		return err_set(err, ERR_SYSTEM, "a shard of %s does not answer", where);
-	default:
-		break;
+	default: break;
 	}
 	/* Not all of its errors are numbered at the beginning: "std::exception. Code: 1001, ..." */
 	if (!code && !strstr(text, "xception. Code: "))
-		return err_set(err, ERR_SYSTEM, "%s answered with HTTP status %d, but not as ClickHouse does; check "
-						"the address",
+		return err_set(err, ERR_SYSTEM,
+			       "%s answered with HTTP status %d, but not as "
+			       "ClickHouse does; check the address",
 			       where, status);
 	plain_message(answer->text);
 	return err_set(err, ERR_SYSTEM, "%s reports: %s", where, answer->text);
@@ -226,8 +232,9 @@ struct sending {
 	const struct strbuf *body;
 	bool packed;
 	u64 answer_max;
-	bool is_question; /* the answer waits for its end: an error in its midst would come with status 200 */
-	const char *sql;  /* of a question */
+	/* the answer waits for its end: an error in its midst would come with status 200 */
+	bool is_question;
+	const char *sql; /* of a question */
 };
 
 static int send(struct store *self, u32 shard, const struct sending *what, struct strbuf *answer,
@@ -286,8 +293,7 @@ static int ask(struct store *self, u32 shard, struct sending *what, struct reply
 	strbuf_add(&body, what->sql);
 	what->body = &body;
 	what->is_question = true;
-	status = body.failed ? err_memory(err)
-			     : send(self, shard, what, &answer->text, err);
+	status = body.failed ? err_memory(err) : send(self, shard, what, &answer->text, err);
 	strbuf_release(&body);
 	reply_release(&ignored);
 	return status;
@@ -325,7 +331,10 @@ int store_insert(struct store *self, u32 shard, const char *into, const struct s
 		 struct err *err)
 {
 	struct strbuf packed = {0}, query = {0}, answer = {0};
-	struct sending what = {.database = self->database, .body = &packed, .packed = true, .answer_max = HTTP_SHORT};
+	struct sending what = {.database = self->database,
+			       .body = &packed,
+			       .packed = true,
+			       .answer_max = HTTP_SHORT};
 	int status;
 
 	strbuf_addf(&query, "INSERT INTO %s FORMAT RowBinary", into);
@@ -358,23 +367,12 @@ static void plain_field(char *field)
 		}
 		field++;
 		switch (*field) {
-		case 'n':
-			*out++ = '\n';
-			break;
-		case 't':
-			*out++ = '\t';
-			break;
-		case 'r':
-			*out++ = '\r';
-			break;
-		case 'b':
-			*out++ = '\b';
-			break;
-		case 'f':
-			*out++ = '\f';
-			break;
-		default:
-			*out++ = *field;
+		case 'n': *out++ = '\n'; break;
+		case 't': *out++ = '\t'; break;
+		case 'r': *out++ = '\r'; break;
+		case 'b': *out++ = '\b'; break;
+		case 'f': *out++ = '\f'; break;
+		default: *out++ = *field;
 		}
 	}
 	*out = 0;

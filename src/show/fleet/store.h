@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A store of many runs: the HTTP interface of one or more ClickHouse servers, which are shards of one database.
+ * A store of many runs: the HTTP interface of one or more ClickHouse servers, which are shards of
+ * one database.
  *
  *	struct store store = {0};
  *	if (store_open(&store, "clickhouse://user@host:8123/heapwise", &err) < 0) ...
@@ -35,8 +36,8 @@ struct store { /* all zero = closed */
 	struct arena arena;
 };
 
-/* clickhouse://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE; clickhouses:// is HTTPS. A password that is not
- * there is taken from the environment, HEAPWISE_PASSWORD. Nothing is sent. */
+/* clickhouse://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE; clickhouses:// is HTTPS. A
+ * password that is not there is taken from the environment, HEAPWISE_PASSWORD. Nothing is sent. */
 int store_open(struct store *self, const char *address, struct err *err);
 void store_close(struct store *self);
 
@@ -63,12 +64,13 @@ int store_ask_outside(struct store *self, u32 shard, const char *sql, struct rep
 /* The answer of all shards together, from the first server that replies; at most 256 MiB. */
 int store_ask_all(struct store *self, const char *sql, struct reply *answer, struct err *err);
 
-/* Inserts rows that are encoded as RowBinary; into is "table (column, column …)". All or nothing per month of rows. */
+/* Inserts rows that are encoded as RowBinary; into is "table (column, column …)". All or nothing
+ * per month of rows. */
 int store_insert(struct store *self, u32 shard, const char *into, const struct strbuf *rows,
 		 struct err *err);
 
-/* The next row: pointers to its fields, which live as long as the answer. False at the end, and for a row that has
- * another number of fields. */
+/* The next row: pointers to its fields, which live as long as the answer. False at the end, and for
+ * a row that has another number of fields. */
 bool reply_row(struct reply *self, char **fields, u32 count);
 void reply_release(struct reply *self);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A trace in the format of callgrind's profiles, for callgrind_annotate and KCachegrind: what a function
- * allocates itself by line, and what its calls lead to.
+ * A trace in the format of callgrind's profiles, for callgrind_annotate and KCachegrind: what a
+ * function allocates itself by line, and what its calls lead to.
  * Host. */
 #include <inttypes.h>
 
@@ -80,7 +80,8 @@ static void put_head(struct annotating *self, const struct export_job *job)
 	fputs("\n", self->out);
 }
 
-/* How often a call was made is not known: it counts as often as something was allocated behind it. */
+/* How often a call was made is not known: it counts as often as something was allocated behind
+ * it. */
 static void put_call(struct annotating *self, const struct measured_call *call)
 {
 	put_file(self, "cfi", call->callee);

@@ -9,17 +9,12 @@
 static const char *end_word(const struct model *model, u8 end)
 {
 	switch ((enum chunk_end)end) {
-	case CHUNK_FREED:
-		return model_is_collected(model) ? "collected" : "freed";
-	case CHUNK_IMPLIED:
-		return "implied";
-	case CHUNK_KEPT:
-		return "kept";
-	case CHUNK_EXEC:
-		return model_is_collected(model) ? "live" : "exec";
+	case CHUNK_FREED: return model_is_collected(model) ? "collected" : "freed";
+	case CHUNK_IMPLIED: return "implied";
+	case CHUNK_KEPT: return "kept";
+	case CHUNK_EXEC: return model_is_collected(model) ? "live" : "exec";
 	case CHUNK_LIVE:
-	case CHUNK_ABSENT:
-		break;
+	case CHUNK_ABSENT: break;
 	}
 	return "live";
 }
@@ -77,7 +72,8 @@ static const struct result_column columns[] = {
 	COLUMN("end", "", VALUE_TEXT, "freed, implied, kept, exec, live"),
 	COLUMN("alloc_tid", "", VALUE_ID, "thread that allocated"),
 	COLUMN("free_tid", "", VALUE_ID, "thread that freed"),
-	COLUMN("others", "", VALUE_COUNT, "allocations of the allocating thread between allocation and free"),
+	COLUMN("others", "", VALUE_COUNT,
+	       "allocations of the allocating thread between allocation and free"),
 	COLUMN("weight", "", VALUE_RATIO, "allocations it represents: 1 unless sampled"),
 	COLUMN("point", "", VALUE_ID, "number of its allocation point"),
 	COLUMN("function", "", VALUE_TEXT, "innermost function of the program's own code"),
@@ -93,7 +89,8 @@ static const struct result_column columns[] = {
 	COLUMN("writes", "", VALUE_COUNT, "number of writes"),
 	COLUMN("read_bytes", "", VALUE_BYTES, "bytes read"),
 	COLUMN("written_bytes", "", VALUE_BYTES, "bytes written"),
-	COLUMN("first_access_ns", "", VALUE_NS, "time since the image began; unknown if never accessed"),
+	COLUMN("first_access_ns", "", VALUE_NS,
+	       "time since the image began; unknown if never accessed"),
 	COLUMN("last_access_ns", "", VALUE_NS, "likewise"),
 	COLUMN("low", "", VALUE_BYTES, "offset of the lowest byte accessed"),
 	COLUMN("high", "", VALUE_BYTES, "offset after the highest byte accessed"),

@@ -10,9 +10,10 @@ struct export_chunk {
 	u64 chunk, address, size;
 	u64 alloc_ns, free_ns; /* since the image began; free_ns only if it was freed */
 	bool freed;            /* by a free, seen or implied */
-	const char *end;       /* "freed", "implied", "kept", "exec", "live"; of a Lisp "collected", "live" */
-	const char *kind;      /* "malloc", "new_array" … */
-	const char *scan;      /* "lost" …, NULL = nothing is known */
+	/* "freed", "implied", "kept", "exec", "live"; of a Lisp "collected", "live" */
+	const char *end;
+	const char *kind; /* "malloc", "new_array" … */
+	const char *scan; /* "lost" …, NULL = nothing is known */
 	u32 point;
 	u32 free_context;
 	u32 alloc_thread, free_thread; /* indexes */

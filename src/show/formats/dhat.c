@@ -117,8 +117,8 @@ static int add_points(struct dhat *self, struct err *err)
 	return status;
 }
 
-/* Which bytes were accessed: 1 or 0, since accesses are not counted by byte. Equal neighbours are told as
- * minus their number, then the value. */
+/* Which bytes were accessed: 1 or 0, since accesses are not counted by byte. Equal neighbours are
+ * told as minus their number, then the value. */
 static void put_accesses(struct json *json, const struct point_map *map)
 {
 	json_open(json, "acc", '[');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The calls that lead to allocations, as a graph for Graphviz, by one measure. Functions and calls below half
- * a percent of the whole are left out: nobody can read a graph of thousands.
+ * The calls that lead to allocations, as a graph for Graphviz, by one measure. Functions and calls
+ * below half a percent of the whole are left out: nobody can read a graph of thousands.
  * Host. */
 #include "host/base/units.h"
 #include "show/formats/measured.h"

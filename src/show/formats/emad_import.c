@@ -465,8 +465,9 @@ static int check_files(const struct emad_import *how, struct err *err)
 	if (stat(how->from, &from) != 0)
 		return err_set(err, ERR_INPUT, "cannot open %s: %s", how->from, strerror(errno));
 	if (!S_ISREG(from.st_mode))
-		return err_set(err, ERR_INPUT, "%s is not a regular file, but must be read twice; save it to a file "
-					       "first",
+		return err_set(err, ERR_INPUT,
+			       "%s is not a regular file, but must be read twice; "
+			       "save it to a file first",
 			       how->from);
 	return import_check_output(how->from, how->to, err);
 }

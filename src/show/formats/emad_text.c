@@ -253,7 +253,8 @@ static int learn_exit(struct emad_routine *routine, const struct emad_message *m
 	count = exit_numbers(numbers, values);
 	if (count < 0)
 		return bad(message->line, err,
-			   "expected nothing, a time, or an address and a time after the name of an exit",
+			   "expected nothing, a time, or an address and a time after the name of "
+			   "an exit",
 			   numbers);
 	if (count == 0)
 		return 0;
@@ -290,7 +291,8 @@ int emad_settle(struct emad_routines *self, struct err *err)
 			routine->kind = kind_by_name(routine);
 		if (routine->kind == EMAD_ALLOCATES && routine->hexadecimal_line)
 			return err_set(err, ERR_INPUT,
-				       "line %llu: the size that %.100s allocates is not a decimal number",
+				       "line %llu: the size that %.100s allocates is not a decimal "
+				       "number",
 				       (unsigned long long)routine->hexadecimal_line,
 				       routine->name);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Other people's formats that go both ways: what a writer of one gets. formats.c has the table of all. */
+ * Other people's formats that go both ways: what a writer of one gets. formats.c has the table of
+ * all. */
 #ifndef SHOW_FORMATS_EXCHANGE_H
 #define SHOW_FORMATS_EXCHANGE_H
 
@@ -18,7 +19,8 @@ struct exchange_type {
 
 struct exchange_types {
 	void *self;
-	/* False if what was told with the chunk, or nothing, is all that is known. NULL = nobody finds types out. */
+	/* False if what was told with the chunk, or nothing, is all that is known. NULL = nobody
+	 * finds types out. */
 	bool (*find)(void *self, u64 chunk, struct exchange_type *type);
 };
 

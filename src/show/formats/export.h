@@ -51,15 +51,15 @@ int perfetto_export(const struct export_job *job, FILE *out, struct err *err);
 int firefox_export(const struct export_job *job, FILE *out, struct err *err);
 int dot_export(const struct export_job *job, FILE *out, struct err *err);
 
-/* What a reader must know before trusting the numbers, as a result without rows: its caveats. NULL if there
- * is no memory. */
+/* What a reader must know before trusting the numbers, as a result without rows: its caveats. NULL
+ * if there is no memory. */
 struct result *export_caveats(const struct export_job *job);
 /* The same as a list of texts in JSON. */
 void export_put_caveats(const struct export_job *job, struct json *json, const char *key);
 bool export_complete(const struct export_job *job);
 
-/* Units of the model (see model.h) as numbers, so that they add up to the number of the sum: in a sampled
- * recording rounding each would not. All zero = ready. */
+/* Units of the model (see model.h) as numbers, so that they add up to the number of the sum: in a
+ * sampled recording rounding each would not. All zero = ready. */
 struct export_sum {
 	u64 units;
 };

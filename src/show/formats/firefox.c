@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * A trace as a profile of the Firefox Profiler, in its processed format: every allocation and every free as a
- * native allocation, and the live bytes as its memory track. The profiler keeps a whole profile in a browser, so
- * of many chunks every Nth is told and stands for N.
- * Host. Everything is in one thread of the profile, since stacks and names belong to a thread there. */
+ * A trace as a profile of the Firefox Profiler, in its processed format: every allocation and every
+ * free as a native allocation, and the live bytes as its memory track. The profiler keeps a whole
+ * profile in a browser, so of many chunks every Nth is told and stands for N.
+ * Host. Everything is in one thread of the profile, since stacks and names belong to a thread
+ * there. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

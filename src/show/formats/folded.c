@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Folded stacks, what flamegraph.pl, inferno and speedscope read: a line for each stack, functions from the
- * outermost on with semicolons between, a space, a number.
+ * Folded stacks, what flamegraph.pl, inferno and speedscope read: a line for each stack, functions
+ * from the outermost on with semicolons between, a space, a number.
  * Host. Stacks of different addresses that read the same are one line. */
 #include <inttypes.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The table of other people's formats: what `heapwise export` writes and `heapwise import` reads. */
+ * The table of other people's formats: what `heapwise export` writes and `heapwise import`
+ * reads. */
 #ifndef SHOW_FORMATS_FORMATS_H
 #define SHOW_FORMATS_FORMATS_H
 

@@ -28,7 +28,8 @@ static u64 tick_of(const struct dumping *self, u64 ticks)
 	return tick_clock_ns(&self->model->clock, ticks) / self->how->tick_ns;
 }
 
-/* Names that the trace does not have get an identity of their own, the same in each dump, that no address has. */
+/* Names that the trace does not have get an identity of their own, the same in each dump, that no
+ * address has. */
 static u64 identity_of(const struct dumping *self, const char *name)
 {
 	u64 hash = hash_text(HASH_START, name), *told = map_find(&self->told, hash);
@@ -43,7 +44,8 @@ static bool find_type(struct dumping *self, u64 chunk, struct chunk_type *type)
 	struct exchange_type found = {0};
 
 	if (types->find && types->find(types->self, chunk, &found))
-		*type = (struct chunk_type){.identity = identity_of(self, found.name), .count = found.count};
+		*type = (struct chunk_type){.identity = identity_of(self, found.name),
+					    .count = found.count};
 	else if (model_chunk_type(self->model, chunk, type))
 		found.name = self->model->types.data[type->type];
 	return !found.name || map_put(&self->types, type->identity, (u64)(uintptr_t)found.name);
@@ -195,8 +197,8 @@ static void put_name(FILE *out, const char *name)
 	fputc('\n', out);
 }
 
-/* Nodes of entries, and those that they hang below. Parents were told before: their numbers are smaller or
- * not, so each is followed to its root. */
+/* Nodes of entries, and those that they hang below. Parents were told before: their numbers are
+ * smaller or not, so each is followed to its root. */
 static void mark_ancestors(struct dumping *self)
 {
 	const struct context_table *contexts = &self->model->contexts;
@@ -258,10 +260,12 @@ static int put_types(struct dumping *self, struct err *err)
 	for (u64 at = 0, identity, name; good && map_next(&self->types, &at, &identity, &name);)
 		good = vec_push(&identities, identity);
 	if (good && identities.count)
-		qsort(identities.data, identities.count, sizeof *identities.data, compare_identities);
+		qsort(identities.data, identities.count, sizeof *identities.data,
+		      compare_identities);
 	for (u64 i = 0; good && i < identities.count; i++) {
 		fprintf(self->out, "%08" PRIX64 ", ", identities.data[i] & ~HEAPLOG_IDENTITY);
-		put_name(self->out, (const char *)(uintptr_t)*map_find(&self->types, identities.data[i]));
+		put_name(self->out,
+			 (const char *)(uintptr_t)*map_find(&self->types, identities.data[i]));
 	}
 	vec_release(&identities);
 	return good ? 0 : err_memory(err);
@@ -272,7 +276,10 @@ static int find_told(struct dumping *self, struct err *err)
 	for (u64 i = 0; i < self->model->type_table.identities.count; i++) {
 		const struct type_identity *told = &self->model->type_table.identities.data[i];
 
-		if (told->type && !map_put(&self->told, hash_text(HASH_START, self->model->types.data[told->type - 1]), told->identity))
+		if (told->type &&
+		    !map_put(&self->told,
+			     hash_text(HASH_START, self->model->types.data[told->type - 1]),
+			     told->identity))
 			return err_memory(err);
 	}
 	return 0;
@@ -291,7 +298,8 @@ int heaplog_export(const struct exchange_job *job, FILE *out, struct err *err)
 		status = find_freed(&self, err);
 	if (status == 0)
 		status = put_freed(&self, err);
-	if (status == 0 && self.how->entries != HEAPLOG_FREED && self.how->entries != HEAPLOG_SETS) {
+	if (status == 0 && self.how->entries != HEAPLOG_FREED &&
+	    self.how->entries != HEAPLOG_SETS) {
 		status = put_live(&self, err);
 		put_nodes(&self);
 		if (status == 0)

@@ -86,17 +86,19 @@ static int take_entry(struct importing *self, const char *line, struct err *err)
 	    !take_number(&line, 10, false, &entry.freed_tick) ||
 	    !take_number(&line, 16, true, &entry.node))
 		return err_set(err, ERR_INPUT,
-			       "expected an allocation entry 'address, size, count, type_id, tick, freed_tick, "
-			       "callgraph_node'");
+			       "expected an allocation entry 'address, size, count, type_id, tick, "
+			       "freed_tick, callgraph_node'");
 	if (!entry.address)
 		return err_set(err, ERR_INPUT, "an allocation entry has address 0");
 	if (entry.freed_tick && entry.freed_tick < entry.tick)
-		return err_set(err, ERR_INPUT, "an allocation entry is freed before it is allocated");
+		return err_set(err, ERR_INPUT,
+			       "an allocation entry is freed before it is allocated");
 	if (entry.tick > TICKS_NS_MAX / self->how->tick_ns ||
 	    entry.freed_tick > TICKS_NS_MAX / self->how->tick_ns)
 		return err_set(err, ERR_INPUT, "a tick is later than a century after the start");
 	if (entry.type >= HEAPLOG_IDENTITY)
-		return err_set(err, ERR_INPUT, "expected a type_id below %" PRIX64, HEAPLOG_IDENTITY);
+		return err_set(err, ERR_INPUT, "expected a type_id below %" PRIX64,
+			       HEAPLOG_IDENTITY);
 	return vec_push(&self->entries, entry) ? 0 : err_memory_for(err, "the dumps");
 }
 
@@ -173,14 +175,10 @@ static int take_line(struct importing *self, char *line, enum table *table, stru
 			return 0;
 		}
 	switch (*table) {
-	case TABLE_ENTRIES:
-		return take_entry(self, line, err);
-	case TABLE_NODES:
-		return take_node(self, line, err);
-	case TABLE_TYPES:
-		return take_type(self, line, err);
-	case TABLE_NONE:
-		break;
+	case TABLE_ENTRIES: return take_entry(self, line, err);
+	case TABLE_NODES: return take_node(self, line, err);
+	case TABLE_TYPES: return take_type(self, line, err);
+	case TABLE_NONE: break;
 	}
 	return err_set(err, ERR_INPUT, "not a HeapLog dump of version 4; its first line is '%s'",
 		       headers[0].header);
@@ -237,7 +235,8 @@ static int need_node(struct importing *self, u64 number, struct err *err)
 	return status;
 }
 
-/* The context of a node, told after its ancestors. A chain that leads back to itself is cut there. */
+/* The context of a node, told after its ancestors. A chain that leads back to itself is cut
+ * there. */
 static int tell_node(struct importing *self, u64 number, u32 *context, struct err *err)
 {
 	struct node *node = node_find(self, number);
@@ -268,7 +267,8 @@ static int tell_node(struct importing *self, u64 number, u32 *context, struct er
 struct moment { /* of an entry */
 	u64 tick;
 	u64 entry;
-	u8 order; /* at one tick: what was there before ends first, then what begins, whole lives in a row */
+	/* at one tick: what was there before ends first, then what begins, whole lives in a row */
+	u8 order;
 };
 
 static int compare_moments(const void *a, const void *b)

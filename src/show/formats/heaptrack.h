@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Files of heaptrack, as they are recorded (FILE.raw) or interpreted, plain or compressed, file formats 0 to 3
- * (heaptrack 1.0 to 1.5), to trace files. A line begins with a letter; numbers are hexadecimal:
+ * Files of heaptrack, as they are recorded (FILE.raw) or interpreted, plain or compressed, file
+ * formats 0 to 3 (heaptrack 1.0 to 1.5), to trace files. A line begins with a letter; numbers are
+ * hexadecimal:
  *
  *	v VERSION FORMAT          which heaptrack wrote it
  *	X COMMAND                 of the program, rest of the line
@@ -17,8 +18,8 @@
  *	R PAGES                   resident memory
  *	A, S, #                   attached to a running program; a suppression; a comment
  *
- * From format 3 on a STRING is its length, a space, its bytes. An interpreted file does not tell which of
- * several equal allocations was freed: it is taken to be the newest. */
+ * From format 3 on a STRING is its length, a space, its bytes. An interpreted file does not tell
+ * which of several equal allocations was freed: it is taken to be the newest. */
 #ifndef SHOW_FORMATS_HEAPTRACK_H
 #define SHOW_FORMATS_HEAPTRACK_H
 
@@ -38,8 +39,8 @@ struct heaptrack_summary {
 	bool cut; /* the file breaks off */
 };
 
-/* Makes a trace, in one pass. The err of a bad line begins with file and number; then nothing is written, and
- * what was there before stays. */
+/* Makes a trace, in one pass. The err of a bad line begins with file and number; then nothing is
+ * written, and what was there before stays. */
 int heaptrack_import(const struct heaptrack_import *how, struct heaptrack_summary *summary,
 		     struct err *err);
 

@@ -8,8 +8,8 @@
 
 enum { MODULES_MAX = 1 << 15, INLINED_MAX = 256 };
 
-/* Each mapped file has a stretch of addresses of its own, wherever it was: interpreted files do not say
- * where, and files come and go. */
+/* Each mapped file has a stretch of addresses of its own, wherever it was: interpreted files do not
+ * say where, and files come and go. */
 #define CODE_BITS 48
 
 static u64 module_base(u32 module) { return (u64)(module + 1) << CODE_BITS; }
@@ -132,7 +132,8 @@ static int add_names(struct importing *self, const char *at, u32 module, u64 ip,
 						       .inlined = true};
 	}
 	if (at[strspn(at, " ")])
-		return heaptrack_bad("expected at most 256 times function, file and line after 'i'", err);
+		return heaptrack_bad("expected at most 256 times function, file and line after 'i'",
+				     err);
 	if (!count)
 		return 0;
 	found[count - 1].inlined = false;

@@ -93,8 +93,8 @@ static int tell_note(struct importing *self, struct err *err)
 	if (status == 0 && !self->pointers_told)
 		status = self->sink.note(
 			self->sink.self, "runtime_hint",
-			"imported from a heaptrack file without block addresses: addresses are invented, and a free "
-			"ends the newest chunk of its size and stack",
+			"imported from a heaptrack file without block addresses: addresses are "
+			"invented, and a free ends the newest chunk of its size and stack",
 			err);
 	return status;
 }
@@ -283,7 +283,8 @@ static int take_version(struct importing *self, const char *at, struct err *err)
 		self->format = self->version == 0x10200; /* was told by the version then */
 	if (self->format > FORMAT_NEWEST)
 		return err_set(err, ERR_INPUT,
-			       "heaptrack file format %" PRIu64 " is too new; this heapwise reads formats up to %d",
+			       "heaptrack file format %" PRIu64 " is too new; this heapwise reads "
+			       "formats up to %d",
 			       self->format, FORMAT_NEWEST);
 	self->has_version = true;
 	return 0;
@@ -335,7 +336,8 @@ static int take_allocation(struct importing *self, const char *at, struct err *e
 	return self->pointers_told ? allocate_at(self, at, err) : allocate_kind(self, at, err);
 }
 
-/* Raw files have modules, interpreted ones strings; blocks have addresses in the former and in old ones. */
+/* Raw files have modules, interpreted ones strings; blocks have addresses in the former and in old
+ * ones. */
 static void learn(struct importing *self, char mode)
 {
 	self->summary->raw |= mode == 'x' || mode == 'm';
@@ -357,40 +359,26 @@ static int take_line(struct importing *self, struct err *err)
 	at += *at == ' ';
 	learn(self, mode);
 	switch (mode) {
-	case 'v':
-		return take_version(self, at, err);
+	case 'v': return take_version(self, at, err);
 	case 'x':
 	case 'X':
-	case 's':
-		return take_text(self, mode, at, err);
+	case 's': return take_text(self, mode, at, err);
 	case 'I':
 		if (!heaptrack_numbers(at, numbers, 1, true))
 			return heaptrack_bad("expected the page size after 'I'", err);
 		self->page_bytes = numbers[0];
 		return 0;
-	case 'm':
-		return heaptrack_module(self, at, err);
-	case 'i':
-		return heaptrack_address(self, at, err);
-	case 't':
-		return heaptrack_stack(self, at, err);
-	case 'a':
-		return take_kind(self, at, err);
-	case '+':
-		return take_allocation(self, at, err);
-	case '-':
-		return take_free(self, at, err);
-	case 'c':
-		return take_time(self, at, err);
-	case 'R':
-		return take_resident(self, at, err);
-	case 'A':
-		self->continued = true;
-		return 0;
-	case 'S':
-		return 0;
-	default:
-		return heaptrack_bad("invalid heaptrack line", err);
+	case 'm': return heaptrack_module(self, at, err);
+	case 'i': return heaptrack_address(self, at, err);
+	case 't': return heaptrack_stack(self, at, err);
+	case 'a': return take_kind(self, at, err);
+	case '+': return take_allocation(self, at, err);
+	case '-': return take_free(self, at, err);
+	case 'c': return take_time(self, at, err);
+	case 'R': return take_resident(self, at, err);
+	case 'A': self->continued = true; return 0;
+	case 'S': return 0;
+	default: return heaptrack_bad("invalid heaptrack line", err);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The inner part of the import of heaptrack's files: what is known while one is read, and the code that its
- * stacks run through. For heaptrack_import.c and heaptrack_code.c only. */
+ * The inner part of the import of heaptrack's files: what is known while one is read, and the code
+ * that its stacks run through. For heaptrack_import.c and heaptrack_code.c only. */
 #ifndef SHOW_FORMATS_HEAPTRACK_INSIDE_H
 #define SHOW_FORMATS_HEAPTRACK_INSIDE_H
 
@@ -73,8 +73,8 @@ bool heaptrack_number(const char **at, u64 *number);
 /* Exactly `wanted` numbers, or any behind them with more. */
 bool heaptrack_numbers(const char *at, u64 *numbers, u32 wanted, bool more);
 
-/* A string, and what stands behind it. In old files it ends at a space, or with the line. NULL if it is
- * not whole. */
+/* A string, and what stands behind it. In old files it ends at a space, or with the line. NULL if
+ * it is not whole. */
 const char *heaptrack_string(struct importing *self, const char **at, bool whole_line);
 
 /* Tells the image, if it was not told: before anything else is. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Host. web/dist/report.html is the page, with a place for data. Each answer is a block of base64, of gzip where that is smaller, named by
- * its question with the parameters in the order of their names: as web/src/lib/source.ts asks. What a view asks for
- * beyond these is not in the report, and the page says so. */
+ * Host. web/dist/report.html is the page, with a place for data. Each answer is a block of base64,
+ * of gzip where that is smaller, named by its question with the parameters in the order of their
+ * names: as web/src/lib/source.ts asks. What a view asks for beyond these is not in the report, and
+ * the page says so. */
 #define _GNU_SOURCE
 #include "show/formats/html.h"
 
@@ -148,8 +149,8 @@ static void put_block(struct report *self, const char *question, struct answer *
 	free(text);
 }
 
-/* Asks, and puts the answer into the report. What cannot be answered (no access data, no types) is left out:
- * the page says what is missing. */
+/* Asks, and puts the answer into the report. What cannot be answered (no access data, no types) is
+ * left out: the page says what is missing. */
 static void put_question(struct report *self, const char *question, const char *more)
 {
 	struct request request = {.method = "GET", .hosts = 1};
@@ -275,7 +276,8 @@ static void put_flames(struct report *self, u64 end_ns)
 	put(self, "/flame?at=%llu&dir=down&metric=live&px=1600", (unsigned long long)end_ns);
 }
 
-/* What was live at moments over the whole run, at the end at last: the cursor of the page stands at one of them. */
+/* What was live at moments over the whole run, at the end at last: the cursor of the page stands at
+ * one of them. */
 static void put_moments(struct report *self, u64 end_ns)
 {
 	static const char *const directions[] = {"down", "up"};

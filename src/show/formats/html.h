@@ -19,7 +19,9 @@ struct report_options {
 	u64 max_bytes;     /* 0 = any number; what does not fit is left out, the first views last */
 	enum report_source source;
 	struct folders *
-		withheld; /* gets those that api.sources lacks, whose text is left out; NULL = nobody wants to know */
+		/* gets those that api.sources lacks, whose text is left out; NULL = nobody wants to
+		 * know */
+		withheld;
 };
 
 /* Whether all of these are names of views; *wrong is the first that is none. */

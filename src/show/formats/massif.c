@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * A trace in the format of massif's output, for ms_print and massif-visualizer: the heap over time, with the
- * stacks that make up its peak and what is left at the end.
- * Host. A snapshot of the timeline is the highest of its stretch of time, so that no peak is lost. */
+ * A trace in the format of massif's output, for ms_print and massif-visualizer: the heap over time,
+ * with the stacks that make up its peak and what is left at the end.
+ * Host. A snapshot of the timeline is the highest of its stretch of time, so that no peak is
+ * lost. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -9,8 +10,8 @@
 #include "show/formats/export.h"
 #include "show/formats/places.h"
 
-/* As massif has them by default: number of snapshots, frames of a stack, and the share in percent below which
- * stacks are counted and not listed. */
+/* As massif has them by default: number of snapshots, frames of a stack, and the share in percent
+ * below which stacks are counted and not listed. */
 enum { SNAPSHOTS = 100, DEPTH = 30, THRESHOLD_PERCENT = 1 };
 
 struct heap_node {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A trace as one of Perfetto's: two heap profiles, at the peak and at the end, with their call stacks, and
- * counters of live bytes and chunks over time.
+ * A trace as one of Perfetto's: two heap profiles, at the peak and at the end, with their call
+ * stacks, and counters of live bytes and chunks over time.
  * Host. Packets are written one by one; names are told before they are used. */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Frames of the model by what they are called: each address of the program is one place, with a line for the
- * function that has the code and for each one inlined there. Numbers are dense, so that formats can use them
- * as their own.
+ * Frames of the model by what they are called: each address of the program is one place, with a
+ * line for the function that has the code and for each one inlined there. Numbers are dense, so
+ * that formats can use them as their own.
  *
  *	struct places places = {0};
  *	places_init(&places, &source);
@@ -9,8 +9,8 @@
  *	if (places.failed) ...                   (once, at the end: out of memory)
  *	places_release(&places);
  *
- * Frames of the recorder, which stands between the program and what it calls, are left out, as in reports. A
- * stack without any frame is one line, PLACE_NO_STACK. */
+ * Frames of the recorder, which stands between the program and what it calls, are left out, as in
+ * reports. A stack without any frame is one line, PLACE_NO_STACK. */
 #ifndef SHOW_FORMATS_PLACES_H
 #define SHOW_FORMATS_PLACES_H
 
@@ -74,7 +74,8 @@ const char *places_module_path(const struct places *self, u32 module);
 /* The address where the program had the place; without a module its own. */
 u64 places_pc(const struct places *self, const struct place *place);
 
-/* Stacks as a tree from the outermost frame; keys are numbers of lines or of functions. Node 0 is the root. */
+/* Stacks as a tree from the outermost frame; keys are numbers of lines or of functions. Node 0 is
+ * the root. */
 struct call_node {
 	u32 parent, key;
 };

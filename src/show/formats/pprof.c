@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A trace as a profile of pprof (profile.proto, compressed): a sample for each allocation point, with what it
- * allocated, has at the peak, and keeps until the end.
+ * A trace as a profile of pprof (profile.proto, compressed): a sample for each allocation point,
+ * with what it allocated, has at the peak, and keeps until the end.
  * Host. Written piece by piece; only the strings are kept until the end. */
 #include <string.h>
 
@@ -121,7 +121,8 @@ static void add_comments(struct profiling *self)
 	strbuf_release(&text);
 }
 
-/* What is live when pprof looks first is what was live at the peak: at the end it is often nothing. */
+/* What is live when pprof looks first is what was live at the peak: at the end it is often
+ * nothing. */
 static void add_head(struct profiling *self)
 {
 	u64 sample_bytes = self->model->image.sample_bytes;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Writes messages of Protocol Buffers, field by field, into a text that is built. A message inside a message
- * is built first. Fields of value 0 and empty texts are left out, as the language has it. */
+ * Writes messages of Protocol Buffers, field by field, into a text that is built. A message inside
+ * a message is built first. Fields of value 0 and empty texts are left out, as the language has
+ * it. */
 #ifndef SHOW_FORMATS_PROTO_H
 #define SHOW_FORMATS_PROTO_H
 

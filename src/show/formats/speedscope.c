@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A trace as speedscope's own file: a profile for each measure, over shared frames. Stacks are its samples,
- * which speedscope shows side by side in their order: that of first allocation.
+ * A trace as speedscope's own file: a profile for each measure, over shared frames. Stacks are its
+ * samples, which speedscope shows side by side in their order: that of first allocation.
  * Host. */
 #include "show/formats/measured.h"
 #include "show/render/fields.h"

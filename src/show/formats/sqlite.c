@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A trace as a database of SQLite. The schema is documented in docs/EXPORTS.md; a change that queries notice
- * raises SCHEMA_VERSION, which is the database's user_version.
+ * A trace as a database of SQLite. The schema is documented in docs/EXPORTS.md; a change that
+ * queries notice raises SCHEMA_VERSION, which is the database's user_version.
  * Host. Rows are written as they are made; what is kept is the numbers of stacks and types. */
 #include <stdio.h>
 
@@ -27,8 +27,7 @@ static const char schema[] =
 	" start INTEGER, end INTEGER, loaded_ns INTEGER, unloaded_ns INTEGER);"
 	"CREATE TABLE functions(function INTEGER PRIMARY KEY, name TEXT, file TEXT, named INTEGER);"
 	"CREATE TABLE frames(frame INTEGER PRIMARY KEY, function INTEGER, line INTEGER, inlined "
-	"INTEGER,"
-	" module INTEGER, address INTEGER);"
+	"INTEGER, module INTEGER, address INTEGER);"
 	"CREATE TABLE stacks(stack INTEGER, depth INTEGER, frame INTEGER,"
 	" PRIMARY KEY(stack, depth)) WITHOUT ROWID;"
 	"CREATE TABLE types(type INTEGER PRIMARY KEY, name TEXT);"
@@ -37,8 +36,7 @@ static const char schema[] =
 	"INTEGER,"
 	" kept_bytes INTEGER, own_peak_chunks INTEGER, own_peak_bytes INTEGER, own_peak_ns INTEGER,"
 	" at_peak_chunks INTEGER, at_peak_bytes INTEGER, temporary INTEGER, temporary_bytes "
-	"INTEGER,"
-	" own_function TEXT, own_file TEXT, own_line INTEGER);"
+	"INTEGER, own_function TEXT, own_file TEXT, own_line INTEGER);"
 	"CREATE TABLE threads(thread INTEGER PRIMARY KEY, tid INTEGER, name TEXT, start_ns INTEGER,"
 	" allocations INTEGER, bytes INTEGER, frees INTEGER);"
 	"CREATE TABLE chunks(chunk INTEGER PRIMARY KEY, address INTEGER, size INTEGER, kind TEXT,"
@@ -54,8 +52,7 @@ static const char schema[] =
 	" max_bytes INTEGER, last_bytes INTEGER, max_chunks INTEGER, last_chunks INTEGER,"
 	" allocations INTEGER);"
 	"CREATE TABLE marks(mark INTEGER PRIMARY KEY, ns INTEGER, kind TEXT, name TEXT, number "
-	"INTEGER,"
-	" live_bytes INTEGER, live_chunks INTEGER);"
+	"INTEGER, live_bytes INTEGER, live_chunks INTEGER);"
 	"CREATE TABLE findings(finding INTEGER PRIMARY KEY, id TEXT, kind TEXT, confidence TEXT,"
 	" level TEXT, share REAL, saves REAL, unit TEXT, place TEXT, text TEXT, stack INTEGER)";
 
@@ -143,7 +140,8 @@ static u64 kept_type(struct filling *self, const char *name)
 	return *known;
 }
 
-/* The cascade has most names once, not all: an address that was met before need not be read again. */
+/* The cascade has most names once, not all: an address that was met before need not be read
+ * again. */
 static u64 type_of(struct filling *self, const struct type_answer *type)
 {
 	const u64 *known;
@@ -365,7 +363,8 @@ static void put_finding(struct filling *self, u64 number, const struct finding *
 		no_memory(self);
 	db_row(&self->db, "ittttrrttto", number, finding->id, finding_kind_name(finding->kind),
 	       confidence_name(finding->confidence), finding_level_name(finding->level),
-	       finding->saving.share, finding->saving.amount, saving_unit_name(finding->saving.unit), place, text,
+	       finding->saving.share, finding->saving.amount,
+	       saving_unit_name(finding->saving.unit), place, text,
 	       stack_number(self, finding->frame));
 }
 

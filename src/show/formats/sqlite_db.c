@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Inserts by SQLite.
- * Host. The file is new and removed after a failure, so nothing is synced and there is no journal. */
+ * Host. The file is new and removed after a failure, so nothing is synced and there is no
+ * journal. */
 #include "show/formats/sqlite_db.h"
 
 #include <sqlite3.h>
@@ -53,8 +54,7 @@ static int bind(struct db *self, int at, char letter, va_list *values)
 	u64 number;
 
 	switch (letter) {
-	case 'r':
-		return sqlite3_bind_double(self->insert, at, va_arg(*values, double));
+	case 'r': return sqlite3_bind_double(self->insert, at, va_arg(*values, double));
 	case 't':
 		text = va_arg(*values, const char *);
 		return text && *text ? sqlite3_bind_text(self->insert, at, text, -1, SQLITE_STATIC)

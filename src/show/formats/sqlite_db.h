@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A database that is filled: rows in, one table after the other. The first failure stops everything after it. */
+ * A database that is filled: rows in, one table after the other. The first failure stops everything
+ * after it. */
 #ifndef SHOW_FORMATS_SQLITE_DB_H
 #define SHOW_FORMATS_SQLITE_DB_H
 
@@ -23,7 +24,8 @@ void db_run(struct db *self, const char *sql);
 /* Rows go to this table from now on; so many columns. */
 void db_table(struct db *self, const char *table, u32 columns);
 
-/* A row, as `columns` letters say: i u64; o u64 where UINT64_MAX is NULL; r double; t text, NULL or "" is NULL. */
+/* A row, as `columns` letters say: i u64; o u64 where UINT64_MAX is NULL; r double; t text, NULL or
+ * "" is NULL. */
 void db_row(struct db *self, const char *columns, ...);
 
 /* The status. What failed is not in the file, which the caller removes. */

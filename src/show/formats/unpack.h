@@ -23,7 +23,8 @@ struct unpack {
 	char *line; /* without its end, terminated; NULL at the end of the file */
 	u64 length; /* of the line, which may hold zero bytes */
 	u64 number; /* of the line, from 1 */
-	bool cut; /* compressed data broke off: what there was of it was told, but for its last line */
+	/* compressed data broke off: what there was of it was told, but for its last line */
+	bool cut;
 };
 
 int unpack_open(struct unpack *self, const char *path, struct err *err);

@@ -116,19 +116,13 @@ static void put_shape(const struct plot *self, double x, double y, u32 group)
 	const char *colour = colours[group % COLOURS];
 
 	switch (group % SHAPES) {
-	case 0:
-		fprintf(self->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"", x, y);
-		break;
+	case 0: fprintf(self->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"", x, y); break;
 	case 1:
 		fprintf(self->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"6\" height=\"6\"", x - 3,
 			y - 3);
 		break;
-	case 2:
-		fprintf(self->out, "<path d=\"M%.1f %.1fl4 7h-8z\"", x, y - 4);
-		break;
-	default:
-		fprintf(self->out, "<path d=\"M%.1f %.1fl4 4l-4 4l-4 -4z\"", x, y - 4);
-		break;
+	case 2: fprintf(self->out, "<path d=\"M%.1f %.1fl4 7h-8z\"", x, y - 4); break;
+	default: fprintf(self->out, "<path d=\"M%.1f %.1fl4 4l-4 4l-4 -4z\"", x, y - 4); break;
 	}
 	fprintf(self->out, " fill=\"%s\" fill-opacity=\"0.75\"/>\n", colour);
 }

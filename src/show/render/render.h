@@ -32,10 +32,12 @@ void render_json_value(struct json *json, const char *key, const struct result *
  * line per field: field, value, unit, meaning. Parts follow after an empty line each. */
 void render_csv(const struct result *result, FILE *out);
 
-/* One line of a table that is too long to be kept: the names of the columns if row is NULL. And one row as a
- * JSON object in one line. */
-void render_csv_row(const struct result_column *columns, u64 count, const struct value *row, FILE *out);
-void render_json_line(const struct result_column *columns, u64 count, const struct value *row, FILE *out);
+/* One line of a table that is too long to be kept: the names of the columns if row is NULL. And one
+ * row as a JSON object in one line. */
+void render_csv_row(const struct result_column *columns, u64 count, const struct value *row,
+		    FILE *out);
+void render_json_line(const struct result_column *columns, u64 count, const struct value *row,
+		      FILE *out);
 
 /* One value as text does it: "1.5 MiB", "12,345", "yes"; "-" if unknown. Not for stacks. */
 void value_format(enum value_type type, const struct value *value, struct strbuf *out);

@@ -7,7 +7,8 @@
 #include "host/base/text.h"
 #include "show/render/render.h"
 
-/* There are no escapes: characters that are not harmless are lost. Ends of lines may stand inside quotes. */
+/* There are no escapes: characters that are not harmless are lost. Ends of lines may stand inside
+ * quotes. */
 static void put_text(FILE *out, const char *text)
 {
 	bool quoted = text[strcspn(text, ",\"\r\n")];
@@ -59,39 +60,26 @@ static void put_value(FILE *out, enum value_type type, const struct value *value
 		return;
 	switch (type) {
 	case VALUE_TEXT:
-	case VALUE_PATH:
-		put_text(out, value->text);
-		break;
+	case VALUE_PATH: put_text(out, value->text); break;
 	case VALUE_SHARE:
 	case VALUE_RATIO:
-	case VALUE_CHANGE:
-		fprintf(out, "%.9g", value->real);
-		break;
+	case VALUE_CHANGE: fprintf(out, "%.9g", value->real); break;
 	case VALUE_SIGNED:
 	case VALUE_DELTA:
 	case VALUE_DELTA_BYTES:
-	case VALUE_DELTA_NS:
-		fprintf(out, "%" PRId64, value->integer);
-		break;
-	case VALUE_BOOL:
-		fputs(value->number ? "true" : "false", out);
-		break;
-	case VALUE_STACK:
-		put_stack(out, value->stack);
-		break;
-	case VALUE_ADDRESS:
-		fprintf(out, "0x%" PRIx64, value->number);
-		break;
+	case VALUE_DELTA_NS: fprintf(out, "%" PRId64, value->integer); break;
+	case VALUE_BOOL: fputs(value->number ? "true" : "false", out); break;
+	case VALUE_STACK: put_stack(out, value->stack); break;
+	case VALUE_ADDRESS: fprintf(out, "0x%" PRIx64, value->number); break;
 	case VALUE_COUNT:
 	case VALUE_BYTES:
 	case VALUE_NS:
-	case VALUE_ID:
-		fprintf(out, "%" PRIu64, value->number);
-		break;
+	case VALUE_ID: fprintf(out, "%" PRIu64, value->number); break;
 	}
 }
 
-void render_csv_row(const struct result_column *columns, u64 count, const struct value *row, FILE *out)
+void render_csv_row(const struct result_column *columns, u64 count, const struct value *row,
+		    FILE *out)
 {
 	for (u64 i = 0; i < count; i++) {
 		if (row)

@@ -30,33 +30,21 @@ static void put_value(struct json *json, const char *key, enum value_type type,
 	}
 	switch (type) {
 	case VALUE_TEXT:
-	case VALUE_PATH:
-		json_text(json, key, value->text);
-		break;
+	case VALUE_PATH: json_text(json, key, value->text); break;
 	case VALUE_SHARE:
 	case VALUE_RATIO:
-	case VALUE_CHANGE:
-		json_real(json, key, value->real);
-		break;
+	case VALUE_CHANGE: json_real(json, key, value->real); break;
 	case VALUE_SIGNED:
 	case VALUE_DELTA:
 	case VALUE_DELTA_BYTES:
-	case VALUE_DELTA_NS:
-		json_signed(json, key, value->integer);
-		break;
-	case VALUE_BOOL:
-		json_bool(json, key, value->number != 0);
-		break;
-	case VALUE_STACK:
-		put_stack(json, key, value->stack);
-		break;
+	case VALUE_DELTA_NS: json_signed(json, key, value->integer); break;
+	case VALUE_BOOL: json_bool(json, key, value->number != 0); break;
+	case VALUE_STACK: put_stack(json, key, value->stack); break;
 	case VALUE_COUNT:
 	case VALUE_BYTES:
 	case VALUE_NS:
 	case VALUE_ID:
-	case VALUE_ADDRESS:
-		json_number(json, key, value->number);
-		break;
+	case VALUE_ADDRESS: json_number(json, key, value->number); break;
 	}
 }
 
@@ -210,7 +198,8 @@ void render_json(const struct result *result, FILE *out)
 	json_end(&json);
 }
 
-void render_json_line(const struct result_column *columns, u64 count, const struct value *row, FILE *out)
+void render_json_line(const struct result_column *columns, u64 count, const struct value *row,
+		      FILE *out)
 {
 	struct json json = {.out = out};
 

@@ -40,7 +40,8 @@ static void put_styled(struct page *page, const char *code, const char *text)
 static void put_wrapped(struct page *page, const char *first, const char *text)
 {
 	u32 indent = (u32)strlen(first);
-	u32 room = page->style->width > indent + REMARK_MIN ? page->style->width - indent : UINT32_MAX;
+	u32 room =
+		page->style->width > indent + REMARK_MIN ? page->style->width - indent : UINT32_MAX;
 
 	for (bool begun = false; *text; begun = true) {
 		size_t cut = strlen(text);
@@ -452,7 +453,10 @@ static bool fill_remark(const struct result *record, const char *remark, struct 
 	return true;
 }
 
-static bool has_remark(const struct result_column *column) { return column->remark && *column->remark; }
+static bool has_remark(const struct result_column *column)
+{
+	return column->remark && *column->remark;
+}
 
 struct section {
 	u64 first, end; /* fields */

@@ -39,46 +39,20 @@ void value_format(enum value_type type, const struct value *value, struct strbuf
 	}
 	switch (type) {
 	case VALUE_TEXT:
-	case VALUE_PATH:
-		text_add_clean(out, value->text);
-		break;
-	case VALUE_COUNT:
-		strbuf_add(out, units_count(value->number).text);
-		break;
-	case VALUE_BYTES:
-		strbuf_add(out, units_bytes(value->number).text);
-		break;
-	case VALUE_NS:
-		strbuf_add(out, units_ns(value->number).text);
-		break;
-	case VALUE_SHARE:
-		strbuf_add(out, units_percent(value->real).text);
-		break;
-	case VALUE_RATIO:
-		strbuf_addf(out, "%.2f", value->real);
-		break;
+	case VALUE_PATH: text_add_clean(out, value->text); break;
+	case VALUE_COUNT: strbuf_add(out, units_count(value->number).text); break;
+	case VALUE_BYTES: strbuf_add(out, units_bytes(value->number).text); break;
+	case VALUE_NS: strbuf_add(out, units_ns(value->number).text); break;
+	case VALUE_SHARE: strbuf_add(out, units_percent(value->real).text); break;
+	case VALUE_RATIO: strbuf_addf(out, "%.2f", value->real); break;
 	case VALUE_DELTA:
 	case VALUE_DELTA_BYTES:
-	case VALUE_DELTA_NS:
-		add_difference(type, value->integer, out);
-		break;
-	case VALUE_CHANGE:
-		add_change(value->real, out);
-		break;
-	case VALUE_SIGNED:
-		strbuf_add(out, units_signed(value->integer).text);
-		break;
-	case VALUE_ID:
-		strbuf_addf(out, "%" PRIu64, value->number);
-		break;
-	case VALUE_ADDRESS:
-		strbuf_addf(out, "0x%" PRIx64, value->number);
-		break;
-	case VALUE_BOOL:
-		strbuf_add(out, value->number ? "yes" : "no");
-		break;
-	case VALUE_STACK:
-		strbuf_addf(out, "%u frames", value->stack->count);
-		break;
+	case VALUE_DELTA_NS: add_difference(type, value->integer, out); break;
+	case VALUE_CHANGE: add_change(value->real, out); break;
+	case VALUE_SIGNED: strbuf_add(out, units_signed(value->integer).text); break;
+	case VALUE_ID: strbuf_addf(out, "%" PRIu64, value->number); break;
+	case VALUE_ADDRESS: strbuf_addf(out, "0x%" PRIx64, value->number); break;
+	case VALUE_BOOL: strbuf_add(out, value->number ? "yes" : "no"); break;
+	case VALUE_STACK: strbuf_addf(out, "%u frames", value->stack->count); break;
 	}
 }

@@ -98,21 +98,13 @@ static void format_cell(struct grid *self, u64 row, const struct lane *lane, u32
 	if (!value->known)
 		return;
 	switch (lane->spec->look) {
-	case LOOK_UNITS:
-		value_format(lane->spec->type, value, out);
-		break;
-	case LOOK_PLAIN:
-		strbuf_addf(out, "%" PRIu64, value->number);
-		break;
+	case LOOK_UNITS: value_format(lane->spec->type, value, out); break;
+	case LOOK_PLAIN: strbuf_addf(out, "%" PRIu64, value->number); break;
 	case LOOK_TENTHS:
 	case LOOK_PERCENT:
 	case LOOK_BRACKETS:
-	case LOOK_BRACKETS_ALL:
-		put_percent(out, value->real, lane->spec->look);
-		break;
-	case LOOK_PATH:
-		fit_path(out, value->stack, room);
-		break;
+	case LOOK_BRACKETS_ALL: put_percent(out, value->real, lane->spec->look); break;
+	case LOOK_PATH: fit_path(out, value->stack, room); break;
 	}
 }
 

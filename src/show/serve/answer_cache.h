@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Answers that were given, by their tags: what is asked again is not computed again. The least recently
- * used ones go first. */
+ * Answers that were given, by their tags: what is asked again is not computed again. The least
+ * recently used ones go first. */
 #ifndef SHOW_SERVE_ANSWER_CACHE_H
 #define SHOW_SERVE_ANSWER_CACHE_H
 

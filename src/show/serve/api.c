@@ -476,13 +476,12 @@ static void ask(struct api *self, u32 trace, const char *path, const char *name,
 void api_warm(struct api *self, u32 trace)
 {
 	static const char *const paths[] = {
-		"/api/v1/overview", "/api/v1/flame",       "/api/v1/points",
-		"/api/v1/findings", "/api/v1/timeline",    "/api/v1/types",
-		"/api/v1/mprof/direct",
-		"/api/v1/scores",   "/api/v1/mprof/leaks", "/api/v1/files",
-		"/api/v1/report",   "/api/v1/mprof/graph", "/api/v1/threads",
-		"/api/v1/leaks",    "/api/v1/callgraph",   "/api/v1/emad",
-		"/api/v1/chunks",   "/api/v1/excessive",
+		"/api/v1/overview",     "/api/v1/flame",    "/api/v1/points",
+		"/api/v1/findings",     "/api/v1/timeline", "/api/v1/types",
+		"/api/v1/mprof/direct", "/api/v1/scores",   "/api/v1/mprof/leaks",
+		"/api/v1/files",        "/api/v1/report",   "/api/v1/mprof/graph",
+		"/api/v1/threads",      "/api/v1/leaks",    "/api/v1/callgraph",
+		"/api/v1/emad",         "/api/v1/chunks",   "/api/v1/excessive",
 	};
 	struct err err = {0};
 

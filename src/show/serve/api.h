@@ -20,15 +20,17 @@ enum { API_TRACES_MAX = 16, API_BODY_MAX = 256 << 10, CALL_TRACES = 2 };
 
 struct api {
 	struct study *traces[API_TRACES_MAX];
-	/* Of a trace that is still being written; what it says comes from there then. NULL = it is recorded. */
+	/* Of a trace that is still being written; what it says comes from there then. NULL = it is
+	 * recorded. */
 	struct renewal *renewals[API_TRACES_MAX];
 	u32 count;         /* grows by snapshots */
 	struct feed *feed; /* a program that runs, whose trace is the first; NULL = none */
 	const char *version;
 	const char *graphs_folder; /* of stored queries; NULL = there is none */
-	const char *folder;        /* whose traces may be opened, without links in it; NULL = none */
-	struct editor editor;      /* that shows source lines */
-	struct folders sources;    /* whose files may be shown */
+	/* whose traces may be opened, without links in it; NULL = none */
+	const char *folder;
+	struct editor editor;                        /* that shows source lines */
+	struct folders sources;                      /* whose files may be shown */
 	void (*on_index)(const struct study *trace); /* a load wrote an index; may be NULL */
 	/* Answers that take time are made a few at a time; the others wait. */
 	pthread_mutex_t lock;
@@ -38,13 +40,14 @@ struct api {
 	struct part_cache parts;
 };
 
-/* All zero but what is the caller's: traces, renewals, count, feed, version, graphs_folder, editor, on_index, sources (which are given back
- * by api_release). */
+/* All zero but what is the caller's: traces, renewals, count, feed, version, graphs_folder, editor,
+ * on_index, sources (which are given back by api_release). */
 void api_init(struct api *self);
 /* When no request is being answered any more. Traces and renewals are the caller's. */
 void api_release(struct api *self);
 
-/* Makes what most views begin with, and the answers that take longest, before they are asked for. */
+/* Makes what most views begin with, and the answers that take longest, before they are asked
+ * for. */
 void api_warm(struct api *self, u32 trace);
 
 /* study_load, and on_index if it is due. */
@@ -67,12 +70,12 @@ struct call {
 	struct answer *answer;
 	struct study *trace; /* with ROUTE_TRACE; with ROUTE_PART that of the selection */
 	struct study *whole; /* that was asked about; the trace itself unless it is a part */
-	u32 slot;                 /* of the trace that was asked about */
-	u64 epoch;                /* which copy of a trace that grows; 0 = it does not */
+	u32 slot;            /* of the trace that was asked about */
+	u64 epoch;           /* which copy of a trace that grows; 0 = it does not */
 	struct study *held[CALL_TRACES]; /* copies that are given back at the end */
 	u32 held_slots[CALL_TRACES], held_count;
-	struct view_scope scope;  /* with ROUTE_SCOPE and ROUTE_PART: of the whole */
-	u64 at_ns;                /* parameter `at`; the end of the run without */
+	struct view_scope scope; /* with ROUTE_SCOPE and ROUTE_PART: of the whole */
+	u64 at_ns;               /* parameter `at`; the end of the run without */
 	bool has_at;
 	u64 start_ns;
 	struct json json; /* while the answer is written */
@@ -93,7 +96,8 @@ const char *call_text(const struct call *call, const char *name); /* NULL = miss
 /* The number that a segment of the path is; 404 if it is none below `count`. */
 bool call_index(struct call *call, u32 segment, const char *what, u64 count, u64 *index);
 
-/* The number of the trace of that id, or else of the first of that file name; false if there is none. */
+/* The number of the trace of that id, or else of the first of that file name; false if there is
+ * none. */
 bool call_trace_slot(const struct call *call, const char *id, u32 *slot);
 
 /* The trace, or the copy of it that is newest. */
@@ -102,8 +106,9 @@ struct study *call_trace(struct call *call, u32 slot);
 /* Whether call->trace is loaded; if not, that is answered. */
 bool call_trace_is_ready(struct call *call);
 
-/* The trace that the parameter `base` names, with the same selection as the call's. *given is false if there is no such
- * parameter. False if a refusal was answered; the scope is released by the caller in any case. */
+/* The trace that the parameter `base` names, with the same selection as the call's. *given is false
+ * if there is no such parameter. False if a refusal was answered; the scope is released by the
+ * caller in any case. */
 bool call_base(struct call *call, struct view_scope *base, bool *given);
 
 /* Finds the colours of the query for call->scope; false if a refusal was answered. */
@@ -170,8 +175,8 @@ void reply_columns_send(struct call *call, struct reply_columns *self, bool trun
 /* A stack as a list of frames, innermost first. */
 void put_stack(struct call *call, const char *key, struct frame_id frame);
 
-/* A finding as an object: what, where, how much, the repair, and the chunks as a condition of queries. Needs
- * study_scores of call->trace; texts live as long as holder. */
+/* A finding as an object: what, where, how much, the repair, and the chunks as a condition of
+ * queries. Needs study_scores of call->trace; texts live as long as holder. */
 void put_finding(struct call *call, const struct finding *finding, struct result *holder);
 
 /* Bytes as base64; null if there is no memory. */
@@ -206,9 +211,11 @@ void api_query_check(struct call *call), api_query_graph(struct call *call),
 	api_graphs(struct call *call), api_graph_get(struct call *call),
 	api_graph_put(struct call *call), api_graph_delete(struct call *call),
 	api_entries(struct call *call), api_query_counts(struct call *call);
-void api_compare(struct call *call), api_open(struct call *call), api_source_allow(struct call *call), api_traces(struct call *call);
-void api_live(struct call *call), api_live_history(struct call *call), api_live_suspects(struct call *call),
-	api_live_top(struct call *call), api_live_config(struct call *call), api_live_configure(struct call *call),
+void api_compare(struct call *call), api_open(struct call *call),
+	api_source_allow(struct call *call), api_traces(struct call *call);
+void api_live(struct call *call), api_live_history(struct call *call),
+	api_live_suspects(struct call *call), api_live_top(struct call *call),
+	api_live_config(struct call *call), api_live_configure(struct call *call),
 	api_live_snapshot(struct call *call);
 
 #endif

@@ -299,13 +299,12 @@ void api_chunk(struct call *call)
 
 /* ---- memory map ---- */
 
-/* What the kernel called the mapping that an address is in, when somebody looked last. The stack of a thread and an
- * arena look alike; chunks lie in the latter. */
+/* What the kernel called the mapping that an address is in, when somebody looked last. The stack of
+ * a thread and an arena look alike; chunks lie in the latter. */
 static const char *mapping_kind(const struct model *model, u64 at_ticks, u64 address)
 {
-	static const char *const names[MEMORY_KINDS] = {[MEMORY_ANONYMOUS] = "mmap",
-							[MEMORY_BREAK] = "brk",
-							[MEMORY_GUARDED] = "arena"};
+	static const char *const names[MEMORY_KINDS] = {
+		[MEMORY_ANONYMOUS] = "mmap", [MEMORY_BREAK] = "brk", [MEMORY_GUARDED] = "arena"};
 	const struct model_memory *memory = NULL;
 
 	for (u64 i = 0; i < model->memory.count; i++)

@@ -53,7 +53,8 @@ static bool query_read(struct call *call, struct compare_query *query)
 	       call_bool(call, "same", &query->list_same);
 }
 
-/* The order of events is only in the file: what types and threads had at the peak is read from it. */
+/* The order of events is only in the file: what types and threads had at the peak is read from
+ * it. */
 static int read_cuts(struct comparing *self, u32 side, struct err *err)
 {
 	static const struct compare_moment ends[2] = {{.kind = MOMENT_END}, {.kind = MOMENT_END}};

@@ -32,7 +32,8 @@ static bool mu_read(struct call *call, struct excessive_query *query)
 
 static bool method_read(struct call *call, struct excessive_query *query)
 {
-	const char *method = call_text(call, "method"), *rule = call_text(call, "rule"), *by = call_text(call, "by");
+	const char *method = call_text(call, "method"), *rule = call_text(call, "rule"),
+		   *by = call_text(call, "by");
 
 	query->methods = BY_BOTH;
 	if (method && strcmp(method, "kmeans") == 0)
@@ -140,15 +141,14 @@ enum { OBJECT_COLUMNS = sizeof object_columns / sizeof *object_columns };
 struct objects_base {
 	struct judged judged;
 	struct view_scope scope;
-	struct study *trace; /* or the part of it */
-	struct map by_object;     /* row + 1 */
+	struct study *trace;  /* or the part of it */
+	struct map by_object; /* row + 1 */
 	bool given;
 };
 
 static u64 object_key(const struct excessive *found, u64 row)
 {
-	const struct alloc_object *object =
-		&found->objects.rows.data[found->rows.data[row].object];
+	const struct alloc_object *object = &found->objects.rows.data[found->rows.data[row].object];
 	u64 hash = hash_text(HASH_START, object_routine(&found->objects, object->caller));
 
 	hash = hash_text(hash, object_routine(&found->objects, object->destroyer));

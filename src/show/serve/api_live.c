@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A program that runs: its ticks, what it does not touch, how it is watched. Runs on threads of the server. */
+ * A program that runs: its ticks, what it does not touch, how it is watched. Runs on threads of the
+ * server. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,8 @@ void api_live(struct call *call)
 	if (!has_program(call))
 		return;
 	if (!feed_stream_open(call->api->feed, call->request, &call->answer->stream)) {
-		answer_refuse(call->answer, 503, "too many viewers: %d are connected already", FEED_STREAMS);
+		answer_refuse(call->answer, 503, "too many viewers: %d are connected already",
+			      FEED_STREAMS);
 		call->answer->retry_seconds = 5;
 		return;
 	}
@@ -81,8 +83,7 @@ static bool sort_read(struct call *call, struct feed_question *question)
 			question->sort = i;
 			return true;
 		}
-	return call_bad(call, "sort",
-			"idle, size, age or hits, with - in front for largest first");
+	return call_bad(call, "sort", "idle, size, age or hits, with - in front for largest first");
 }
 
 /* `trace` knows types, if it is there; NULL = it is not. */
@@ -246,8 +247,7 @@ static bool members_known(struct call *call, const struct json_node *root)
 	for (const struct json_node *at = root->first; at; at = at->next)
 		if (strcmp(at->key, "tl_ns") != 0 && strcmp(at->key, "overhead_pct") != 0 &&
 		    strcmp(at->key, "tick_ms") != 0)
-			return answer_refuse(call->answer, 400, "unknown setting '%.64s'",
-					     at->key);
+			return answer_refuse(call->answer, 400, "unknown setting '%.64s'", at->key);
 	return true;
 }
 
@@ -265,8 +265,8 @@ static bool config_read(struct call *call, struct feed_config *config)
 		root = json_read(call->request->body, call->request->body_bytes, &arena, &err);
 	if (!root || root->kind != JSON_OBJECT)
 		right = answer_refuse(call->answer, 400,
-				      "the body must be {\"tl_ns\": N, \"overhead_pct\": N, \"tick_ms\": N}, or part "
-				      "of it");
+				      "the body must be {\"tl_ns\": N, \"overhead_pct\": N, "
+				      "\"tick_ms\": N}, or part of it");
 	else
 		right = members_known(call, root) && member_read(call, root, "tl_ns", tl, &tl_ns) &&
 			member_read(call, root, "overhead_pct", overhead, &overhead_pct) &&
@@ -305,7 +305,8 @@ static struct study *snapshot_open(struct call *call, char *path, struct err *er
 	if (api_load(call->api, trace, err) == 0 && api_add_trace(call->api, trace))
 		return trace;
 	if (!err->code)
-		err_set(err, ERR_USAGE, "too many traces: %d are served already; this one was written to %s",
+		err_set(err, ERR_USAGE,
+			"too many traces: %d are served already; this one was written to %s",
 			API_TRACES_MAX, path);
 	study_free(trace);
 	return NULL;
@@ -338,7 +339,8 @@ static void *snapshot_main(void *data)
 	return NULL;
 }
 
-/* On a thread with a stack of the usual size: names of functions are read by code of others, which may go deep. */
+/* On a thread with a stack of the usual size: names of functions are read by code of others, which
+ * may go deep. */
 static void snapshot_make(struct snapshot *self)
 {
 	pthread_t thread;
@@ -357,7 +359,8 @@ void api_live_snapshot(struct call *call)
 	if (!has_program(call))
 		return;
 	if (call->api->count == API_TRACES_MAX) {
-		answer_refuse(call->answer, 409, "too many traces: %d are served already", API_TRACES_MAX);
+		answer_refuse(call->answer, 409, "too many traces: %d are served already",
+			      API_TRACES_MAX);
 		return;
 	}
 	snapshot_make(&made);

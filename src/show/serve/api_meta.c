@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What is served, and how far it is; names for completion; stacks. Runs on threads of the server. */
+ * What is served, and how far it is; names for completion; stacks. Runs on threads of the
+ * server. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +48,8 @@ static void put_trace(struct json *json, const struct api *api, u32 slot)
 	bool live = is_live(api, slot);
 
 	put_object(json, NULL, FIELD("id", file.id), FIELD("name", trace->name),
-		   field_if(trace->how.index != INDEX_IGNORE, FIELD("path", trace->path)), /* or it has no name */
+		   /* or it has no name */
+		   field_if(trace->how.index != INDEX_IGNORE, FIELD("path", trace->path)),
 		   FIELD("bytes", live ? bytes_of(trace, file.bytes) : file.bytes),
 		   FIELD("state", live ? "live" : state_word(progress.state)),
 		   FIELD("phase", progress.phase), FIELD("progress", progress.share),
@@ -109,8 +111,8 @@ static const char *file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* By the libraries that were loaded: the first one that stands in for the C library's allocator, or that one. NULL if
- * nobody can tell, as of a program without libraries. */
+/* By the libraries that were loaded: the first one that stands in for the C library's allocator, or
+ * that one. NULL if nobody can tell, as of a program without libraries. */
 static const char *allocator_name(const struct model *model)
 {
 	static const char *const names[][2] = {{"libjemalloc", "jemalloc"},
@@ -124,9 +126,8 @@ static const char *allocator_name(const struct model *model)
 
 	for (u32 k = 0; k < sizeof names / sizeof *names; k++)
 		for (u32 i = 0; i < map->module_count; i++)
-			if (map->modules[i].told &&
-			    strncmp(file_name(map->modules[i].path), names[k][0],
-				    strlen(names[k][0])) == 0)
+			if (map->modules[i].told && strncmp(file_name(map->modules[i].path),
+							    names[k][0], strlen(names[k][0])) == 0)
 				return names[k][1];
 	return NULL;
 }
@@ -139,8 +140,7 @@ static u64 count_functions(const struct study *trace)
 	for (u64 i = 0; i < trace->symbols.count; i++) {
 		const struct symbol_entry *entry = &trace->symbols.entries[i];
 
-		for (u32 k = 0; entry->image == trace->stacks.image && k < entry->frame_count;
-		     k++)
+		for (u32 k = 0; entry->image == trace->stacks.image && k < entry->frame_count; k++)
 			map_put(&seen, hash_text(HASH_START, entry->frames[k].function), 1);
 	}
 	count = map_count(&seen);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The tables of `heapwise mprof` over HTTP, alone or beside those of another trace. Runs on threads of the server. */
+ * The tables of `heapwise mprof` over HTTP, alone or beside those of another trace. Runs on threads
+ * of the server. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -108,18 +109,15 @@ static struct result *mprof_table(struct study *trace, const struct mprof_calls 
 		if (calls->lisp) {
 			err_set(err, ERR_USAGE,
 				"a Lisp recording has no table of leaks: objects not collected yet "
-				"are "
-				"not leaks");
+				"are not leaks");
 			return NULL;
 		}
 		return analyse_mprof_leaks(calls, &queries->leaks, err);
 	case MPROF_BINS:
 		return calls->lisp ? analyse_lisp_types(calls, queries->bins.verbosity, err)
 				   : analyse_mprof_bins(trace->model, &queries->bins, err);
-	case MPROF_DIRECT:
-		return analyse_mprof_direct(calls, err);
-	case MPROF_GRAPH:
-		return analyse_mprof_graph(calls, &queries->graph, err);
+	case MPROF_DIRECT: return analyse_mprof_direct(calls, err);
+	case MPROF_GRAPH: return analyse_mprof_graph(calls, &queries->graph, err);
 	}
 	return NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Shows a source line in the user's editor, and lets the user allow folders of sources. Runs on threads of the server. */
+ * Shows a source line in the user's editor, and lets the user allow folders of sources. Runs on
+ * threads of the server. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +31,12 @@ static bool wish_read(struct call *call, u64 files, struct wish *wish)
 	folder = root ? json_text_of(json_member(root, "folder")) : NULL;
 	wish->folder = strdup(folder ? folder : "");
 	arena_release(&arena);
-	if (!(number >= 0 && number < (double)files && at >= 1 && at <= UINT32_MAX) || !wish->folder) {
+	if (!(number >= 0 && number < (double)files && at >= 1 && at <= UINT32_MAX) ||
+	    !wish->folder) {
 		free(wish->folder);
 		return answer_refuse(call->answer, 400,
-				     "the body must be {\"file\": number from 'files', \"line\": N}");
+				     "the body must be {\"file\": number from 'files', \"line\": "
+				     "N}");
 	}
 	wish->file = (u32)number;
 	wish->line = (u64)at;
@@ -50,8 +53,7 @@ static void show(struct call *call, u32 file, u64 line)
 	if (!text.text && text.asks) {
 		answer_refuse(call->answer, 403, "the folder is not allowed yet: %s", text.asks);
 	} else if (!text.text || !text.searched.count) {
-		answer_refuse(call->answer, 404, "the file does not exist: %s",
-			      text.path);
+		answer_refuse(call->answer, 404, "the file does not exist: %s", text.path);
 	} else {
 		path = text.searched.data[text.searched.count - 1]; /* where it was found */
 		if (editor_show(&call->api->editor, path, line, &err) < 0)
@@ -83,8 +85,8 @@ void api_open(struct call *call)
 	}
 }
 
-/* The folder is the one that the user was shown, and the one that the file needs: neither a client nor a link that has changed
- * since chooses another. */
+/* The folder is the one that the user was shown, and the one that the file needs: neither a client
+ * nor a link that has changed since chooses another. */
 static void allow(struct call *call, const struct wish *wish)
 {
 	struct source_text text = {0};
@@ -93,7 +95,9 @@ static void allow(struct call *call, const struct wish *wish)
 
 	source_text_read(&text, call->trace, wish->file, &call->api->sources);
 	if (!text.asks || strcmp(text.asks, wish->folder) != 0) {
-		answer_refuse(call->answer, 400, "\"folder\" must be the one that \"asks\" of the file's source names");
+		answer_refuse(call->answer, 400,
+			      "\"folder\" must be the one that \"asks\" of the "
+			      "file's source names");
 	} else {
 		pthread_mutex_lock(&call->api->lock);
 		status = folders_add(&call->api->sources, wish->folder, &err);

@@ -140,14 +140,10 @@ static double measure(const struct call *call, const struct overview *overview, 
 	const struct point_sums *sums = &overview->sums[point];
 
 	switch (which) {
-	case 0:
-		return (double)call->trace->model->points.data[point].at_peak_bytes;
-	case 1:
-		return sums->kept_bytes;
-	case 2:
-		return sums->chunks;
-	default:
-		return sums->temporary;
+	case 0: return (double)call->trace->model->points.data[point].at_peak_bytes;
+	case 1: return sums->kept_bytes;
+	case 2: return sums->chunks;
+	default: return sums->temporary;
 	}
 }
 

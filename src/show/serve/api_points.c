@@ -28,7 +28,8 @@ static bool sorts_read(struct call *call, struct points_query_view *query)
 		if (query->sort_count == POINTS_SORTS ||
 		    !point_column_parse(text, bytes, &query->sorts[query->sort_count].column))
 			return call_bad(call, "sort",
-					"up to four columns separated by commas, each with - in front for largest first");
+					"up to four columns separated by commas, each with - in "
+					"front for largest first");
 		query->sorts[query->sort_count++].falling = falling;
 		text += bytes;
 		text += *text == ',';
@@ -71,9 +72,9 @@ enum row_field {
 };
 
 static const char *const row_names[ROW_FIELDS] = {
-	"fn",     "file",      "line",     "module",  "type", "chunks",   "bytes",
-	"peak",   "live",      "kept",     "temporary", "avg_life", "threads", "sev",
-	"lifetime", "usage",   "useful",   "inf",     "allocs_pct", "spark",
+	"fn",       "file",  "line",   "module",    "type",       "chunks",  "bytes",
+	"peak",     "live",  "kept",   "temporary", "avg_life",   "threads", "sev",
+	"lifetime", "usage", "useful", "inf",       "allocs_pct", "spark",
 };
 
 enum { ROW_ALL = (1u << ROW_FIELDS) - 1 };
@@ -88,8 +89,8 @@ static bool cols_read(struct call *call, u32 *cols)
 		size_t bytes = strcspn(text, ",");
 		u32 i = 0;
 
-		while (i < ROW_FIELDS && (strlen(row_names[i]) != bytes ||
-					  memcmp(row_names[i], text, bytes) != 0))
+		while (i < ROW_FIELDS &&
+		       (strlen(row_names[i]) != bytes || memcmp(row_names[i], text, bytes) != 0))
 			i++;
 		if (i == ROW_FIELDS && (bytes != 2 || memcmp(text, "id", 2) != 0))
 			return call_bad(call, "cols", "names of columns separated by commas");
@@ -124,10 +125,10 @@ static void put_sums(struct json *json, const struct point_sums *sums, double li
 		[ROW_LIVE] = floor(isnan(live_bytes) ? sums->kept_bytes : live_bytes),
 		[ROW_LEAKED] = floor(sums->kept_bytes),
 		[ROW_TEMPORARY] = round(sums->temporary),
-		[ROW_AVG_LIFE] = sums->freed > 0
-					 ? tick_clock_span_ns(&model->clock,
-							      sums->life_ticks / sums->freed)
-					 : NAN,
+		[ROW_AVG_LIFE] =
+			sums->freed > 0
+				? tick_clock_span_ns(&model->clock, sums->life_ticks / sums->freed)
+				: NAN,
 		[ROW_THREADS] = sums->threads,
 	};
 
@@ -136,8 +137,7 @@ static void put_sums(struct json *json, const struct point_sums *sums, double li
 			put_real(json, row_names[i], values[i]);
 }
 
-static void put_inferences(struct json *json, const char *key, const struct study *trace,
-			   u32 point)
+static void put_inferences(struct json *json, const char *key, const struct study *trace, u32 point)
 {
 	json_open_flat(json, key, '[');
 	for (u32 i = 0; i < INFERENCES; i++)
@@ -301,7 +301,8 @@ static bool points_read(struct call *call, struct points_answer *self)
 		return false;
 	self->query.spark = has(self->cols, ROW_SPARK) ? (u32)spark : 0;
 	return self->base.given || !sorts_need_base(&self->query) ||
-	       call_bad(call, "base", "set if points are sorted by the difference from another trace");
+	       call_bad(call, "base",
+			"set if points are sorted by the difference from another trace");
 }
 
 /* What is live at a moment is another number than what is kept. */

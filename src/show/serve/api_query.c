@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Queries and filter graphs over HTTP: checking, text to graph and back, the catalogue of boxes, and the
- * user's own, which are kept as text. Runs on threads of the server. */
+ * Queries and filter graphs over HTTP: checking, text to graph and back, the catalogue of boxes,
+ * and the user's own, which are kept as text. Runs on threads of the server. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@ static bool body_read(struct call *call, struct arena *arena, const struct json_
 		*root = json_read(call->request->body, call->request->body_bytes, arena, &err);
 	if (*root)
 		return true;
-	return answer_refuse(call->answer, 400, "the body is not valid JSON%s%s", err.text[0] ? ": " : "",
-			     err.text);
+	return answer_refuse(call->answer, 400, "the body is not valid JSON%s%s",
+			     err.text[0] ? ": " : "", err.text);
 }
 
 /* A text of the body, such as {"text": …}. */

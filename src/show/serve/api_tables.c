@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the commands of heapwise print, over HTTP: the same results, rendered as JSON. Runs on threads of
- * the server; analyses take turns. */
+ * What the commands of heapwise print, over HTTP: the same results, rendered as JSON. Runs on
+ * threads of the server; analyses take turns. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,8 @@ static bool kinds_read(struct call *call, u32 *kinds)
 		word[bytes] = 0;
 		if (!leaks_kind_parse(word, kinds))
 			return call_bad(call, "kinds",
-					"lost, indirect, possible, reachable, unknown or all, separated by commas");
+					"lost, indirect, possible, reachable, unknown or all, "
+					"separated by commas");
 		text += bytes;
 		text += *text == ',';
 	}

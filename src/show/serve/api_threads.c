@@ -22,7 +22,8 @@ static const char *thread_name(const struct model *model, u32 thread)
 	return thread < model->threads.count ? model->threads.data[thread].name : "";
 }
 
-/* The thread of theirs that is as many of its name as `thread` is of ours; count if there is none. */
+/* The thread of theirs that is as many of its name as `thread` is of ours; count if there is
+ * none. */
 static u32 thread_match(const struct model *ours, u32 thread, const struct model *theirs)
 {
 	const char *name = thread_name(ours, thread);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Opens further traces while the server runs: only files below the folder that the user named. Runs on threads of the
- * server. */
+ * Opens further traces while the server runs: only files below the folder that the user named. Runs
+ * on threads of the server. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <pthread.h>
@@ -13,8 +13,8 @@
 #include "show/serve/reply.h"
 #include "study/layout/folders.h"
 
-/* The file that a name of the client stands for, without links: the caller's to free. NULL if that was refused. What is
- * not below the folder is not told from what is not there. */
+/* The file that a name of the client stands for, without links: the caller's to free. NULL if that
+ * was refused. What is not below the folder is not told from what is not there. */
 static char *path_find(struct call *call, const char *name)
 {
 	char *joined = NULL, *path = NULL;
@@ -30,8 +30,7 @@ static char *path_find(struct call *call, const char *name)
 	    S_ISREG(known.st_mode))
 		return path;
 	free(path);
-	answer_refuse(call->answer, 404, "there is no trace '%.200s' in the served folder",
-		      name);
+	answer_refuse(call->answer, 404, "there is no trace '%.200s' in the served folder", name);
 	return NULL;
 }
 
@@ -76,7 +75,8 @@ static struct study *add_trace(struct call *call, char *path)
 		answer_refuse(call->answer, 500, "cannot start a thread");
 	} else {
 		answer_refuse(call->answer, trace ? 400 : 500,
-			      trace ? "too many traces: at most %d can be served" : "out of memory", API_TRACES_MAX);
+			      trace ? "too many traces: at most %d can be served" : "out of memory",
+			      API_TRACES_MAX);
 		study_free(trace);
 		free(path);
 	}
@@ -104,7 +104,8 @@ void api_traces(struct call *call)
 	if (!call->api->folder) {
 		answer_refuse(
 			call->answer, 404,
-			"no folder with further traces is set; start 'heapwise serve --folder DIR'");
+			"no folder with further traces is set; start 'heapwise serve --folder "
+			"DIR'");
 		return;
 	}
 	if (call->request->body)

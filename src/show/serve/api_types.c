@@ -123,8 +123,8 @@ static void put_types_base(struct json *json, const struct result *ours,
 	map_release(&by_name);
 }
 
-static struct result *types_of(struct study *trace, const struct types_query *query,
-			       bool guess, struct err *err)
+static struct result *types_of(struct study *trace, const struct types_query *query, bool guess,
+			       struct err *err)
 {
 	const struct type_list *list = guess ? study_type_list(trace, err) : NULL;
 	struct result *result;

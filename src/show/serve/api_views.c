@@ -42,7 +42,8 @@ static bool flame_read(struct call *call, struct flame_query *query)
 				      .x1 = 1};
 	if (metric && !view_metric_parse(metric, &query->metric))
 		return call_bad(call, "metric",
-				"allocs, bytes, peak, live, kept, temporary, alloc_time, chunks_live or idle");
+				"allocs, bytes, peak, live, kept, temporary, alloc_time, "
+				"chunks_live or idle");
 	if (!dir_read(call, query) || !call_bool(call, "rec", &query->fold_recursion) ||
 	    !call_number(call, "root", 0, UINT32_MAX - 1, &root) ||
 	    !call_number(call, "px", 16, 16384, &px))
@@ -283,7 +284,8 @@ static void put_timeline(struct json *json, const struct timeline_view *view,
 /* Both on one axis: from the start to the end of the longer run, unless there is a window. */
 static void share_axis(struct view_scope *scope, struct view_scope *base)
 {
-	u64 ours = model_duration_ns(scope->trace->model), theirs = model_duration_ns(base->trace->model);
+	u64 ours = model_duration_ns(scope->trace->model),
+	    theirs = model_duration_ns(base->trace->model);
 
 	if (scope->window.to_ns)
 		return;

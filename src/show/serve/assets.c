@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* The assembler reads each file into the constants, between two symbols. assets.inc is made from the
- * files of web/dist. */
+/* The assembler reads each file into the constants, between two symbols. assets.inc is made from
+ * the files of web/dist. */
 #define ASSET(number, name, type, path)                                                            \
 	__asm__(".pushsection .rodata\n"                                                           \
 		"hw_asset_" #number ":\n"                                                          \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Control over HTTP; see control_api.h. Runs in the monitor, on the threads of connections, which may
- * wait. Never touches a ring or a file. */
+ * Control over HTTP; see control_api.h. Runs in the monitor, on the threads of connections, which
+ * may wait. Never touches a ring or a file. */
 #define _GNU_SOURCE
 #include "show/serve/control_api.h"
 
@@ -54,7 +54,8 @@ bool control_api_find(struct control *control, const struct request *request,
 	const char *stranger;
 
 	if (!verb_find(request->path, &route->verb))
-		return answer_refuse(refusal, 404, "there is nothing at this address; %s lists all addresses",
+		return answer_refuse(refusal, 404,
+				     "there is nothing at this address; %s lists all addresses",
 				     root);
 	if (strcmp(request->method, verb_method(route->verb)) != 0) {
 		refusal->allow = verb_method(route->verb);
@@ -157,14 +158,10 @@ void control_api_object(char *lines, struct answer *answer)
 static u32 status_of(int code)
 {
 	switch (code) {
-	case ERR_USAGE:
-		return 404;
-	case ERR_INPUT:
-		return 409;
-	case ERR_SYSTEM:
-		return 503;
-	default:
-		return 500;
+	case ERR_USAGE: return 404;
+	case ERR_INPUT: return 409;
+	case ERR_SYSTEM: return 503;
+	default: return 500;
 	}
 }
 

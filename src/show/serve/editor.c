@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Starts editors. Runs on threads of the server. The file is one that the trace names, never one that a client
- * names; it is one word of the command, whatever it is called. */
+ * Starts editors. Runs on threads of the server. The file is one that the trace names, never one
+ * that a client names; it is one word of the command, whatever it is called. */
 #define _GNU_SOURCE
 #include "show/serve/editor.h"
 
@@ -52,7 +52,8 @@ int editor_parse(struct editor *self, const char *text, struct err *err)
 	return 0;
 }
 
-/* A path begins with / or ./, which no editor takes for an option or a command, as it might "-x", "+!x" or "vscode:". */
+/* A path begins with / or ./, which no editor takes for an option or a command, as it might "-x",
+ * "+!x" or "vscode:". */
 static void add_file(struct strbuf *word, const char *file)
 {
 	strbuf_addf(word, "%s%s", *file != '/' && !word->count ? "./" : "", file);

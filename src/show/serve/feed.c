@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Ticks and who looks at them; see feed.h. Runs on threads of the server, and on the one that makes ticks. Never
- * waits for a viewer. */
+ * Ticks and who looks at them; see feed.h. Runs on threads of the server, and on the one that makes
+ * ticks. Never waits for a viewer. */
 #define _GNU_SOURCE
 #include "show/serve/feed.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * What a program that runs tells its viewers: a row of ticks, each an object of JSON that is made once, and a
- * stream of Server-Sent Events for each viewer. The last 3,600 ticks are kept, and of older ones every so many, so
- * that memory is bounded however long the program runs and however slow a viewer is: one that does not keep up
- * misses ticks, and is told how many.
+ * What a program that runs tells its viewers: a row of ticks, each an object of JSON that is made
+ * once, and a stream of Server-Sent Events for each viewer. The last 3,600 ticks are kept, and of
+ * older ones every so many, so that memory is bounded however long the program runs and however
+ * slow a viewer is: one that does not keep up misses ticks, and is told how many.
  *
  *	feed_init(&feed);
  *	feed_push(&feed, t_ns, text);            (on one thread)
@@ -97,8 +97,8 @@ struct feed_top {
 	struct arena arena; /* of the names */
 };
 
-/* Who watches the program. These are called on threads of the server, and may wait a little. 0, or a negative code
- * and err. */
+/* Who watches the program. These are called on threads of the server, and may wait a little. 0, or
+ * a negative code and err. */
 struct feed_source {
 	void *self;
 	int (*config)(void *self, struct feed_config *config, struct err *err); /* in force now */
@@ -106,7 +106,8 @@ struct feed_source {
 	int (*suspects)(void *self, const struct feed_question *question,
 			struct feed_suspects *found, struct err *err);
 	int (*top)(void *self, u64 thread, u64 limit, struct feed_top *found, struct err *err);
-	/* Writes what was recorded so far into a file of its own; its path is the caller's to free. */
+	/* Writes what was recorded so far into a file of its own; its path is the caller's to
+	 * free. */
 	char *(*snapshot)(void *self, struct err *err);
 };
 
@@ -136,12 +137,13 @@ void feed_end(struct feed *self, char *text);
 /* Lets all streams end; those whose viewers keep up still get the last event. */
 void feed_close(struct feed *self);
 
-/* A stream for a viewer, who may say with Last-Event-ID what he has. False if there are too many. */
+/* A stream for a viewer, who may say with Last-Event-ID what he has. False if there are too
+ * many. */
 bool feed_stream_open(struct feed *self, const struct request *request,
 		      struct answer_stream *stream);
 
-/* Ticks from a time on, in their order, at most so many of them: the last one, and before it every so many. Texts
- * are the arena's. False without memory. */
+/* Ticks from a time on, in their order, at most so many of them: the last one, and before it every
+ * so many. Texts are the arena's. False without memory. */
 struct feed_history {
 	VEC(const char *) texts;
 	u64 found; /* before they were thinned out */

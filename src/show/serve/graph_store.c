@@ -29,11 +29,12 @@ static int path_of(const char *folder, const char *name, struct strbuf *path, st
 {
 	if (!folder)
 		return err_set(err, ERR_SYSTEM,
-			       "there is no folder for queries: neither XDG_CONFIG_HOME nor HOME is set; set HOME to "
-			       "an existing folder");
+			       "there is no folder for queries: neither XDG_CONFIG_HOME nor HOME "
+			       "is set; set HOME to an existing folder");
 	if (!graph_name_is_valid(name))
 		return err_set(err, ERR_USAGE,
-			       "a name must have 1 to %d letters, digits, - _ and ., and must not begin with .",
+			       "a name must have 1 to %d letters, digits, - _ and ., and must not "
+			       "begin with .",
 			       GRAPH_NAME_MAX);
 	strbuf_addf(path, "%s/%s%s", folder, name, suffix);
 	return path->failed ? err_memory(err) : 0;

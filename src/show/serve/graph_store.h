@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The user's own queries: FOLDER/NAME.hwq, one text each, which `heapwise query --file` runs as well. A name
- * is letters, digits, - _ and ., so that it cannot lead out of the folder. */
+ * The user's own queries: FOLDER/NAME.hwq, one text each, which `heapwise query --file` runs as
+ * well. A name is letters, digits, - _ and ., so that it cannot lead out of the folder. */
 #ifndef SHOW_SERVE_GRAPH_STORE_H
 #define SHOW_SERVE_GRAPH_STORE_H
 

@@ -94,7 +94,8 @@ bool guard_admits(const struct guard *self, const struct request *request,
 	}
 	if (!token_given(self, request))
 		return answer_refuse(refusal, self->cookie ? 401 : 403,
-				     "the token is missing or wrong; use the address that heapwise printed");
+				     "the token is missing or wrong; use the address that heapwise "
+				     "printed");
 	if (changes && (!request->mark || strcmp(request->mark, "1") != 0))
 		return answer_refuse(refusal, 403, "a %s request needs the header 'X-Heapwise: 1'",
 				     request->method);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Who is let in. A request needs the token that only the user's terminal has shown, must be meant for
- * this server by its Host, and, if it changes anything, must carry a header that no page of another
- * site can send. */
+ * Who is let in. A request needs the token that only the user's terminal has shown, must be meant
+ * for this server by its Host, and, if it changes anything, must carry a header that no page of
+ * another site can send. */
 #ifndef SHOW_SERVE_GUARD_H
 #define SHOW_SERVE_GUARD_H
 
@@ -23,8 +23,8 @@ struct guard {
 	u64 body_max;
 };
 
-/* Whether the request may go on to a handler; if not, `refusal` is filled. `local` is the server's end
- * of the connection. */
+/* Whether the request may go on to a handler; if not, `refusal` is filled. `local` is the server's
+ * end of the connection. */
 bool guard_admits(const struct guard *self, const struct request *request,
 		  const union listen_address *local, struct answer *refusal);
 

@@ -31,7 +31,8 @@ static bool port_parse(const char *text, in_port_t *port)
 static int not_understood(const char *text, struct err *err)
 {
 	return err_set(err, ERR_INPUT,
-		       "--listen must be [ADDRESS:]PORT, such as 8080, 127.0.0.1:0 or [::1]:8080, not '%s'",
+		       "--listen must be [ADDRESS:]PORT, such as 8080, 127.0.0.1:0 or [::1]:8080, "
+		       "not '%s'",
 		       text);
 }
 
@@ -184,7 +185,8 @@ static int path_open(struct listen *self, const char *path, struct err *err)
 	struct sockaddr_un *address = &self->address.path;
 
 	if (!*path || strlen(path) >= sizeof(address->sun_path))
-		return err_set(err, ERR_USAGE, "the path of a socket must have 1 to %zu bytes, not '%s'",
+		return err_set(err, ERR_USAGE,
+			       "the path of a socket must have 1 to %zu bytes, not '%s'",
 			       sizeof(address->sun_path) - 1, path);
 	memset(&self->address, 0, sizeof(self->address));
 	address->sun_family = AF_UNIX;
@@ -214,7 +216,8 @@ int listen_open(struct listen *self, const char *text, struct err *err)
 		return 0;
 	if (errno == EADDRINUSE)
 		err_set(err, ERR_INPUT,
-			"cannot listen on %s: the port is in use; choose another one, or 0 for any free port",
+			"cannot listen on %s: the port is in use; choose another one, or 0 for any "
+			"free port",
 			text);
 	else
 		err_set(err, ERR_SYSTEM, "cannot listen on %s: %s", text, strerror(errno));

@@ -14,5 +14,6 @@ int mhd_load(struct err *err)
 	static const struct library_function functions[] = {MHD_FUNCTIONS(X)};
 #undef X
 
-	return library_load(HEAPWISE_LIBMICROHTTPD, "libmicrohttpd12", functions, sizeof(functions) / sizeof(*functions), &mhd, err);
+	return library_load(HEAPWISE_LIBMICROHTTPD, "libmicrohttpd12", functions,
+			    sizeof(functions) / sizeof(*functions), &mhd, err);
 }

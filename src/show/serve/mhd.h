@@ -7,17 +7,17 @@
 
 #include "host/base/err.h"
 
-#define MHD_FUNCTIONS(X)                                                                   \
-	X(add_response_header)                                                             \
-	X(create_response_from_buffer)                                                     \
-	X(create_response_from_callback)                                                   \
-	X(destroy_response)                                                                \
-	X(get_connection_info)                                                             \
-	X(get_connection_values)                                                           \
-	X(queue_response)                                                                  \
-	X(quiesce_daemon)                                                                  \
-	X(set_connection_option)                                                           \
-	X(start_daemon)                                                                    \
+#define MHD_FUNCTIONS(X)                                                                           \
+	X(add_response_header)                                                                     \
+	X(create_response_from_buffer)                                                             \
+	X(create_response_from_callback)                                                           \
+	X(destroy_response)                                                                        \
+	X(get_connection_info)                                                                     \
+	X(get_connection_values)                                                                   \
+	X(queue_response)                                                                          \
+	X(quiesce_daemon)                                                                          \
+	X(set_connection_option)                                                                   \
+	X(start_daemon)                                                                            \
 	X(stop_daemon)
 
 struct mhd {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The web page, file by file, and a list of what else is served: plain HTML without scripts, in which all that
- * comes from outside is escaped. Runs on threads of the server. */
+ * The web page, file by file, and a list of what else is served: plain HTML without scripts, in
+ * which all that comes from outside is escaped. Runs on threads of the server. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +35,9 @@ static void put_traces(FILE *out, const struct api *api)
 {
 	fputs("<h2>Traces</h2>\n<ul>\n", out);
 	for (u32 i = 0; i < api->count; i++) {
-		struct study_progress progress = api->renewals[i] ? renewal_progress(api->renewals[i])
-							      : study_progress(api->traces[i]);
+		struct study_progress progress = api->renewals[i]
+							 ? renewal_progress(api->renewals[i])
+							 : study_progress(api->traces[i]);
 		struct study_file file = study_file(api->traces[i]);
 
 		fputs("<li><a href=\"/api/v1/trace?trace=", out);

@@ -101,7 +101,7 @@ static void make(struct part_cache *self, struct part_entry *entry, const struct
 }
 
 struct study *part_cache_get(struct part_cache *self, const struct view_scope *scope,
-				  const char *text, struct err *err)
+			     const char *text, struct err *err)
 {
 	struct study *part = NULL;
 	struct part_entry *entry;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Parts of traces that were asked for, so that all views of one selection share what was found. The least recently
- * used ones go first; one that somebody looks at stays.
+ * Parts of traces that were asked for, so that all views of one selection share what was found. The
+ * least recently used ones go first; one that somebody looks at stays.
  *
  *	struct study *part = part_cache_get(&cache, &scope, text, &err);
  *	...
@@ -34,9 +34,10 @@ struct part_cache { /* all zero, and then part_cache_init */
 void part_cache_init(struct part_cache *self);
 void part_cache_release(struct part_cache *self);
 
-/* The part of the scope, whose selection is that of the text (NULL = all). NULL and err on failure. */
+/* The part of the scope, whose selection is that of the text (NULL = all). NULL and err on
+ * failure. */
 struct study *part_cache_get(struct part_cache *self, const struct view_scope *scope,
-				  const char *text, struct err *err);
+			     const char *text, struct err *err);
 void part_cache_put(struct part_cache *self, struct study *part);
 
 /* The trace will be gone, and nobody looks at parts of it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Copies of a trace that grows; see renewal.h. Runs on threads of the server and on one of its own. Never changes
- * the file that is being written. */
+ * Copies of a trace that grows; see renewal.h. Runs on threads of the server and on one of its own.
+ * Never changes the file that is being written. */
 #define _GNU_SOURCE
 #include "show/serve/renewal.h"
 
@@ -17,8 +17,8 @@
 #include "host/base/clock.h"
 #include "host/symbols/resolve/resolve.h"
 
-/* A copy is good for two seconds, and for as long as it took to make ten of it: who looks all the time costs a
- * tenth of a processor at most. */
+/* A copy is good for two seconds, and for as long as it took to make ten of it: who looks all the
+ * time costs a tenth of a processor at most. */
 static const u64 GOOD_NS = 2000000000, RETRY_NS = 250000000;
 enum { GOOD_TIMES = 10, COPY_STEP = 1 << 30, FIRST_SECONDS = 3, QUIET_SECONDS = 1 };
 
@@ -89,7 +89,8 @@ static int nameless_in(const char *folder)
 	return fd;
 }
 
-/* A file without a name: beside the trace, where a copy may cost nothing, or else where temporary files are. */
+/* A file without a name: beside the trace, where a copy may cost nothing, or else where temporary
+ * files are. */
 static int nameless_open(const char *beside)
 {
 	const char *temporary = getenv("TMPDIR");
@@ -115,7 +116,8 @@ static void generation_free(struct renewal *self, struct generation *generation)
 	free(generation);
 }
 
-/* The copy is opened again for reading only: a file that is open for writing counts as one that grows. */
+/* The copy is opened again for reading only: a file that is open for writing counts as one that
+ * grows. */
 static int copy_make(struct renewal *self, struct generation *generation, struct err *err)
 {
 	struct symbolize_summary summary;
@@ -190,7 +192,8 @@ static void generations_tidy(struct renewal *self)
 
 /* ---- renewing -------------------------------------------------------------------------------- */
 
-/* Who has recorded adds function names in the end: the file must have been left alone for a while. */
+/* Who has recorded adds function names in the end: the file must have been left alone for a
+ * while. */
 static bool is_fresh(const char *path)
 {
 	struct stat status;
@@ -257,7 +260,8 @@ static void renewal_begin(struct renewal *self)
 /* With the lock: who asks first waits a little rather than ask again. */
 static void first_wait(struct renewal *self)
 {
-	struct timespec until = clock_time(clock_ns(CLOCK_REALTIME) + FIRST_SECONDS * 1000000000ull);
+	struct timespec until =
+		clock_time(clock_ns(CLOCK_REALTIME) + FIRST_SECONDS * 1000000000ull);
 
 	while (!self->newest && self->running &&
 	       pthread_cond_timedwait(&self->changed, &self->lock, &until) == 0)
@@ -360,18 +364,18 @@ u64 renewal_epoch(struct renewal *self)
 struct study_progress renewal_progress(struct renewal *self)
 {
 	struct study_progress progress = {.state = STUDY_LOADING,
-					 .phase = "reading the part that is there"};
+					  .phase = "reading the part that is there"};
 
 	pthread_mutex_lock(&self->lock);
 	if (self->newest)
 		progress = (struct study_progress){.state = STUDY_READY,
-						  .phase = self->complete ? "ready"
-									  : "still being written",
-						  .share = 1};
+						   .phase = self->complete ? "ready"
+									   : "still being written",
+						   .share = 1};
 	else if (self->complete)
 		progress = (struct study_progress){.state = STUDY_FAILED,
-						  .phase = "failed",
-						  .err = self->err};
+						   .phase = "failed",
+						   .err = self->err};
 	else if (self->err.code)
 		progress.phase = "waiting for the first events";
 	pthread_mutex_unlock(&self->lock);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * A trace that is still being written, as views see it: a copy of what was there at some moment, up to the last
- * complete block, which is made anew when somebody asks and it is old. Answers come from the copy that is there;
- * the next one is made meanwhile, on a thread of its own, and the old one goes when its last reader does. The
- * program that is recorded notices nothing: only the file is read.
+ * A trace that is still being written, as views see it: a copy of what was there at some moment, up
+ * to the last complete block, which is made anew when somebody asks and it is old. Answers come
+ * from the copy that is there; the next one is made meanwhile, on a thread of its own, and the old
+ * one goes when its last reader does. The program that is recorded notices nothing: only the file
+ * is read.
  *
  *	struct study *trace = renewal_take(renewal, &epoch);     (NULL = there is none yet)
  *	...
@@ -48,8 +49,8 @@ void renewal_close(struct renewal *self);
 /* After that, when nobody has a copy any more. */
 void renewal_release(struct renewal *self);
 
-/* The newest copy, which stays until it is given back; the next one is begun if it is time. NULL = there is none
- * yet. */
+/* The newest copy, which stays until it is given back; the next one is begun if it is time. NULL =
+ * there is none yet. */
 struct study *renewal_take(struct renewal *self, u64 *epoch);
 void renewal_give(struct renewal *self, struct study *trace);
 /* The same without a wish for a newer one. */
@@ -63,7 +64,8 @@ bool renewal_is_complete(struct renewal *self);
 u64 renewal_epoch(struct renewal *self);
 struct study_progress renewal_progress(struct renewal *self);
 
-/* Copies a file as it is now, and adds function names to the copy. The descriptor is for reading. */
+/* Copies a file as it is now, and adds function names to the copy. The descriptor is for
+ * reading. */
 int trace_copy(const char *from, int to, struct err *err);
 
 #endif

@@ -220,18 +220,10 @@ static void write_value(FILE *out, enum column_type type, double value)
 	switch (type) {
 	case COLUMN_U8:
 	case COLUMN_U16:
-	case COLUMN_U32:
-		fwrite(&whole, 1, type_bytes(type), out);
-		break;
-	case COLUMN_I32:
-		fwrite(&integer, 1, sizeof integer, out);
-		break;
-	case COLUMN_F32:
-		fwrite(&single, 1, sizeof single, out);
-		break;
-	case COLUMN_F64:
-		fwrite(&value, 1, sizeof value, out);
-		break;
+	case COLUMN_U32: fwrite(&whole, 1, type_bytes(type), out); break;
+	case COLUMN_I32: fwrite(&integer, 1, sizeof integer, out); break;
+	case COLUMN_F32: fwrite(&single, 1, sizeof single, out); break;
+	case COLUMN_F64: fwrite(&value, 1, sizeof value, out); break;
 	}
 }
 

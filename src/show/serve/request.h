@@ -33,7 +33,8 @@ struct request { /* texts are NULL if they were not sent */
 	u32 parameter_count; /* may be more than there is room for */
 	const char *body;    /* terminated; NULL = none */
 	size_t body_bytes;
-	/* Whether the client has gone, so that nobody waits for the answer; NULL = cannot be known. */
+	/* Whether the client has gone, so that nobody waits for the answer; NULL = cannot be
+	 * known. */
 	bool (*gone)(void *connection);
 	void *connection;
 };
@@ -65,16 +66,16 @@ struct answer {
 	char *body; /* owned; NULL if there was no memory */
 	size_t body_bytes;
 	struct answer_stream stream; /* instead of the body; read NULL = none */
-	bool coded;             /* errors are objects with a code, not sentences alone */
-	const char *type;       /* NULL = JSON */
-	const char *allow;      /* with status 405: the method that is right */
-	const char *location;   /* of a redirection */
-	char cookie[96];        /* to be set, "" = none */
-	char tag[48];           /* ETag with its quotes, "" = none: not to be stored */
-	u32 retry_seconds;      /* with status 503 */
-	u64 parse_ns, write_ns; /* parts of the time that it took */
-	bool is_page;           /* may load scripts and styles of this server */
-	bool gzip;              /* the body is compressed */
+	bool coded;                  /* errors are objects with a code, not sentences alone */
+	const char *type;            /* NULL = JSON */
+	const char *allow;           /* with status 405: the method that is right */
+	const char *location;        /* of a redirection */
+	char cookie[96];             /* to be set, "" = none */
+	char tag[48];                /* ETag with its quotes, "" = none: not to be stored */
+	u32 retry_seconds;           /* with status 503 */
+	u64 parse_ns, write_ns;      /* parts of the time that it took */
+	bool is_page;                /* may load scripts and styles of this server */
+	bool gzip;                   /* the body is compressed */
 };
 
 /* {"error": SENTENCE}, or with `coded` {"error": {"code", "message", "id"}}, where the code is the

@@ -50,11 +50,11 @@ static bool parameters_known(const struct route *route, const struct request *re
 
 	snprintf(names, sizeof names, "%s %s", route->parameters, route_common_parameters(route));
 	if (request->parameter_count > REQUEST_PARAMETERS)
-		return answer_refuse(refusal, 400, "too many parameters: at most %d are allowed", REQUEST_PARAMETERS);
+		return answer_refuse(refusal, 400, "too many parameters: at most %d are allowed",
+				     REQUEST_PARAMETERS);
 	stranger = request_stranger(request, names);
 	if (stranger)
-		return answer_refuse(refusal, 400, "unknown parameter '%.64s'",
-				     stranger);
+		return answer_refuse(refusal, 400, "unknown parameter '%.64s'", stranger);
 	return true;
 }
 
@@ -73,7 +73,8 @@ bool route_find(const struct route *table, const struct request *request, struct
 	}
 	if (refusal->allow)
 		return answer_refuse(refusal, 405, "method not allowed; use %s", refusal->allow);
-	return answer_refuse(refusal, 404, "there is nothing at this address; / lists all addresses");
+	return answer_refuse(refusal, 404,
+			     "there is nothing at this address; / lists all addresses");
 }
 
 /* ---- values ---- */

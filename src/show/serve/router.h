@@ -11,7 +11,8 @@ enum {
 	ROUTE_SCOPE = 2,   /* and a selection: q, t0, t1, tm */
 	ROUTE_CHANGES = 4, /* the answer may be another one the next time */
 	ROUTE_LIGHT = 8,   /* takes no time: need not wait for its turn */
-	ROUTE_PART = 16,   /* looks at a selection as if nothing else had been recorded: q, t0, t1, tm */
+	/* looks at a selection as if nothing else had been recorded: q, t0, t1, tm */
+	ROUTE_PART = 16,
 };
 
 enum { ROUTE_SEGMENTS = 2, SEGMENT_BYTES = 512 };

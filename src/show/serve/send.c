@@ -55,8 +55,8 @@ static void headers_add(struct MHD_Response *response, const struct answer *answ
 		mhd.add_response_header(response, headers[i][0], headers[i][1]);
 	mhd.add_response_header(response, "Content-Type",
 				answer->type ? answer->type : "application/json");
-	/* What may be stored is asked for again each time, by its tag: tomorrow another trace may be
-	 * served at this address. */
+	/* What may be stored is asked for again each time, by its tag: tomorrow another trace may
+	 * be served at this address. */
 	mhd.add_response_header(response, "Cache-Control",
 				answer->tag[0] ? "private, no-cache" : "no-store");
 	mhd.add_response_header(response, "Content-Security-Policy",

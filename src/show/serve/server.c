@@ -186,8 +186,8 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes %XX in place. A zero byte would hide what comes behind it from all checks, so that it becomes
- * another one that nothing has in its name. */
+/* Decodes %XX in place. A zero byte would hide what comes behind it from all checks, so that it
+ * becomes another one that nothing has in its name. */
 static size_t text_decode(void *self, struct MHD_Connection *connection, char *text)
 {
 	char *out = text;
@@ -264,8 +264,8 @@ static void answering_change(struct server *self, struct exchange *exchange, boo
 	pthread_mutex_unlock(&self->lock);
 }
 
-/* The page's address has the token, which becomes a cookie, so that no history and no copied address
- * shows it. Cookies are not told apart by ports, so the port is in the name. */
+/* The page's address has the token, which becomes a cookie, so that no history and no copied
+ * address shows it. Cookies are not told apart by ports, so the port is in the name. */
 static bool cookie_trade(const struct server *self, const struct request *request,
 			 struct answer *answer)
 {
@@ -294,13 +294,14 @@ static bool exchange_find(struct server *self, struct exchange *exchange, struct
 	       self->site.find(self->site.self, request, &exchange->plan, refusal);
 }
 
-/* Who still sends when the connection is closed may never read why: what is not too long is let in, and dropped. */
+/* Who still sends when the connection is closed may never read why: what is not too long is let in,
+ * and dropped. */
 static bool body_to_drop(const struct request *request)
 {
 	u64 length = 0;
 
-	return !request->chunked && request->body_length && parse_number(request->body_length, &length) &&
-	       length <= DROPPED_BYTES_MAX && length;
+	return !request->chunked && request->body_length &&
+	       parse_number(request->body_length, &length) && length <= DROPPED_BYTES_MAX && length;
 }
 
 static enum MHD_Result exchange_begin(struct server *self, struct MHD_Connection *connection,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * A small HTTP server on a socket that is open already: one thread accepts, one per connection answers,
- * one closes connections whose request does not arrive in time. All of them block every signal, so that
- * signals stay with the thread that waits for them. One request per connection; the limits are in
- * server.c. Nothing that is asked for is ever looked up as a file. */
+ * A small HTTP server on a socket that is open already: one thread accepts, one per connection
+ * answers, one closes connections whose request does not arrive in time. All of them block every
+ * signal, so that signals stay with the thread that waits for them. One request per connection; the
+ * limits are in server.c. Nothing that is asked for is ever looked up as a file. */
 #ifndef SHOW_SERVE_SERVER_H
 #define SHOW_SERVE_SERVER_H
 
@@ -32,7 +32,8 @@ struct server {
  * made: a program that is forked meanwhile loses the socket when it execs. */
 int server_open(struct server *self, const char *address, struct err *err);
 
-/* Where it is once it was started, token included. The text is the caller's to free; NULL if there is no memory. */
+/* Where it is once it was started, token included. The text is the caller's to free; NULL if there
+ * is no memory. */
 char *server_url(const struct server *self);
 
 int server_start(struct server *self, const struct site *site, struct err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A program that runs, in a browser; see watched.h. Host. Reports come from the thread that waits for the program,
- * questions from threads of the server. */
+ * A program that runs, in a browser; see watched.h. Host. Reports come from the thread that waits
+ * for the program, questions from threads of the server. */
 #define _GNU_SOURCE
 #include "show/serve/watched.h"
 
@@ -48,7 +48,8 @@ static int temporary_open(struct watched *self, struct err *err)
 	self->temporary = mkostemp(path, O_CLOEXEC);
 	if (self->temporary < 0)
 		return err_set(err, ERR_SYSTEM,
-			       "cannot create a temporary file in %s: %s; choose another place with --trace",
+			       "cannot create a temporary file in %s: %s; choose another place "
+			       "with --trace",
 			       folder && *folder ? folder : "/tmp", strerror(errno));
 	unlink(path); /* it is gone with us, whatever becomes of us */
 	snprintf(self->path, sizeof(self->path), "/proc/self/fd/%d", self->temporary);
@@ -151,7 +152,8 @@ static char *snapshot(void *data, struct err *err)
 static int not_in_time(struct err *err)
 {
 	return err_set(err, ERR_SYSTEM,
-		       "the program has not allocated yet, or the snapshot was not taken within 10 s");
+		       "the program has not allocated yet, or the snapshot was not taken within 10 "
+		       "s");
 }
 
 static int config(void *data, struct feed_config *now, struct err *err)
@@ -184,13 +186,15 @@ struct named {
 	u32 line;
 };
 
-static struct named name_at(struct watched *self, struct arena *arena, const struct watch_frame *place)
+static struct named name_at(struct watched *self, struct arena *arena,
+			    const struct watch_frame *place)
 {
 	const struct watch_name *name = watch_names_look(&self->names, place);
 
 	if (!name)
 		return (struct named){0};
-	return (struct named){.function = arena_copy(arena, name->function ? name->function : name->text),
+	return (struct named){.function = arena_copy(arena,
+						     name->function ? name->function : name->text),
 			      .file = name->file ? arena_copy(arena, name->file) : NULL,
 			      .line = name->line};
 }
@@ -249,19 +253,27 @@ static int suspects(void *data, const struct feed_question *question, struct fee
 	return done ? 0 : not_in_time(err);
 }
 
-static bool top_row_add(struct watched *self, struct feed_top *found, const struct watch_top_row *row)
+static bool top_row_add(struct watched *self, struct feed_top *found,
+			const struct watch_top_row *row)
 {
 	const struct named at = name_at(self, &found->arena, &row->place);
-	struct feed_point one = {
-		.point = row->number, .areas = row->areas, .bytes = row->bytes, .line_bytes = row->line_bytes,
-		.function = at.function, .file = at.file, .line = at.line};
+	struct feed_point one = {.point = row->number,
+				 .areas = row->areas,
+				 .bytes = row->bytes,
+				 .line_bytes = row->line_bytes,
+				 .function = at.function,
+				 .file = at.file,
+				 .line = at.line};
 
 	return vec_push(&found->rows, one);
 }
 
 static bool top_thread_add(struct feed_top *found, const struct watch_thread *row)
 {
-	struct feed_thread one = {.index = row->index, .tid = row->tid, .areas = row->areas, .bytes = row->bytes};
+	struct feed_thread one = {.index = row->index,
+				  .tid = row->tid,
+				  .areas = row->areas,
+				  .bytes = row->bytes};
 
 	memcpy(one.name, row->name, sizeof(one.name));
 	return vec_push(&found->threads, one);
@@ -270,7 +282,8 @@ static bool top_thread_add(struct feed_top *found, const struct watch_thread *ro
 static int top(void *data, u64 thread, u64 limit, struct feed_top *found, struct err *err)
 {
 	struct watched *self = data;
-	struct top_query query = {.thread = thread == FEED_ALL_THREADS ? TOP_ALL_THREADS : (u32)thread,
+	struct top_query query = {.thread = thread == FEED_ALL_THREADS ? TOP_ALL_THREADS
+								       : (u32)thread,
 				  .limit = (u32)limit};
 	struct watch_top rows = {0};
 	bool done = watcher_top(self->options.watcher, &query, &rows);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The page of `heapwise serve`, of a program that runs and is watched. Reports become ticks of its Live view; the other
- * views look at the trace that is written meanwhile.
+ * The page of `heapwise serve`, of a program that runs and is watched. Reports become ticks of its
+ * Live view; the other views look at the trace that is written meanwhile.
  *
  *	struct watched *watched = watched_open(&options, &err);     (before any thread is made)
  *	run.output.path = watched_trace(watched);
@@ -43,8 +43,8 @@ const char *watched_trace(const struct watched *self);
 
 void watched_report(struct watched *self, const struct watch_report *report);
 
-/* The program has ended, and monitor_run has returned: the trace is complete, and viewers are told. False if the server
- * was never started. */
+/* The program has ended, and monitor_run has returned: the trace is complete, and viewers are told.
+ * False if the server was never started. */
 bool watched_ended(struct watched *self, const struct run_result *result);
 
 #endif

@@ -7,19 +7,30 @@
 #include "host/base/vec.h"
 #include "study/query/engine.h"
 
-enum view_by { BY_NONE, BY_TYPE, BY_MODULE, BY_THREAD, BY_POINT, BY_SIZE, BY_SEV, BY_COLOR, VIEW_BYS };
+enum view_by {
+	BY_NONE,
+	BY_TYPE,
+	BY_MODULE,
+	BY_THREAD,
+	BY_POINT,
+	BY_SIZE,
+	BY_SEV,
+	BY_COLOR,
+	VIEW_BYS
+};
 
 bool view_by_parse(const char *word, enum view_by *by);
 
 struct view_key {
 	const char *label;
-	u64 number; /* of the point or thread, lower end of the sizes, step of severity, 0xrrggbb; else 0 */
+	/* of the point or thread, lower end of the sizes, step of severity, 0xrrggbb; else 0 */
+	u64 number;
 };
 
 struct view_keys { /* all zero = empty */
 	enum view_by by;
 	VEC(struct view_key) keys;
-	u32 *of_point; /* by point; NULL if the key is not the point's */
+	u32 *of_point;      /* by point; NULL if the key is not the point's */
 	const u8 *of_chunk; /* by chunk; NULL if there is none for each */
 	struct arena arena;
 };

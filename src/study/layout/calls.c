@@ -169,8 +169,8 @@ static int take_cycles(struct calls_view *self)
 	return cycles ? 0 : ERR_MEMORY;
 }
 
-int calls_view_make(struct calls_view *self, struct study *trace,
-		    const struct calls_query *query, struct err *err)
+int calls_view_make(struct calls_view *self, struct study *trace, const struct calls_query *query,
+		    struct err *err)
 {
 	const struct mprof_calls *calls;
 	u8 *near;

@@ -36,8 +36,8 @@ struct calls_view { /* all zero = empty */
 /* Node by number or by name; -1 = there is none. Of several of a name the heaviest. */
 i64 calls_find(const struct callgraph *graph, const char *text);
 
-int calls_view_make(struct calls_view *self, struct study *trace,
-		    const struct calls_query *query, struct err *err);
+int calls_view_make(struct calls_view *self, struct study *trace, const struct calls_query *query,
+		    struct err *err);
 void calls_view_release(struct calls_view *self);
 
 double calls_self(const struct callgraph_node *node, enum calls_metric metric);

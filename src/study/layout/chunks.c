@@ -53,7 +53,8 @@ struct gathered {
 	u64 row_count;
 };
 
-/* Those of a point lie anywhere, and each brings its neighbours into memory: what has gathered is let go now and then. */
+/* Those of a point lie anywhere, and each brings its neighbours into memory: what has gathered is
+ * let go now and then. */
 static struct view_chunk chunk_in(const struct gathered *self, u64 position)
 {
 	enum { REST = 2048 };
@@ -78,7 +79,8 @@ static int gather(struct gathered *self, struct err *err)
 		}
 		return view_check(self->scope, err);
 	}
-	if (view_point_chunks(self->scope->trace, (struct point_id){(u32)self->query->point}, &own, err) < 0)
+	if (view_point_chunks(self->scope->trace, (struct point_id){(u32)self->query->point}, &own,
+			      err) < 0)
 		return err->code;
 	for (u64 i = 0; i < own.count; i++)
 		if (selection_has(&self->scope->selection, own.numbers[i]) &&
@@ -113,21 +115,18 @@ static u64 key_of(const struct gathered *self, u64 position)
 					: self->scope->trace->model->last_ticks;
 
 	switch (self->query->order) {
-	case ORDER_SIZE:
-		return UINT64_MAX - chunk.page->size[chunk.at];
+	case ORDER_SIZE: return UINT64_MAX - chunk.page->size[chunk.at];
 	case ORDER_LIFE:
 		return UINT64_MAX - (end > chunk.page->alloc_ticks[chunk.at]
 					     ? end - chunk.page->alloc_ticks[chunk.at]
 					     : 0);
-	case ORDER_ADDR:
-		return chunk.page->address[chunk.at];
+	case ORDER_ADDR: return chunk.page->address[chunk.at];
 	case ORDER_LAST:
 		return UINT64_MAX - (model_chunk_access(self->scope->trace->model, number, &access)
 					     ? access.last_ticks
 					     : 0);
 	case ORDER_TIME:
-	case CHUNK_ORDERS:
-		break;
+	case CHUNK_ORDERS: break;
 	}
 	return number;
 }
@@ -204,9 +203,7 @@ static int pack(struct gathered *self, struct err *err)
 	u64 count = self->numbers.count;
 	struct heap taken = {.items = malloc((count + 1) * sizeof(struct heap_item))};
 	struct heap unused = {.items = malloc((count + 1) * sizeof(struct heap_item))};
-	int status = taken.items && unused.items
-			     ? 0
-			     : err_memory_for(err, "the chunks");
+	int status = taken.items && unused.items ? 0 : err_memory_for(err, "the chunks");
 
 	for (u64 i = 0; i < count && status == 0; i++) {
 		struct view_chunk chunk = chunk_in(self, i);
@@ -295,7 +292,8 @@ static void add_accesses(const struct gathered *self, const struct view_chunk *c
 	if (access.last_ticks)
 		bar->last_ns = (double)tick_clock_ns(&model->clock, access.last_ticks);
 	if (!(access.flags & ACCESS_UNSIDED))
-		bar->flags |= (access.reads ? 0 : BAR_NEVER_READ) | (access.writes ? 0 : BAR_NEVER_WRITTEN);
+		bar->flags |= (access.reads ? 0 : BAR_NEVER_READ) |
+			      (access.writes ? 0 : BAR_NEVER_WRITTEN);
 	bar->flags |= access.flags & ACCESS_SHARED ? BAR_SHARED : 0;
 }
 
@@ -312,7 +310,8 @@ static int add_bar(struct chunks_view *view, const struct gathered *self, u64 po
 	bar.flags = (view_is_freed(&chunk) ? 0 : BAR_ALIVE) |
 		    (chunk.page->kind[chunk.at] == HW_REALLOC ? BAR_REALLOC : 0);
 	if (self->scope->trace->severity)
-		bar.severity = self->scope->trace->severity[view_point_of(self->scope, &chunk).index];
+		bar.severity =
+			self->scope->trace->severity[view_point_of(self->scope, &chunk).index];
 	add_accesses(self, &chunk, &bar);
 	return vec_push(&view->bars, bar) ? 0 : ERR_MEMORY;
 }

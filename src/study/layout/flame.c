@@ -58,7 +58,8 @@ static void sum_up(struct weighed *self, const struct study *trace)
 	for (u32 i = 0; i < trace->model->points.count; i++) {
 		if (!(self->points[i] > 0) || shape->tip[i] == UINT32_MAX)
 			continue;
-		credit(self, shape->tip[i], (struct point_id){i}, trace->severity ? trace->severity[i] : 0);
+		credit(self, shape->tip[i], (struct point_id){i},
+		       trace->severity ? trace->severity[i] : 0);
 		if (shape->dir == FLAME_PIVOT && shape->above[i] != UINT32_MAX)
 			self->total[shape->above[i]] += self->points[i];
 	}

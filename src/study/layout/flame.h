@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Flame graphs, laid out: which boxes there are, where, how wide. A shape (the tree of calls, from one
- * side or the other, with frames hidden) is made once and kept; what it weighs is asked anew.
+ * Flame graphs, laid out: which boxes there are, where, how wide. A shape (the tree of calls, from
+ * one side or the other, with frames hidden) is made once and kept; what it weighs is asked anew.
  *
  *	struct flame_query query = {.metric = METRIC_BYTES, .px = 1600, .x1 = 1};
  *	struct flame_view view = {0};
@@ -54,8 +54,8 @@ struct flame_box {
 	u32 line;
 	double self, total;
 	double base; /* total of the same calls in the base */
-	i64 point;  /* the heaviest one that ends here, or FLAME_NO_POINT */
-	u32 merged; /* boxes that it stands for */
+	i64 point;   /* the heaviest one that ends here, or FLAME_NO_POINT */
+	u32 merged;  /* boxes that it stands for */
 };
 
 /* Calls that only the base has, below one that both have. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A flame graph beside that of another trace: boxes are the same if the names on the way to them are.
+ * A flame graph beside that of another trace: boxes are the same if the names on the way to them
+ * are.
  * Host. */
 #include "study/layout/flame.h"
 

@@ -73,8 +73,8 @@ static u32 step(struct builder *self, u32 parent, u32 call, u8 flags)
 	return at->depth >= DEPTH_MAX ? parent : add_node(self, parent, call, flags);
 }
 
-/* Where in its function a point allocates. 0: nobody knows, or the box is another function's, which it is
- * counted to because its own is hidden. */
+/* Where in its function a point allocates. 0: nobody knows, or the box is another function's, which
+ * it is counted to because its own is hidden. */
 static u32 line_of(const struct builder *self, u64 point)
 {
 	const struct mprof_calls *calls = self->shape->calls;
@@ -114,8 +114,8 @@ static u32 line_node(struct builder *self, u64 point, u32 line)
 	return (u32)*known;
 }
 
-/* A function that allocates at several lines has a box for each of them below its own: they may differ as
- * much as two functions do, and each has a severity. */
+/* A function that allocates at several lines has a box for each of them below its own: they may
+ * differ as much as two functions do, and each has a severity. */
 static int split_lines(struct builder *self)
 {
 	struct flame_shape *shape = self->shape;

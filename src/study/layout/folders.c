@@ -51,7 +51,8 @@ int folders_add(struct folders *self, const char *folder, struct err *err)
 		}
 	if (self->count == FOLDERS_MAX) {
 		free(path);
-		return err_set(err, ERR_USAGE, "too many source folders: at most %d are allowed", FOLDERS_MAX);
+		return err_set(err, ERR_USAGE, "too many source folders: at most %d are allowed",
+			       FOLDERS_MAX);
 	}
 	self->paths[self->count] = path;
 	store_release(&self->count, self->count + 1); /* pairs with folders_hold */

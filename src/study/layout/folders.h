@@ -8,7 +8,7 @@
 
 enum { FOLDERS_MAX = 64 };
 
-struct folders { /* all zero = none */
+struct folders {                  /* all zero = none */
 	char *paths[FOLDERS_MAX]; /* without links */
 	u32 count;                /* grows while others read */
 };

@@ -68,7 +68,8 @@ static int make_labelled(struct view_keys *self, struct study *trace)
 	int status = 0;
 
 	for (u32 i = 0; i < trace->model->points.count && status == 0; i++) {
-		self->of_point[i] = key_by_label(self, &by_label, point_label(self, trace, (struct point_id){i}));
+		self->of_point[i] = key_by_label(self, &by_label,
+						 point_label(self, trace, (struct point_id){i}));
 		status = self->of_point[i] == UINT32_MAX ? ERR_MEMORY : 0;
 	}
 	map_release(&by_label);
@@ -87,7 +88,8 @@ static int make_of_points(struct view_keys *self, struct study *trace)
 {
 	for (u32 i = 0; i < trace->model->points.count; i++) {
 		self->of_point[i] = i;
-		if (!vec_push(&self->keys, (struct view_key){function_label(trace, (struct point_id){i}), i}))
+		if (!vec_push(&self->keys,
+			      (struct view_key){function_label(trace, (struct point_id){i}), i}))
 			return ERR_MEMORY;
 	}
 	return 0;
@@ -141,20 +143,14 @@ static int make(struct view_keys *self, struct study *trace)
 {
 	switch (self->by) {
 	case BY_TYPE:
-	case BY_MODULE:
-		return make_labelled(self, trace);
-	case BY_POINT:
-		return make_of_points(self, trace);
-	case BY_SEV:
-		return make_of_severity(self, trace);
-	case BY_THREAD:
-		return make_of_threads(self, trace->model);
-	case BY_SIZE:
-		return make_of_sizes(self);
+	case BY_MODULE: return make_labelled(self, trace);
+	case BY_POINT: return make_of_points(self, trace);
+	case BY_SEV: return make_of_severity(self, trace);
+	case BY_THREAD: return make_of_threads(self, trace->model);
+	case BY_SIZE: return make_of_sizes(self);
 	case BY_NONE:
 	case BY_COLOR:
-	case VIEW_BYS:
-		break;
+	case VIEW_BYS: break;
 	}
 	return vec_push(&self->keys, (struct view_key){"all", 0}) ? 0 : ERR_MEMORY;
 }

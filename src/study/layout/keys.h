@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What chunks can be told apart by: type, module, thread, point, size, severity, colour. Keys are small
- * numbers from 0 on, each with a label. */
+ * What chunks can be told apart by: type, module, thread, point, size, severity, colour. Keys are
+ * small numbers from 0 on, each with a label. */
 #ifndef STUDY_LAYOUT_KEYS_H
 #define STUDY_LAYOUT_KEYS_H
 

@@ -142,20 +142,14 @@ struct painting {
 static enum view_by color_by(enum memory_color color)
 {
 	switch (color) {
-	case COLOR_TYPE:
-		return BY_TYPE;
-	case COLOR_MODULE:
-		return BY_MODULE;
-	case COLOR_THREAD:
-		return BY_THREAD;
-	case COLOR_SEV:
-		return BY_SEV;
-	case COLOR_QUERY:
-		return BY_COLOR;
+	case COLOR_TYPE: return BY_TYPE;
+	case COLOR_MODULE: return BY_MODULE;
+	case COLOR_THREAD: return BY_THREAD;
+	case COLOR_SEV: return BY_SEV;
+	case COLOR_QUERY: return BY_COLOR;
 	case COLOR_ALTERNATE_CHUNKS:
 	case COLOR_AGE:
-	case MEMORY_COLORS:
-		break;
+	case MEMORY_COLORS: break;
 	}
 	return BY_NONE;
 }

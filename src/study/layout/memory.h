@@ -21,7 +21,8 @@ int memory_moment_make(struct memory_moment *self, const struct view_scope *scop
 		       struct err *err);
 void memory_moment_release(struct memory_moment *self);
 
-/* Chunks that are closer together than REGION_GAP. Which mapping of the system it is was not recorded. */
+/* Chunks that are closer together than REGION_GAP. Which mapping of the system it is was not
+ * recorded. */
 #define REGION_GAP (1ull << 20)
 
 struct memory_region {

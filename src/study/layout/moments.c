@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Bins of time, exact extremes, and the peak of a selection.
- * Host. Events are ordered inside of bins only, and only where the order can matter: what a bin begins
- * with, and what is added in it, bound what it can reach. */
+ * Host. Events are ordered inside of bins only, and only where the order can matter: what a bin
+ * begins with, and what is added in it, bound what it can reach. */
 #include "study/layout/moments.h"
 
 #include <stdlib.h>

@@ -12,12 +12,13 @@ struct time_axis { /* all zero = empty */
 	u64 from_ns, to_ns;
 	u32 bins;
 	u64 *edges;
-	/* Where to begin to look: the bin of the first tick of each of `slots` equal parts. Both clocks
-	 * need not run alike, so bins can differ much in ticks. */
+	/* Where to begin to look: the bin of the first tick of each of `slots` equal parts. Both
+	 * clocks need not run alike, so bins can differ much in ticks. */
 	u32 *starts;
 	u32 slots;
 	double slots_per_tick;
-	u64 origin; /* of the slots. Time 0 is tick 0, long before the run's first: they begin there */
+	/* of the slots. Time 0 is tick 0, long before the run's first: they begin there */
+	u64 origin;
 };
 
 enum { BEFORE_AXIS = -1 }; /* as a bin; after it is `bins` */
@@ -68,7 +69,8 @@ static inline int time_axis_bin_near(const struct time_axis *self, u64 ticks, u3
  * lower when they are freed. */
 struct time_curve { /* all zero = empty */
 	double *min, *max, *last;
-	bool exact; /* false: too many events to order them; extremes are those at finer bins' ends */
+	/* false: too many events to order them; extremes are those at finer bins' ends */
+	bool exact;
 };
 
 /* Bytes, or chunks if `count`. */
@@ -80,8 +82,8 @@ void time_curve_release(struct time_curve *self);
  * time): exact, whatever order events come in. */
 int view_peak(const struct view_scope *self, u64 *bytes, u64 *ticks, struct err *err);
 
-/* For moments.c: the same, and view_peak of all chunks, from the order of events that the index has. The curve has room for
- * its bins. */
+/* For moments.c: the same, and view_peak of all chunks, from the order of events that the index
+ * has. The curve has room for its bins. */
 int order_curve(struct time_curve *self, const struct view_scope *scope,
 		const struct time_axis *axis, bool count, struct err *err);
 int order_peak(const struct view_scope *scope, u64 *bytes, u64 *ticks, struct err *err);

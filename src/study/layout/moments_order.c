@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Curves and peaks from the order of events that the index has.
- * Host. Of all chunks nothing but the ends of bins is looked at; of a selection its events, in their order. */
+ * Host. Of all chunks nothing but the ends of bins is looked at; of a selection its events, in
+ * their order. */
 #include "study/layout/moments.h"
 
 #include <stdlib.h>

@@ -32,7 +32,7 @@ static void add_frame(const struct study *trace, u32 index, u64 *names, u64 *lin
 		*names = hash_u64(hash_text(*names, file_name(known.module)) ^ frame->address);
 }
 
-struct stack_keys { /* of all points */
+struct stack_keys {             /* of all points */
 	struct stack_key *data; /* NULL = there was no memory */
 	u64 count;
 };
@@ -120,8 +120,8 @@ static void pair(struct view_pairs *self, const struct stack_keys *ours,
 	}
 }
 
-int view_pairs_make(struct view_pairs *self, const struct study *trace,
-		    const struct study *base, struct err *err)
+int view_pairs_make(struct view_pairs *self, const struct study *trace, const struct study *base,
+		    struct err *err)
 {
 	struct stack_keys ours = keys_make(trace), theirs = keys_make(base);
 	bool done;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A trace of which only the chunks of a scope are left, for analyses of whole traces: see study/model/narrow.h. */
+ * A trace of which only the chunks of a scope are left, for analyses of whole traces: see
+ * study/model/narrow.h. */
 #ifndef STUDY_LAYOUT_PART_H
 #define STUDY_LAYOUT_PART_H
 

@@ -17,8 +17,8 @@ struct view_pattern {
 	regex_t regex;
 };
 
-/* ERR_USAGE if it is too long or no expression. What can make the matcher run for ever (back-references,
- * more than one counted repetition) is refused. Released also after a failure. */
+/* ERR_USAGE if it is too long or no expression. What can make the matcher run for ever
+ * (back-references, more than one counted repetition) is refused. Released also after a failure. */
 int view_pattern_init(struct view_pattern *self, const char *text, struct err *err);
 void view_pattern_release(struct view_pattern *self);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Peaks by key: changes in the order of time, which the index has; else those of few chunks are put in order.
+ * Peaks by key: changes in the order of time, which the index has; else those of few chunks are put
+ * in order.
  * Host. */
 #include "study/layout/peaks.h"
 

@@ -5,8 +5,8 @@
 
 #include "study/layout/scope.h"
 
-/* peaks[key(chunk)] for all keys below `keys`; all of them NAN if there are too many events to put them in
- * order. */
+/* peaks[key(chunk)] for all keys below `keys`; all of them NAN if there are too many events to put
+ * them in order. */
 int view_peaks(const struct view_scope *scope,
 	       u32 (*key)(const struct view_scope *scope, const struct view_chunk *chunk),
 	       double *peaks, u64 keys, struct err *err);

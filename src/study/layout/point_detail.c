@@ -137,7 +137,8 @@ static int gather_all(struct gathering *self, struct point_id point, struct err 
 	return 0;
 }
 
-static int one_peak(const struct view_scope *scope, struct point_id point, double *peak, struct err *err)
+static int one_peak(const struct view_scope *scope, struct point_id point, double *peak,
+		    struct err *err)
 {
 	int status = point_peak(scope, point, peak, err);
 	double *peaks;
@@ -145,16 +146,15 @@ static int one_peak(const struct view_scope *scope, struct point_id point, doubl
 	if (status <= 0)
 		return status;
 	peaks = calloc(scope->trace->model->points.count + 1, sizeof *peaks);
-	status = peaks ? point_peaks(scope, peaks, err)
-		       : err_memory_for(err, "the point");
+	status = peaks ? point_peaks(scope, peaks, err) : err_memory_for(err, "the point");
 	if (status == 0)
 		*peak = peaks[point.index];
 	free(peaks);
 	return status;
 }
 
-int point_detail_make(struct point_detail *self, const struct view_scope *scope, struct point_id point,
-		      struct err *err)
+int point_detail_make(struct point_detail *self, const struct view_scope *scope,
+		      struct point_id point, struct err *err)
 {
 	struct gathering gathering = {.detail = self, .scope = scope};
 	struct point_sums *sums = point_sums_make(scope, err);

@@ -15,7 +15,8 @@ enum { CHUNKS_MANY = 1 << 18 }; /* of one point: its peak is found with those of
 
 /* ---- threads ---- */
 
-/* Which threads a point has: as bits if there are few of them; else mostly the one that it had before. */
+/* Which threads a point has: as bits if there are few of them; else mostly the one that it had
+ * before. */
 enum { THREAD_BITS = 64 };
 
 struct thread_sets {
@@ -176,7 +177,8 @@ static int sum_chunks(const struct view_scope *scope, struct point_sums *sums, s
 	return status;
 }
 
-/* What was aggregated when the trace had reached its limit has no chunks, but the model knows it. */
+/* What was aggregated when the trace had reached its limit has no chunks, but the model knows
+ * it. */
 static void take_totals(const struct model *model, struct point_sums *sums)
 {
 	double scale = (double)(1ull << model->count_shift);
@@ -268,8 +270,7 @@ static int find_peaks(const struct view_scope *scope, struct point_sums *sums, s
 {
 	u64 points = scope->trace->model->points.count;
 	double *peaks = calloc(points + 1, sizeof *peaks);
-	int status = peaks ? point_peaks(scope, peaks, err)
-			   : err_memory_for(err, "the points");
+	int status = peaks ? point_peaks(scope, peaks, err) : err_memory_for(err, "the points");
 
 	for (u64 i = 0; i < points && status == 0; i++)
 		sums[i].peak_bytes = peaks[i];
@@ -281,8 +282,7 @@ struct point_sums *point_sums_compute(const struct view_scope *scope, struct err
 {
 	const struct model *model = scope->trace->model;
 	struct point_sums *sums = calloc(model->points.count + 1, sizeof *sums);
-	int status = sums ? sum_chunks(scope, sums, err)
-			  : err_memory_for(err, "the points");
+	int status = sums ? sum_chunks(scope, sums, err) : err_memory_for(err, "the points");
 
 	if (status == 0 && view_is_all(scope))
 		take_totals(model, sums);
@@ -404,7 +404,8 @@ const struct point_sums *point_sums_stored(const struct model *model)
 {
 	u64 points = model->points.count;
 
-	return points ? study_stored(model, STORED_SUMS, sums_tag(), sizeof(struct point_sums), points)
+	return points ? study_stored(model, STORED_SUMS, sums_tag(), sizeof(struct point_sums),
+				     points)
 		      : NULL;
 }
 

@@ -48,7 +48,8 @@ static void *make_index(struct study *trace, u32 slot, struct err *err)
 		goto fail;
 	/* Each place moves on by one until it is that of the next point. */
 	for (u64 at = 0; view_next(&scope, &at, &chunk);)
-		self->numbers[self->first[view_point_of(&scope, &chunk).index + 1]++] = (u32)chunk.number;
+		self->numbers[self->first[view_point_of(&scope, &chunk).index + 1]++] =
+			(u32)chunk.number;
 	return self;
 fail:
 	if (self)
@@ -130,8 +131,8 @@ struct order {
 	const struct point_sums *sums;
 	const char **names; /* by point, if sorted by name */
 	double *keys;       /* by point and sort: what it is sorted by */
-	/* Peaks of a selection are found when they are asked for. Until then a point is sorted by the most that its peak
-	 * can be, which puts it too early, never too late. */
+	/* Peaks of a selection are found when they are asked for. Until then a point is sorted by
+	 * the most that its peak can be, which puts it too early, never too late. */
 	const struct view_scope *scope;
 	struct point_sums *own_sums;
 	u8 *settled; /* by point; NULL = all are */
@@ -151,48 +152,34 @@ static double number_of(const struct order *self, struct point_id point, enum po
 {
 	static const struct point_sums nothing;
 	const struct point_sums *sums = &self->sums[point.index];
-	const struct point_sums *base = self->query->base ? &self->query->base[point.index] : &nothing;
+	const struct point_sums *base =
+		self->query->base ? &self->query->base[point.index] : &nothing;
 
 	switch (column) {
-	case POINT_CHUNKS:
-		return sums->chunks;
-	case POINT_BYTES:
-		return sums->bytes;
-	case POINT_PEAK:
-		return sums->peak_bytes;
+	case POINT_CHUNKS: return sums->chunks;
+	case POINT_BYTES: return sums->bytes;
+	case POINT_PEAK: return sums->peak_bytes;
 	case POINT_LIVE:
 		return self->query->live ? self->query->live[point.index] : sums->kept_bytes;
-	case POINT_LEAKED:
-		return sums->kept_bytes;
-	case POINT_DELTA:
-		return sums->bytes - base->bytes;
-	case POINT_DELTA_CHUNKS:
-		return sums->chunks - base->chunks;
-	case POINT_DELTA_PEAK:
-		return sums->peak_bytes - base->peak_bytes;
-	case POINT_DELTA_LEAKED:
-		return sums->kept_bytes - base->kept_bytes;
-	case POINT_DELTA_TEMPORARY:
-		return sums->temporary - base->temporary;
-	case POINT_TEMPORARY:
-		return sums->temporary;
+	case POINT_LEAKED: return sums->kept_bytes;
+	case POINT_DELTA: return sums->bytes - base->bytes;
+	case POINT_DELTA_CHUNKS: return sums->chunks - base->chunks;
+	case POINT_DELTA_PEAK: return sums->peak_bytes - base->peak_bytes;
+	case POINT_DELTA_LEAKED: return sums->kept_bytes - base->kept_bytes;
+	case POINT_DELTA_TEMPORARY: return sums->temporary - base->temporary;
+	case POINT_TEMPORARY: return sums->temporary;
 	case POINT_SEV:
-		return self->trace->severity[point.index] ? self->trace->severity[point.index] : NAN;
-	case POINT_LIFETIME:
-		return score_of(self, point, SCORE_LIFETIME);
-	case POINT_USAGE:
-		return score_of(self, point, SCORE_USAGE);
-	case POINT_USEFUL:
-		return score_of(self, point, SCORE_USEFUL);
-	case POINT_AVG_LIFE:
-		return sums->freed > 0 ? sums->life_ticks / sums->freed : NAN;
-	case POINT_THREADS:
-		return sums->threads;
+		return self->trace->severity[point.index] ? self->trace->severity[point.index]
+							  : NAN;
+	case POINT_LIFETIME: return score_of(self, point, SCORE_LIFETIME);
+	case POINT_USAGE: return score_of(self, point, SCORE_USAGE);
+	case POINT_USEFUL: return score_of(self, point, SCORE_USEFUL);
+	case POINT_AVG_LIFE: return sums->freed > 0 ? sums->life_ticks / sums->freed : NAN;
+	case POINT_THREADS: return sums->threads;
 	case POINT_ID:
 	case POINT_FN:
 	case POINT_TYPE:
-	case POINT_COLUMNS:
-		break;
+	case POINT_COLUMNS: break;
 	}
 	return point.index;
 }
@@ -264,8 +251,8 @@ static int settle_all(struct order *self, struct err *err)
 {
 	u64 points = self->trace->model->points.count;
 	double *peaks = calloc(points + 1, sizeof *peaks);
-	int status = peaks ? point_peaks(self->scope, peaks, err)
-			   : err_memory_for(err, "the points");
+	int status =
+		peaks ? point_peaks(self->scope, peaks, err) : err_memory_for(err, "the points");
 
 	for (u32 i = 0; i < points && status == 0; i++)
 		take_peak(self, (struct point_id){i}, peaks[i]);
@@ -432,7 +419,8 @@ static int find_keys(struct order *self)
 }
 
 /* The most that the peak of a point's selected chunks can be. */
-static double peak_bound(const struct view_scope *scope, struct point_id point, const struct point_sums *sums)
+static double peak_bound(const struct view_scope *scope, struct point_id point,
+			 const struct point_sums *sums)
 {
 	double whole = (double)scope->trace->model->order.peaks[point.index];
 
@@ -457,7 +445,8 @@ static int order_init(struct order *self, struct err *err)
 		if (!self->settled)
 			return err_memory_for(err, "the points");
 		for (u32 i = 0; i < points; i++)
-			self->own_sums[i].peak_bytes = peak_bound(self->scope, (struct point_id){i}, &self->sums[i]);
+			self->own_sums[i].peak_bytes =
+				peak_bound(self->scope, (struct point_id){i}, &self->sums[i]);
 	}
 	self->heap = calloc(points + 1, sizeof *self->heap);
 	if (!self->heap || find_names(self) < 0 || find_keys(self) < 0)

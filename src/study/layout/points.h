@@ -16,19 +16,23 @@ struct point_sums {
 	u32 threads;              /* that allocated them */
 };
 
-/* By point, as many as the model has; freed by the caller. NULL and err on failure. Those of recent scopes are kept. */
+/* By point, as many as the model has; freed by the caller. NULL and err on failure. Those of recent
+ * scopes are kept. */
 struct point_sums *point_sums_make(const struct view_scope *scope, struct err *err);
 
 /* The same, found anew; of the scope's trace nothing but the model is asked. */
 struct point_sums *point_sums_compute(const struct view_scope *scope, struct err *err);
 
-/* Whether the sums have their peaks, too. If not they can be had for one point, or for all; both are exact. */
+/* Whether the sums have their peaks, too. If not they can be had for one point, or for all; both
+ * are exact. */
 bool point_peaks_known(const struct view_scope *scope);
 /* 1 = it has so many chunks that point_peaks is the way. */
-int point_peak(const struct view_scope *scope, struct point_id point, double *peak, struct err *err);
+int point_peak(const struct view_scope *scope, struct point_id point, double *peak,
+	       struct err *err);
 int point_peaks(const struct view_scope *scope, double *peaks, struct err *err);
 
-/* The sums of all chunks in the index of a model, if this build would find the same; NULL = it has none. */
+/* The sums of all chunks in the index of a model, if this build would find the same; NULL = it has
+ * none. */
 const struct point_sums *point_sums_stored(const struct model *model);
 /* struct study_options.store */
 int point_sums_store(const struct model *model, struct index_writer *out, struct err *err);
@@ -81,9 +85,10 @@ struct points_query_view {
 	} sorts[POINTS_SORTS];
 	u32 sort_count;
 	u64 offset, limit;
-	u32 spark; /* bins of the small diagram, 0 = none */
-	const double *live;            /* by point: bytes at a moment; NULL = what is kept */
-	const struct point_sums *base; /* by point: what it was in another trace; NULL = there is none */
+	u32 spark;          /* bins of the small diagram, 0 = none */
+	const double *live; /* by point: bytes at a moment; NULL = what is kept */
+	/* by point: what it was in another trace; NULL = there is none */
+	const struct point_sums *base;
 };
 
 struct point_row {
@@ -92,7 +97,7 @@ struct point_row {
 	const char *function, *file, *module, *type; /* "" = unknown, type NULL = unknown */
 	u32 line;
 	u64 offset; /* in the module */
-	u8 *spark; /* live bytes at the end of each bin, 255 = the point's highest; NULL = none */
+	u8 *spark;  /* live bytes at the end of each bin, 255 = the point's highest; NULL = none */
 };
 
 struct points_page {   /* all zero = empty */
@@ -138,8 +143,8 @@ struct point_detail { /* all zero = empty */
 	struct thread_list allocs, frees;  /* most first */
 };
 
-int point_detail_make(struct point_detail *self, const struct view_scope *scope, struct point_id point,
-		      struct err *err);
+int point_detail_make(struct point_detail *self, const struct view_scope *scope,
+		      struct point_id point, struct err *err);
 void point_detail_release(struct point_detail *self);
 
 #endif

@@ -44,8 +44,8 @@ static bool is_begun_by(const struct chunk_page *page, u32 k, const struct reall
 	return page->kind[k] == HW_REALLOC && page->alloc_context[k] == call->context;
 }
 
-/* The first chunk after `chunk` that the thread allocated, from a moment on. At that very moment it may also have
- * allocated others before the call: stamps that are estimates can be equal. */
+/* The first chunk after `chunk` that the thread allocated, from a moment on. At that very moment it
+ * may also have allocated others before the call: stamps that are estimates can be equal. */
 static u64 next_allocated(const struct chunk_table *chunks, u64 chunk,
 			  const struct realloc_call *call)
 {
@@ -81,7 +81,8 @@ u64 view_realloc_after(const struct study *trace, u64 chunk)
 	next = next_allocated(chunks, chunk, &call);
 	if (next == REALLOC_NONE)
 		return REALLOC_NONE;
-	return is_begun_by(chunk_at(chunks, next), (u32)(next % CHUNK_PAGE), &call) ? next : REALLOC_NONE;
+	return is_begun_by(chunk_at(chunks, next), (u32)(next % CHUNK_PAGE), &call) ? next
+										    : REALLOC_NONE;
 }
 
 u64 view_realloc_before(const struct study *trace, u64 chunk)

@@ -11,12 +11,14 @@ struct view_scope {
 	struct study *trace;
 	struct selection selection; /* words NULL: all chunks */
 	struct query_window window; /* to_ns 0 = the whole run */
-	/* As it was selected. Whoever narrows the selection gives it other words: the next two do not count then. */
+	/* As it was selected. Whoever narrows the selection gives it other words: the next two do
+	 * not count then. */
 	const u64 *own_words;
 	bool plain; /* no query: all chunks, or those that lived in the window */
 	u64 key;    /* of query and window; 0 = what was made of the scope is not to be kept */
 	struct view_colors *colors; /* that the query gave, NULL = not asked for */
-	/* Asked between steps that take time: true = nobody wants the answer any more. May be NULL. */
+	/* Asked between steps that take time: true = nobody wants the answer any more. May be
+	 * NULL. */
 	bool (*cancelled)(void *data);
 	void *cancel_data;
 };
@@ -28,8 +30,8 @@ void view_scope_release(struct view_scope *self);
 
 static inline bool view_is_all(const struct view_scope *self) { return !self->selection.words; }
 
-/* Whether what is live at a moment of the scope's time is what is live then at all, so that it can be had from the
- * order of events. */
+/* Whether what is live at a moment of the scope's time is what is live then at all, so that it can
+ * be had from the order of events. */
 static inline bool view_has_order(const struct view_scope *self)
 {
 	return self->trace->model->order.count &&
@@ -38,15 +40,16 @@ static inline bool view_has_order(const struct view_scope *self)
 
 enum { VIEW_PICK = 64, VIEW_REST = 1 << 16 };
 
-/* For passes over the events, which lead to chunks anywhere: lets go of what has gathered now and then. */
+/* For passes over the events, which lead to chunks anywhere: lets go of what has gathered now and
+ * then. */
 static inline void view_pass_events(const struct view_scope *self, u64 event)
 {
 	if (unlikely(event % VIEW_REST < VIEW_PICK))
 		model_rest(self->trace->model);
 }
 
-/* Those of the events [first, first + count), count up to VIEW_PICK, whose chunks are selected; how many. What is known of
- * them is on its way from memory then: frees come from anywhere. */
+/* Those of the events [first, first + count), count up to VIEW_PICK, whose chunks are selected; how
+ * many. What is known of them is on its way from memory then: frees come from anywhere. */
 static inline u32 view_pick(const struct view_scope *self, u64 first, u64 count, u32 *codes)
 {
 	const struct model *model = self->trace->model;
@@ -79,7 +82,8 @@ static inline struct view_chunk view_chunk_at(const struct view_scope *self, u64
 				   (u32)(number % CHUNK_PAGE)};
 }
 
-/* Goes over the chunks of the scope, in order of their numbers: start with *at = 0. False at the end. */
+/* Goes over the chunks of the scope, in order of their numbers: start with *at = 0. False at the
+ * end. */
 static inline bool view_next(const struct view_scope *self, u64 *at, struct view_chunk *chunk)
 {
 	const struct chunk_table *table = &self->trace->model->chunks;

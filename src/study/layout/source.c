@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Lines of source files, and their text.
- * Host. Paths are those of the trace's own table, never a client's; what is read lies below folders that the user allowed. */
+ * Host. Paths are those of the trace's own table, never a client's; what is read lies below folders
+ * that the user allowed. */
 #define _GNU_SOURCE
 #include "study/layout/source.h"
 
@@ -90,7 +91,8 @@ static bool credit(struct building *self, const struct symbol_frame *frame, stru
 	return true;
 }
 
-/* The C library, and its start code in the program itself, are on every stack, and nobody's to change. */
+/* The C library, and its start code in the program itself, are on every stack, and nobody's to
+ * change. */
 static bool is_system(const struct stack_names *names)
 {
 	const char *slash = strrchr(names->module, '/');
@@ -292,7 +294,8 @@ static char *folder_of(const char *path)
 	return slash && slash > path ? strndup(path, (size_t)(slash - path)) : NULL;
 }
 
-static bool try_path(struct source_text *self, const struct study *trace, char *path, const struct folders *allowed)
+static bool try_path(struct source_text *self, const struct study *trace, char *path,
+		     const struct folders *allowed)
 {
 	char *real;
 	struct stat status;
@@ -309,12 +312,13 @@ static bool try_path(struct source_text *self, const struct study *trace, char *
 			self->asks = folder_of(real);
 	}
 	free(real);
-	self->stale = self->text && is_newer(status.st_mtim, trace->model->image.program, trace->path);
+	self->stale =
+		self->text && is_newer(status.st_mtim, trace->model->image.program, trace->path);
 	return self->text != NULL;
 }
 
-/* A path that is not absolute was so to the folder of the compiler, which is not known: the program's
- * folder, and the one that the server runs in, are tried. */
+/* A path that is not absolute was so to the folder of the compiler, which is not known: the
+ * program's folder, and the one that the server runs in, are tried. */
 void source_text_read(struct source_text *self, struct study *trace, u32 file,
 		      const struct folders *allowed)
 {
@@ -325,7 +329,8 @@ void source_text_read(struct source_text *self, struct study *trace, u32 file,
 	char *beside = NULL;
 
 	self->path = path;
-	if (*path != '/' && slash && asprintf(&beside, "%.*s/%s", (int)(slash - program), program, path) < 0)
+	if (*path != '/' && slash &&
+	    asprintf(&beside, "%.*s/%s", (int)(slash - program), program, path) < 0)
 		beside = NULL;
 	if (beside && try_path(self, trace, beside, allowed))
 		return;

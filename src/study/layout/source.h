@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Source files that the stacks of a trace name, and what was allocated by their lines. A file is only
- * read if the trace names it and it lies below a folder that the user allowed: a trace of a stranger may name any. */
+ * Source files that the stacks of a trace name, and what was allocated by their lines. A file is
+ * only read if the trace names it and it lies below a folder that the user allowed: a trace of a
+ * stranger may name any. */
 #ifndef STUDY_LAYOUT_SOURCE_H
 #define STUDY_LAYOUT_SOURCE_H
 
@@ -33,13 +34,16 @@ const struct source_table *view_source(struct study *trace, struct err *err);
 
 enum { SOURCE_BYTES_MAX = 16 << 20 };
 
-/* The text of a file, if it is there: where it was looked for, and whether it is newer than the program. */
-struct source_text { /* all zero = empty */
+/* The text of a file, if it is there: where it was looked for, and whether it is newer than the
+ * program. */
+struct source_text {      /* all zero = empty */
 	const char *path; /* of the file, as the table has it */
-	char *text;  /* NULL = not found, or not allowed */
+	char *text;       /* NULL = not found, or not allowed */
 	u64 bytes;
 	bool stale;
-	char *asks; /* the folder, without links, that has to be allowed before the file can be shown; NULL = none */
+	/* the folder, without links, that has to be allowed before the file can be shown; NULL =
+	 * none */
+	char *asks;
 	VEC(char *) searched;
 };
 

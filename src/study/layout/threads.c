@@ -21,8 +21,8 @@ static void note_time(struct thread_row *row, u64 ticks)
 		row->last_ticks = ticks;
 }
 
-static void add_chunk(struct threads_view *self, const struct view_scope *scope, const struct call_costs *costs,
-		      const struct view_chunk *chunk)
+static void add_chunk(struct threads_view *self, const struct view_scope *scope,
+		      const struct call_costs *costs, const struct view_chunk *chunk)
 {
 	const struct model *model = scope->trace->model;
 	double scale = (double)(1ull << model->count_shift);

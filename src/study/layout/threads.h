@@ -13,9 +13,10 @@ struct thread_row {
 	double kept_chunks, kept_bytes;
 	double frees_own,
 		frees_other; /* by this thread: of chunks that it, or another, allocated */
-	double alloc_ns;     /* estimated time in the allocator, for its allocations and its frees; 0 = unknown */
-	u64 last_ticks;      /* of its last allocation or free */
-	double peak_bytes;   /* NAN = too many events to tell */
+	/* estimated time in the allocator, for its allocations and its frees; 0 = unknown */
+	double alloc_ns;
+	u64 last_ticks;    /* of its last allocation or free */
+	double peak_bytes; /* NAN = too many events to tell */
 };
 
 struct threads_view {                /* all zero = empty */

@@ -17,7 +17,8 @@ enum { MANY_CHUNKS = 1 << 18 };
 
 bool view_flow_parse(const char *word, enum view_flow *flow)
 {
-	static const char *const names[FLOWS] = {"live", "chunks", "allocs", "frees", "alloc_bytes"};
+	static const char *const names[FLOWS] = {"live", "chunks", "allocs", "frees",
+						 "alloc_bytes"};
 
 	for (u32 i = 0; i < FLOWS; i++)
 		if (strcmp(names[i], word) == 0) {
@@ -57,7 +58,8 @@ static int heaviest_first(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* Which keys might be high: by the most that their points had live, or by what threads allocated. */
+/* Which keys might be high: by the most that their points had live, or by what threads
+ * allocated. */
 static void rank_keys(const struct curves *self, struct ranked *ranked)
 {
 	const struct model *model = self->scope->trace->model;
@@ -140,8 +142,7 @@ static void add_chunk(struct curves *self, const struct view_chunk *chunk)
 		if (freed >= 0 && freed != after)
 			*value_at(self, curve, freed) += (double)units / self->units;
 		break;
-	case FLOWS:
-		break;
+	case FLOWS: break;
 	}
 }
 
@@ -338,7 +339,8 @@ static void total_of_curves(struct timeline_view *view, const struct curves *cur
 	view->total.exact = true;
 }
 
-/* A bucket may lie in two bins; the series do not, and what a bin ends with is what they add up to. */
+/* A bucket may lie in two bins; the series do not, and what a bin ends with is what they add up
+ * to. */
 static void settle_ends(struct timeline_view *view, const struct curves *curves)
 {
 	for (u32 bin = 0; bin < view->axis.bins; bin++) {

@@ -9,7 +9,8 @@
 
 /* ---- places ---- */
 
-/* By point: a hash of the place where it allocates. Found once, because it takes a look at each stack. */
+/* By point: a hash of the place where it allocates. Found once, because it takes a look at each
+ * stack. */
 static void *make_places(struct study *trace, u32 slot, struct err *err)
 {
 	u64 points = trace->model->points.count;
@@ -50,11 +51,11 @@ static const u8 inference_of_kind[FINDING_KINDS] = {
 
 static bool holds(const struct study *trace, struct point_id point, enum inference inference)
 {
-	return inference_of(&trace->inferences, point, inference).state ==
-	       STATE_HOLDS;
+	return inference_of(&trace->inferences, point, inference).state == STATE_HOLDS;
 }
 
-static bool is_about(const struct study *trace, const struct finding *finding, struct point_id point)
+static bool is_about(const struct study *trace, const struct finding *finding,
+		     struct point_id point)
 {
 	enum inference inference = (enum inference)inference_of_kind[finding->kind];
 
@@ -113,7 +114,8 @@ static void put_kept(struct strbuf *out, const struct finding *finding)
 {
 	strbuf_add(out, " and kept");
 	if (finding->chunk_class != CLASS_UNKNOWN)
-		strbuf_addf(out, " and leak_kind == \"%s\"", leaks_class_name(finding->chunk_class));
+		strbuf_addf(out, " and leak_kind == \"%s\"",
+			    leaks_class_name(finding->chunk_class));
 }
 
 void verdict_condition(const struct finding *finding, const struct verdict_points *points,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a finding leads to: its allocation points, and the chunks that it is about as a query says it. */
+ * What a finding leads to: its allocation points, and the chunks that it is about as a query says
+ * it. */
 #ifndef STUDY_LAYOUT_VERDICTS_H
 #define STUDY_LAYOUT_VERDICTS_H
 

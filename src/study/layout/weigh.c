@@ -51,21 +51,11 @@ static bool weigh_whole(const struct view_scope *self, enum view_metric metric, 
 		const struct model_point *point = &model->points.data[i];
 
 		switch (metric) {
-		case METRIC_ALLOCS:
-			values[i] = (double)point->allocations / units;
-			break;
-		case METRIC_BYTES:
-			values[i] = (double)point->bytes;
-			break;
-		case METRIC_PEAK:
-			values[i] = (double)point->at_peak_bytes;
-			break;
-		case METRIC_LEAKED:
-			values[i] = exec ? 0 : (double)point->live_bytes;
-			break;
-		case METRIC_TEMPORARY:
-			values[i] = (double)point->temporary / units;
-			break;
+		case METRIC_ALLOCS: values[i] = (double)point->allocations / units; break;
+		case METRIC_BYTES: values[i] = (double)point->bytes; break;
+		case METRIC_PEAK: values[i] = (double)point->at_peak_bytes; break;
+		case METRIC_LEAKED: values[i] = exec ? 0 : (double)point->live_bytes; break;
+		case METRIC_TEMPORARY: values[i] = (double)point->temporary / units; break;
 		case METRIC_ALLOC_TIME:
 			values[i] = (double)point->allocations / units * costs.ns[point->kind] +
 				    (double)point->frees / units * costs.freed_ns;
@@ -73,8 +63,7 @@ static bool weigh_whole(const struct view_scope *self, enum view_metric metric, 
 		case METRIC_LIVE:
 		case METRIC_CHUNKS_LIVE:
 		case METRIC_IDLE:
-		case METRICS:
-			return false;
+		case METRICS: return false;
 		}
 	}
 	return true;
@@ -95,7 +84,8 @@ static bool is_live(const struct view_chunk *chunk, u64 limit_ticks)
 	       !(view_is_freed(chunk) && chunk->page->free_ticks[chunk->at] < limit_ticks);
 }
 
-/* Time of a chunk's life in which nobody used it, s; what was not measured, or ended at a time that is not known, is not known to be unused. */
+/* Time of a chunk's life in which nobody used it, s; what was not measured, or ended at a time that
+ * is not known, is not known to be unused. */
 static double idle_seconds(const struct model *model, const struct view_chunk *chunk)
 {
 	u64 born = chunk->page->alloc_ticks[chunk->at], used = 0;
@@ -118,17 +108,14 @@ static double chunk_weight(const struct weighing *self, const struct view_chunk 
 
 	view_weigh_chunk(self->scope, chunk, &units, &bytes);
 	switch (self->metric) {
-	case METRIC_ALLOCS:
-		return (double)units / self->units;
-	case METRIC_BYTES:
-		return (double)bytes;
+	case METRIC_ALLOCS: return (double)units / self->units;
+	case METRIC_BYTES: return (double)bytes;
 	case METRIC_LEAKED:
 		if (!self->scope->window.to_ns)
 			return view_is_kept(chunk) ? (double)bytes : 0;
 		return is_live(chunk, self->limit_ticks) ? (double)bytes : 0;
 	case METRIC_PEAK:
-	case METRIC_LIVE:
-		return is_live(chunk, self->limit_ticks) ? (double)bytes : 0;
+	case METRIC_LIVE: return is_live(chunk, self->limit_ticks) ? (double)bytes : 0;
 	case METRIC_CHUNKS_LIVE:
 		return is_live(chunk, self->limit_ticks) ? (double)units / self->units : 0;
 	case METRIC_TEMPORARY:
@@ -137,11 +124,10 @@ static double chunk_weight(const struct weighing *self, const struct view_chunk 
 			       : 0;
 	case METRIC_ALLOC_TIME:
 		return (double)units / self->units *
-		       (self->costs.ns[chunk->page->kind[chunk->at]] + (view_is_freed(chunk) ? self->costs.freed_ns : 0));
-	case METRIC_IDLE:
-		return (double)bytes * idle_seconds(model, chunk);
-	case METRICS:
-		break;
+		       (self->costs.ns[chunk->page->kind[chunk->at]] +
+			(view_is_freed(chunk) ? self->costs.freed_ns : 0));
+	case METRIC_IDLE: return (double)bytes * idle_seconds(model, chunk);
+	case METRICS: break;
 	}
 	return 0;
 }
@@ -174,7 +160,8 @@ static int weigh_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 		while (at < (page + 1) * CHUNK_PAGE && view_next(self->scope, &at, &chunk)) {
 			if (chunk.number >= (page + 1) * CHUNK_PAGE)
 				break;
-			values[view_point_of(self->scope, &chunk).index] += chunk_weight(self, &chunk);
+			values[view_point_of(self->scope, &chunk).index] +=
+				chunk_weight(self, &chunk);
 		}
 	}
 	return 0;
@@ -241,8 +228,8 @@ int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_n
 	memset(values, 0, model->points.count * sizeof *values);
 	if (metric == METRIC_IDLE && !model->has_access)
 		return err_set(err, ERR_USAGE,
-			       "no accesses were recorded, so unused memory is unknown; record with --access valgrind, "
-			       "or build with 'heapwise cc'");
+			       "no accesses were recorded, so unused memory is unknown; record "
+			       "with --access valgrind, or build with 'heapwise cc'");
 	if (metric == METRIC_PEAK && !view_is_all(self) &&
 	    view_peak(self, &peak_bytes, &peak_ticks, err) < 0)
 		return err->code;

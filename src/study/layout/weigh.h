@@ -15,7 +15,8 @@ enum view_metric {
 	METRIC_TEMPORARY,   /* chunks */
 	METRIC_ALLOC_TIME,  /* ns inside the allocator, estimated */
 	METRIC_CHUNKS_LIVE, /* chunks live at a moment */
-	METRIC_IDLE, /* bytes times seconds before the first and after the last access of each chunk */
+	/* bytes times seconds before the first and after the last access of each chunk */
+	METRIC_IDLE,
 	METRICS
 };
 
@@ -24,8 +25,8 @@ const char *view_metric_name(enum view_metric metric);
 const char *view_metric_unit(enum view_metric metric); /* "bytes", "count", "ns" */
 
 /* The metric of each point into values[], which has room for all of them. at_ns matters to LIVE and
- * CHUNKS_LIVE only, and is set to the moment of the peak by PEAK. IDLE is an ERR_USAGE if no accesses were
- * recorded; chunks whose own were not measured count nothing. */
+ * CHUNKS_LIVE only, and is set to the moment of the peak by PEAK. IDLE is an ERR_USAGE if no
+ * accesses were recorded; chunks whose own were not measured count nothing. */
 int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_ns, double *values,
 	       struct err *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Pages of accesses.
- * Host. Nearly all numbers fit into 32 bits; a chunk with one that does not has a row for itself. */
+ * Host. Nearly all numbers fit into 32 bits; a chunk with one that does not has a row for
+ * itself. */
 #include "study/model/accesses.h"
 
 #include <stdlib.h>
@@ -112,7 +113,8 @@ bool access_table_get(const struct access_table *self, u64 chunk, struct chunk_a
 		return true;
 	}
 	*access = (struct chunk_access){.first_ticks = cell->first_ticks,
-					.last_ticks = cell->flags & ACCESS_LATER ? 0 : cell->last_ticks,
+					.last_ticks =
+						cell->flags & ACCESS_LATER ? 0 : cell->last_ticks,
 					.reads = cell->reads,
 					.writes = cell->writes,
 					.read_bytes = cell->read_bytes,

@@ -9,7 +9,8 @@
 #include "host/trace/stream.h"
 
 struct chunk_access {
-	u64 first_ticks, last_ticks; /* 0 = never accessed; the last one also if it is not known (ACCESS_LATER) */
+	/* 0 = never accessed; the last one also if it is not known (ACCESS_LATER) */
+	u64 first_ticks, last_ticks;
 	u64 reads, writes;
 	u64 low, high; /* accessed bytes are within [low, high); equal = nothing */
 	u64 covered;   /* distinct bytes accessed; UINT64_MAX = not measured */
@@ -19,12 +20,14 @@ struct chunk_access {
 	u64 read_bytes, written_bytes;
 };
 
-/* Which bytes of a point's chunks were accessed, over all of them, as long as they have one size. */
+/* Which bytes of a point's chunks were accessed, over all of them, as long as they have one
+ * size. */
 struct point_map {
-	u64 size;   /* of each; 0 = not known: sizes differ, are above HW_MAP_BYTES, or a map is missing */
-	u64 chunks; /* of which coverage was measured, each counted once */
+	/* of each; 0 = not known: sizes differ, are above HW_MAP_BYTES, or a map is missing */
+	u64 size;
+	u64 chunks;              /* of which coverage was measured, each counted once */
 	u64 words[HW_MAP_WORDS]; /* see host/base/bytemap.h */
-	u32 patterns; /* that the point has */
+	u32 patterns;            /* that the point has */
 };
 
 /* Adds what is known of one chunk. again: more of one that was added before. */

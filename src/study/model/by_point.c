@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Chunks by point: counted, then put in their places, as many points at a time as fit into a buffer.
+ * Chunks by point: counted, then put in their places, as many points at a time as fit into a
+ * buffer.
  * Host. */
 #include "study/model/by_point.h"
 
@@ -12,7 +13,7 @@ enum { NUMBERS_ONCE = 16 << 20 }; /* 64 MB of them */
 /* first[point + 1] is how many the point has, then where those of the next begin. */
 static void count_chunks(const struct model *model, u64 *first)
 {
-	EACH_CHUNK(chunk, model) {
+	EACH_CHUNK (chunk, model) {
 		if (unlikely(chunk.at == 0))
 			column_store_trim(model->store);
 		first[chunk_point(&chunk).index + 1]++;
@@ -24,7 +25,7 @@ static void count_chunks(const struct model *model, u64 *first)
 /* Of points [from, to): places[point - from] is where its next one goes. */
 static void place_chunks(const struct model *model, u32 from, u32 to, u64 *places, u32 *numbers)
 {
-	EACH_CHUNK(chunk, model) {
+	EACH_CHUNK (chunk, model) {
 		u32 point = chunk_point(&chunk).index;
 
 		if (unlikely(chunk.at == 0))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Which chunks an allocation point has, in the order of their numbers. Of a model that was opened by its index; others
- * have no such list (chunks NULL). */
+ * Which chunks an allocation point has, in the order of their numbers. Of a model that was opened
+ * by its index; others have no such list (chunks NULL). */
 #ifndef STUDY_MODEL_BY_POINT_H
 #define STUDY_MODEL_BY_POINT_H
 

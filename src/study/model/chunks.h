@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The chunk columns: every allocation of an image from birth to death, by chunk number. Columns are
- * kept in pages, so that they grow without copying; 55 bytes per chunk. Pages are memory of the process, or
- * they lie in a file that is mapped (study/model/columns.h), which may be larger than memory.
+ * kept in pages, so that they grow without copying; 55 bytes per chunk. Pages are memory of the
+ * process, or they lie in a file that is mapped (study/model/columns.h), which may be larger than
+ * memory.
  *
  *	if (chunk_end(table, chunk) == CHUNK_KEPT)
  *		bytes += chunk_at(table, chunk)->size[chunk % CHUNK_PAGE];
@@ -16,7 +17,8 @@
 struct column_store;
 
 #ifndef HEAPWISE_CHUNK_PAGE_BITS
-#define HEAPWISE_CHUNK_PAGE_BITS 14 /* at least 12, so that columns are pages of the machine; tools/fuzz has 12 */
+#define HEAPWISE_CHUNK_PAGE_BITS                                                                   \
+	14 /* at least 12, so that columns are pages of the machine; tools/fuzz has 12 */
 #endif
 enum { CHUNK_PAGE = 1 << HEAPWISE_CHUNK_PAGE_BITS };
 
@@ -46,8 +48,8 @@ struct chunk_page {
 	u8 chunk_class[CHUNK_PAGE]; /* enum chunk_class, of the last scan */
 };
 
-/* What can be said of all chunks of a page at once, so that a search passes over pages in which nothing can be
- * found. Ticks as in the columns; a range whose first is above its last is empty. */
+/* What can be said of all chunks of a page at once, so that a search passes over pages in which
+ * nothing can be found. Ticks as in the columns; a range whose first is above its last is empty. */
 struct chunk_zone {
 	u64 alloc_first, alloc_last;
 	u64 free_first, free_last; /* of those that were freed, whoever saw it */
@@ -67,8 +69,9 @@ struct chunk_table {                    /* all zero = empty and ready */
 struct chunk_page *chunk_table_add(struct chunk_table *self, u64 chunk);
 void chunk_table_release(struct chunk_table *self);
 
-/* Makes the zones of all pages, unless they are there (a mapped model has them). One pass over the chunks, for
- * those that search more than once; after that no chunk may change. False if there is no memory. */
+/* Makes the zones of all pages, unless they are there (a mapped model has them). One pass over the
+ * chunks, for those that search more than once; after that no chunk may change. False if there is
+ * no memory. */
 bool chunk_table_make_zones(struct chunk_table *self);
 
 /* The zone of a page, chunk / CHUNK_PAGE; NULL if zones were not made. */
@@ -77,12 +80,13 @@ static inline const struct chunk_zone *chunk_zone(const struct chunk_table *self
 	return page < self->zones.count ? &self->zones.data[page] : NULL;
 }
 
-/* Whether each number >> shift is that of a chunk whose page is known, for lists that came from the table's file. */
+/* Whether each number >> shift is that of a chunk whose page is known, for lists that came from the
+ * table's file. */
 bool chunk_table_has_all(const struct chunk_table *self, const u32 *numbers, u64 count, u32 shift);
 
-/* For whoever passes over all chunks of a table that may be larger than memory: these chunks (whole pages of
- * them) are not needed soon. They may be read at any time all the same, by other threads, too. Does nothing to
- * tables in memory, and to that part of a mapped one which may stay. */
+/* For whoever passes over all chunks of a table that may be larger than memory: these chunks (whole
+ * pages of them) are not needed soon. They may be read at any time all the same, by other threads,
+ * too. Does nothing to tables in memory, and to that part of a mapped one which may stay. */
 void chunk_table_release_range(const struct chunk_table *self, u64 first, u64 end);
 
 enum { CHUNK_STRIDE = 32 * CHUNK_PAGE }; /* what a pass has in memory: 28 MB */

@@ -69,8 +69,8 @@ u64 tick_clock_ns(const struct tick_clock *self, u64 ticks)
 	return pair->ns - start_ns + (u64)((double)(ticks - pair->ticks) * rate);
 }
 
-/* Ticks whose time is at least ns, some way above the earliest; UINT64_MAX if there are none of which the time
- * can be told. */
+/* Ticks whose time is at least ns, some way above the earliest; UINT64_MAX if there are none of
+ * which the time can be told. */
 static u64 ticks_after(const struct tick_clock *self, u64 ns)
 {
 	const struct stream_clock *first = self->pairs.data;

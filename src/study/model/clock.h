@@ -7,7 +7,7 @@
 #include "host/base/vec.h"
 #include "host/trace/stream.h"
 
-struct tick_clock { /* all zero = empty and ready */
+struct tick_clock {                     /* all zero = empty and ready */
 	VEC(struct stream_clock) pairs; /* rising in both clocks; the first is the image's start */
 };
 
@@ -24,8 +24,8 @@ bool tick_clock_known(const struct tick_clock *self);
 u64 tick_clock_ns(const struct tick_clock *self, u64 ticks);
 
 /* The inverse: the earliest ticks whose time is at least ns, so that for whatever was recorded
- * tick_clock_ns(ticks) >= ns is ticks >= tick_clock_ticks(ns). 0 for ns 0, because what was stamped before
- * the start is at 0, too; UINT64_MAX for a time that no ticks have. */
+ * tick_clock_ns(ticks) >= ns is ticks >= tick_clock_ticks(ns). 0 for ns 0, because what was stamped
+ * before the start is at 0, too; UINT64_MAX for a time that no ticks have. */
 u64 tick_clock_ticks(const struct tick_clock *self, u64 ns);
 
 /* A span of ticks in ns, at the mean rate of the whole run. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Mapped files of columns.
  *
- * What is being filled is plain memory at first. When it has become old it is written to the file, and the file is
- * mapped in its place: the first write to a page of a mapped file is dear, and most of what happens to chunks happens
- * soon after their birth.
- * Host. Never maps a part of a file that was not written: a full disk would be a SIGBUS, not an error. */
+ * What is being filled is plain memory at first. When it has become old it is written to the file,
+ * and the file is mapped in its place: the first write to a page of a mapped file is dear, and most
+ * of what happens to chunks happens soon after their birth.
+ * Host. Never maps a part of a file that was not written: a full disk would be a SIGBUS, not an
+ * error. */
 #include "study/model/columns.h"
 
 #include <errno.h>
@@ -25,8 +26,8 @@
 #define EXTENT_FIRST (4ull << 20)
 #define EXTENT_LAST (64ull << 20)
 
-/* A reader keeps this much of a file once it has touched it: what it reads here and there comes with its neighbours
- * (64 KiB), and needs room, too. A writer lets go above its limit. */
+/* A reader keeps this much of a file once it has touched it: what it reads here and there comes
+ * with its neighbours (64 KiB), and needs room, too. A writer lets go above its limit. */
 #define KEPT_BYTES (512ull << 20)
 #define RESIDENT_BYTES (1024ull << 20)
 enum { YOUNG_EXTENTS = 6 }; /* that are plain memory */
@@ -40,7 +41,7 @@ struct extent {
 };
 
 struct column_store {
-	int fd; /* -1: only read */
+	int fd;     /* -1: only read */
 	int source; /* the file that is only read, for copies; -1 = none */
 	int statm;
 	u64 start;
@@ -144,8 +145,8 @@ void *column_store_page(struct column_store *self, u64 bytes)
 	return last->at + last->used - bytes;
 }
 
-/* Taken at once where it will be filled, as are all but the first: that takes a fifth of the time of a fault for each
- * page of the machine, and of two where it is read first. */
+/* Taken at once where it will be filled, as are all but the first: that takes a fifth of the time
+ * of a fault for each page of the machine, and of two where it is read first. */
 static void populate(void *memory, u64 bytes)
 {
 	u64 unit = (u64)sysconf(_SC_PAGESIZE), start = (u64)(uintptr_t)memory;

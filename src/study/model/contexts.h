@@ -32,10 +32,10 @@ struct frame {
 	u32 module;   /* id of one module of this identity, or NO_MODULE */
 	u32 identity; /* module identity: equal for the same file loaded twice */
 	u32 flags;    /* HW_NODE_* */
-	u64 address; /* in the module, of the byte before the return address; raw without module */
+	u64 address;  /* in the module, of the byte before the return address; raw without module */
 };
 
-struct context_table { /* all zero = empty and ready */
+struct context_table {                  /* all zero = empty and ready */
 	VEC(struct context_node) nodes; /* by context id */
 	VEC(struct frame) frames;       /* frames.data[0] is the root */
 	VEC(u32) identities;            /* by module id: its identity + 1, 0 = not known yet */
@@ -43,7 +43,8 @@ struct context_table { /* all zero = empty and ready */
 	struct map by_place;            /* hash of a frame → index */
 	struct map by_identity;         /* hash of build-id or path → module id */
 	struct modmap modules;
-	bool maps_missing;              /* by_place and by_identity are made when they are asked for */
+	/* by_place and by_identity are made when they are asked for */
+	bool maps_missing;
 	u64 told;    /* frames that were told */
 	u64 orphans; /* contexts whose parent was never told */
 };

@@ -25,9 +25,10 @@ void duration_bins_add(struct duration_bin bins[DURATION_BINS], u64 ticks)
 
 /* ---- a mean that the longest calls do not decide ---- */
 
-struct mean { /* in ticks */
+struct mean {                /* in ticks */
 	double ticks, error; /* and its standard error */
-	double beyond;       /* what the longest calls took more than they count for, all together */
+	/* what the longest calls took more than they count for, all together */
+	double beyond;
 	u64 calls;
 };
 
@@ -81,7 +82,8 @@ static struct mean mean_of(const struct duration_bin bins[DURATION_BINS])
 
 static bool is_timed(u32 kind) { return hw_kind_allocates(kind) || hw_kind_frees(kind); }
 
-/* A kind that was timed too rarely costs what its like cost: allocations, or frees; or else any call. */
+/* A kind that was timed too rarely costs what its like cost: allocations, or frees; or else any
+ * call. */
 static struct mean mean_of_kind(const struct model *model, u32 kind)
 {
 	struct mean mean = mean_of(model->duration_bins[kind]);
@@ -136,7 +138,8 @@ static void cap(struct call_costs *self, const struct model *model)
 
 void call_costs_find(struct call_costs *self, const struct model *model)
 {
-	double freed = (double)model->totals.frees / (double)(1ull << model->count_shift), error = 0, beyond = 0;
+	double freed = (double)model->totals.frees / (double)(1ull << model->count_shift),
+	       error = 0, beyond = 0;
 
 	*self = (struct call_costs){0};
 	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++)
@@ -156,7 +159,8 @@ void call_costs_find(struct call_costs *self, const struct model *model)
 		/* Kinds that share their calls err together. */
 		error += calls * tick_clock_span_ns(&model->clock, mean.error);
 		if (model->duration_calls[kind])
-			beyond += tick_clock_span_ns(&model->clock, mean_of(model->duration_bins[kind]).beyond);
+			beyond += tick_clock_span_ns(&model->clock,
+						     mean_of(model->duration_bins[kind]).beyond);
 	}
 	self->all.low_ns = fmax(0, self->all.ns - 2 * error);
 	self->all.high_ns = self->all.ns + 2 * error + beyond;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * How long calls into the allocator take, estimated from those that were timed. A call that was preempted, or that
- * waited, is not taken for what all calls cost: of the timed calls the longest hundredth, one at least, count as
- * the longest of the others. No sum is above the CPU time of the program's threads.
+ * How long calls into the allocator take, estimated from those that were timed. A call that was
+ * preempted, or that waited, is not taken for what all calls cost: of the timed calls the longest
+ * hundredth, one at least, count as the longest of the others. No sum is above the CPU time of the
+ * program's threads.
  *
  *	struct call_costs costs;
  *
@@ -23,15 +24,17 @@ struct time_estimate {
 
 /* Sums of these agree with each other, and with `all`. */
 struct call_costs {
-	struct time_estimate all;  /* all calls of the program */
-	double ns[HW_KIND_COUNT];  /* a call of that kind; a realloc's is that of HW_REALLOC alone */
-	double freed_ns;           /* on average for each chunk that was freed, reallocs included, which cost nothing here */
+	struct time_estimate all; /* all calls of the program */
+	/* a call of that kind; a realloc's is that of HW_REALLOC alone */
+	double ns[HW_KIND_COUNT];
+	/* on average for each chunk that was freed, reallocs included, which cost nothing here */
+	double freed_ns;
 };
 
 void call_costs_find(struct call_costs *self, const struct model *model);
 
-/* How much CPU time the threads of the program may have had: what the kernel says (*known), or the time of the run
- * for each thread. */
+/* How much CPU time the threads of the program may have had: what the kernel says (*known), or the
+ * time of the run for each thread. */
 double model_cpu_ns(const struct model *model, bool *known);
 
 /* Counts a timed call. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The one loop over chunks. Chunks whose allocation is not known are passed over, and what lies behind is let go of if
- * the columns may be larger than memory.
+ * The one loop over chunks. Chunks whose allocation is not known are passed over, and what lies
+ * behind is let go of if the columns may be larger than memory.
  *
  *	EACH_CHUNK(chunk, model)                                    all
  *	EACH_CHUNK(chunk, model, .words = mask)                     those whose bit is set
@@ -24,7 +24,8 @@ struct chunk {
 	u32 at;
 };
 
-#define EACH_CHUNK(chunk_, ...) for (struct chunk chunk_ = {.model = __VA_ARGS__}; chunk_next(&chunk_);)
+#define EACH_CHUNK(chunk_, ...)                                                                    \
+	for (struct chunk chunk_ = {.model = __VA_ARGS__}; chunk_next(&chunk_);)
 
 /* Takes this chunk; false if nothing is known of it. */
 static inline bool chunk_take(struct chunk *self, u64 number)
@@ -35,7 +36,8 @@ static inline bool chunk_take(struct chunk *self, u64 number)
 	return self->page && self->page->end[self->at] != CHUNK_ABSENT;
 }
 
-/* Each chunk of a list brings its neighbours into memory: what has gathered is let go of now and then. */
+/* Each chunk of a list brings its neighbours into memory: what has gathered is let go of now and
+ * then. */
 static inline bool chunk_next_listed(struct chunk *self)
 {
 	enum { REST = 2048 };

@@ -182,8 +182,8 @@ static void count_free_call(struct model *self, const struct event *event)
 		self->realloc_frees_alone += units;
 }
 
-/* A block that ends by another family than it began; an implied free has no family, and one by a function that
- * is free and delete at once has all. */
+/* A block that ends by another family than it began; an implied free has no family, and one by a
+ * function that is free and delete at once has all. */
 static void check_family(struct model *self, const struct event *event,
 			 const struct chunk_page *page, u32 k)
 {
@@ -192,7 +192,8 @@ static void check_family(struct model *self, const struct event *event,
 				   .alloc_kind = page->kind[k],
 				   .free_kind = event->kind};
 
-	if (!(event->flags & EVENT_IMPLIED) && !(event->kind == HW_FREE && event->aux == HW_FREE_ANY_FORM))
+	if (!(event->flags & EVENT_IMPLIED) &&
+	    !(event->kind == HW_FREE && event->aux == HW_FREE_ANY_FORM))
 		misfits_mismatch(&self->misfits, &pair, event->chunk, page->size[k]);
 }
 
@@ -229,8 +230,7 @@ static void release(struct model *self, const struct event *event)
 /* Programs that take snapshots all the time keep the points of the first ones only. */
 int model_add_snapshot(struct model *self, u64 mark, struct err *err)
 {
-	struct model_snapshot snapshot = {.mark = mark,
-					  .first = self->snapshot_points.count};
+	struct model_snapshot snapshot = {.mark = mark, .first = self->snapshot_points.count};
 
 	if (self->snapshot_points.count > SNAPSHOT_POINTS_MAX) {
 		self->snapshots_without_points++;

@@ -12,7 +12,8 @@ int model_fill_aggregates(void *self, const struct stream_aggregate *rows, u64 c
 int model_fill_accesses(void *self, const struct stream_access *rows, u64 count, struct err *err);
 int model_fill_types(void *self, const struct stream_type *rows, u64 count, struct err *err);
 
-/* What an allocation, or the end of a chunk of `size` bytes, changes in the sums of its point and of all. */
+/* What an allocation, or the end of a chunk of `size` bytes, changes in the sums of its point and
+ * of all. */
 void model_count_allocation(struct model *self, struct model_point *point,
 			    const struct event *event);
 void model_count_free(struct model *self, struct model_point *point, u64 size, bool temporary);

@@ -6,11 +6,11 @@
 static inline void add(u64 *sum, u64 number, bool less) { *sum += less ? 0 - number : number; }
 
 /* Made for each value of `less`: it is called twice for each chunk. */
-static inline __attribute__((always_inline)) void change(struct access_sums *sums,
-							 const struct chunk_access *access, u64 size,
-							 bool less)
+static inline __attribute__((always_inline)) void
+change(struct access_sums *sums, const struct chunk_access *access, u64 size, bool less)
 {
-	bool read = access->reads, written = access->writes, sided = !(access->flags & ACCESS_UNSIDED);
+	bool read = access->reads, written = access->writes,
+	     sided = !(access->flags & ACCESS_UNSIDED);
 
 	add(&sums->chunks, 1, less);
 	add(&sums->bytes, size, less);
@@ -54,9 +54,10 @@ static void count(struct model *self, u64 chunk, const struct chunk_access *acce
 	access_sums_add(&self->points.data[point.index].access, access, page->size[k], less);
 }
 
-/* Adds which bytes they were. before: what was known of the chunk, if it was. False if there is no memory. */
-static bool add_map(struct model *self, const struct stream_access *row, const struct chunk_access *before,
-		    struct chunk_access *now)
+/* Adds which bytes they were. before: what was known of the chunk, if it was. False if there is no
+ * memory. */
+static bool add_map(struct model *self, const struct stream_access *row,
+		    const struct chunk_access *before, struct chunk_access *now)
 {
 	const struct chunk_page *page = chunk_at(&self->chunks, row->chunk);
 	u32 k = (u32)(row->chunk % CHUNK_PAGE), number = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Opens a trace by its index, and makes and removes indexes.
- * Host. An index is written under another name and then renamed, so that whoever opens one finds it whole. */
+ * Host. An index is written under another name and then renamed, so that whoever opens one finds it
+ * whole. */
 #include "study/model/index.h"
 
 #include <errno.h>
@@ -54,7 +55,8 @@ static bool open_one(struct model *model, const char *index, const struct trace_
 	return false;
 }
 
-/* What the index of an image may be called, in all places: the last image goes by that, too. False after the last. */
+/* What the index of an image may be called, in all places: the last image goes by that, too. False
+ * after the last. */
 static bool next_name(const char *path, int image, u32 number, struct strbuf *name)
 {
 	u32 place = number % INDEX_PLACES, naming = number / INDEX_PLACES;
@@ -90,7 +92,8 @@ int model_open(struct model *self, const char *path, const struct model_options 
 	int status = 0;
 
 	if (!options->no_index && !open_any(self, path, options->image, &info))
-		status = options->write_index && index_build(path, options, options->made, &ignored) == 0 &&
+		status = options->write_index &&
+					 index_build(path, options, options->made, &ignored) == 0 &&
 					 open_any(self, path, options->image, &info)
 				 ? 0
 				 : 1;
@@ -204,7 +207,8 @@ int stored_add(struct index_writer *self, const void *bytes, u64 count, struct e
 		       : 0;
 }
 
-/* Everything that is found from the columns and kept, so that nobody has to pass over them for it. */
+/* Everything that is found from the columns and kept, so that nobody has to pass over them for
+ * it. */
 static int store_more(struct build *self, const struct model_options *options, struct err *err)
 {
 	int status;
@@ -249,8 +253,8 @@ static int write_parts(struct build *self, int image, struct err *err)
 	return status;
 }
 
-/* What was written must be on the disk before it goes by its name: a header that is whole must not stand for columns
- * that a crash has lost. */
+/* What was written must be on the disk before it goes by its name: a header that is whole must not
+ * stand for columns that a crash has lost. */
 static int publish(struct build *self, struct err *err)
 {
 	struct trace_identity now;
@@ -258,7 +262,8 @@ static int publish(struct build *self, struct err *err)
 	if (ftruncate(self->fd, (off_t)self->bytes) != 0 || fdatasync(self->fd) != 0)
 		return write_failed(self, errno, err);
 	if (!index_identify(self->path, &now) || memcmp(&now, &self->trace, sizeof now) != 0)
-		return err_set(err, ERR_INPUT, "%s changed while its index was being built", self->path);
+		return err_set(err, ERR_INPUT, "%s changed while its index was being built",
+			       self->path);
 	if (self->name.failed || rename(self->temporary.text, self->name.text) != 0)
 		return write_failed(self, errno, err);
 	return 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Whether a model that was read from an index holds together.
  *
- * The pages of columns are checked here, too, all of them, when the index is opened. Checking a page when it is first
- * used would need a test in front of each of the many loops over chunks; checking when the index is written
- * says nothing about who wrote it. It takes 19 of the 55 bytes of a chunk and a few ns.
+ * The pages of columns are checked here, too, all of them, when the index is opened. Checking a
+ * page when it is first used would need a test in front of each of the many loops over chunks;
+ * checking when the index is written says nothing about who wrote it. It takes 19 of the 55 bytes
+ * of a chunk and a few ns.
  * Host. Changes nothing. */
 #include "study/model/index_io.h"
 
@@ -218,6 +219,6 @@ bool index_is_sound(const struct model *self)
 	return self->has_image && self->finished && self->count_shift == (sampled ? 10 : 0) &&
 	       self->scan.state <= SCAN_FAILED && contexts_sound(&self->contexts) &&
 	       frames_sound(&self->contexts) && points_sound(self) && marks_sound(self) &&
-	       memory_sound(self) &&
-	       misfits_sound(self) && types_sound(self) && times_sound(self) && columns_sound(self);
+	       memory_sound(self) && misfits_sound(self) && types_sound(self) &&
+	       times_sound(self) && columns_sound(self);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Names and headers of indexes.
- * Host. Never follows a link to an index, never opens one of another user: he could shorten it while it is mapped. */
+ * Host. Never follows a link to an index, never opens one of another user: he could shorten it
+ * while it is mapped. */
 #include "study/model/index_file.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * For the files index*.c only: where indexes are, what they begin with, and which trace they belong to. */
+ * For the files index*.c only: where indexes are, what they begin with, and which trace they belong
+ * to. */
 #ifndef STUDY_MODEL_INDEX_FILE_H
 #define STUDY_MODEL_INDEX_FILE_H
 
@@ -23,12 +24,13 @@ bool index_identify(const char *path, struct trace_identity *identity);
 
 void index_header_seal(struct index_header *header);
 
-/* An index that is open for reading, and fits the trace and the image that are asked for; -1 if this is none. */
+/* An index that is open for reading, and fits the trace and the image that are asked for; -1 if
+ * this is none. */
 int index_open_fresh(const char *index_path, const struct trace_identity *trace, int image,
 		     struct index_header *header);
 
-/* Names of an image's index: image -1 is the last. place 0 is beside the trace, place 1 in the cache folder; empty
- * if there is no such place. */
+/* Names of an image's index: image -1 is the last. place 0 is beside the trace, place 1 in the
+ * cache folder; empty if there is no such place. */
 enum { INDEX_PLACES = 2 };
 void index_path(const char *path, int image, u32 place, struct strbuf *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The small parts of an index.
- * Host. Reads what a stranger may have written: lengths are checked before anything is sized by them; what the numbers
- * mean is checked by index_check.c. */
+ * Host. Reads what a stranger may have written: lengths are checked before anything is sized by
+ * them; what the numbers mean is checked by index_check.c. */
 #include "study/model/index_io.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * For the files index*.c only: the small parts of an index, everything but the pages of columns, as one run of bytes.
- * One description of the model serves writing and reading, so the two cannot disagree. */
+ * For the files index*.c only: the small parts of an index, everything but the pages of columns, as
+ * one run of bytes. One description of the model serves writing and reading, so the two cannot
+ * disagree. */
 #ifndef STUDY_MODEL_INDEX_IO_H
 #define STUDY_MODEL_INDEX_IO_H
 
@@ -68,8 +69,8 @@ void index_transfer(struct index_io *io, struct model *model, struct trace_info 
 /* A number that differs between builds whose structures do. */
 u64 index_layout(void);
 
-/* Whether no number of the model leads beyond what it is a number of, whatever wrote it: then no analysis can. Takes
- * a pass over some columns of all chunks. */
+/* Whether no number of the model leads beyond what it is a number of, whatever wrote it: then no
+ * analysis can. Takes a pass over some columns of all chunks. */
 bool index_is_sound(const struct model *model);
 
 #endif

@@ -330,8 +330,7 @@ int model_load(struct model *self, const char *path, const struct trace_read_opt
 	if (status < 0)
 		return status;
 	if (!self->has_image)
-		return err_set(err, ERR_INPUT, "%s contains no readable recording",
-			       path);
+		return err_set(err, ERR_INPUT, "%s contains no readable recording", path);
 	return model_load_type_names(self, path, err);
 }
 

@@ -33,8 +33,8 @@ struct point_id {
 	u32 index;
 };
 
-/* Sums over chunks whose accesses were measured, each counted once whatever it stands for in a sampled
- * recording. */
+/* Sums over chunks whose accesses were measured, each counted once whatever it stands for in a
+ * sampled recording. */
 struct access_sums {
 	u64 chunks, bytes; /* that were measured */
 	u64 reads, writes;
@@ -114,7 +114,8 @@ struct model_scan {
 	u64 class_chunks[CLASS_COUNT], class_bytes[CLASS_COUNT];
 };
 
-/* Timed calls by how long they took, two bins for each power of 2; the last one has all that is longer. */
+/* Timed calls by how long they took, two bins for each power of 2; the last one has all that is
+ * longer. */
 enum { DURATION_BINS = 80, DURATION_CALLS_MIN = 20 /* fewer are too few to say */ };
 
 struct duration_bin {
@@ -145,7 +146,7 @@ struct model {
 	VEC(const char *) types; /* names of types, each once */
 	struct context_table contexts;
 	VEC(struct model_point) points;
-	VEC(struct point_map) maps; /* of points with measured coverage */
+	VEC(struct point_map) maps;    /* of points with measured coverage */
 	struct pattern_table patterns; /* of their chunks */
 	VEC(struct model_thread) threads;
 	VEC(struct stream_usage) usage;
@@ -190,13 +191,15 @@ struct model {
 	struct map types_by_name; /* hash of a name: index of types + 1 */
 	struct arena arena;
 	bool finished;
-	struct column_store *store; /* where the columns lie, see study/model/index.h; NULL = in memory */
+	/* where the columns lie, see study/model/index.h; NULL = in memory */
+	struct column_store *store;
 
 	/* of a model that was opened by its index */
 	struct stored stored[STORED_KINDS];
 	struct event_order order;
 	struct chunks_by_point by_point;
-	const struct model *whole;  /* of which this is a part, see study/model/narrow.h; NULL = of none */
+	/* of which this is a part, see study/model/narrow.h; NULL = of none */
+	const struct model *whole;
 };
 
 struct model *model_new(void);
@@ -216,8 +219,8 @@ static inline void model_pass(const struct model *self, u64 chunk)
 		model_release_range(self, chunk - CHUNK_STRIDE, chunk);
 }
 
-/* For whoever answers one question after the other and looks at chunks here and there: lets go of what has gathered.
- * Costs nearly nothing when there is nothing to let go of. */
+/* For whoever answers one question after the other and looks at chunks here and there: lets go of
+ * what has gathered. Costs nearly nothing when there is nothing to let go of. */
 static inline void model_rest(const struct model *self)
 {
 	if (self->store)
@@ -231,8 +234,8 @@ struct stream_sink model_sink(struct model *self);
  * for a stream that breaks off the caller must. */
 void model_finish(struct model *self);
 
-/* Reads a trace that is open, all but the names of types, and finishes. has_image tells whether there was
- * anything. */
+/* Reads a trace that is open, all but the names of types, and finishes. has_image tells whether
+ * there was anything. */
 int model_read(struct model *self, struct trace_reader *reader,
 	       const struct trace_read_options *options, struct err *err);
 
@@ -250,13 +253,15 @@ static inline u64 model_count(const struct model *self, u64 units)
 				 : units;
 }
 
-/* Chunks are objects of a language whose collector frees them: what lives on at the end was not collected yet. */
+/* Chunks are objects of a language whose collector frees them: what lives on at the end was not
+ * collected yet. */
 static inline bool model_is_collected(const struct model *self)
 {
 	return self->has_image && self->image.flags & HW_RUN_LISP;
 }
 
-/* Whether nothing of what was live at the end is kept by the program: it was given up, or left to a collector. */
+/* Whether nothing of what was live at the end is kept by the program: it was given up, or left to a
+ * collector. */
 static inline bool model_keeps_nothing(const struct model *self)
 {
 	return (self->has_end && self->end.how == IMAGE_EXEC) || model_is_collected(self);
@@ -279,23 +284,26 @@ u8 model_chunk_class(const struct model *self, u64 chunk);
 /* What is known of the accesses to a chunk; false if they were not measured. */
 bool model_chunk_access(const struct model *self, u64 chunk, struct chunk_access *access);
 
-/* Which bytes of the point's chunks were accessed; NULL if it is not known, see struct point_map. */
+/* Which bytes of the point's chunks were accessed; NULL if it is not known, see struct
+ * point_map. */
 const struct point_map *model_point_map(const struct model *self, struct point_id point);
 
-/* The type of what is in a chunk, as the program or, if that said nothing, the object itself told it; false
- * if neither did. Whoever has other sources asks here first. */
+/* The type of what is in a chunk, as the program or, if that said nothing, the object itself told
+ * it; false if neither did. Whoever has other sources asks here first. */
 bool model_chunk_type(const struct model *self, u64 chunk, struct chunk_type *type);
 
 /* What one enum type_source told. */
 bool model_chunk_type_by(const struct model *self, u64 chunk, u8 source, struct chunk_type *type);
 
-/* Gives an identity of the types that were told its name, as model_load does with those of the file. */
+/* Gives an identity of the types that were told its name, as model_load does with those of the
+ * file. */
 int model_name_type(struct model *self, u64 identity, const char *name, struct err *err);
 
 /* Successful calls by the call column of HW_KINDS ("malloc", "free" …), in numbers. */
 u64 model_calls(const struct model *self, const char *call);
 
-/* Estimated time inside the real allocator; 0 if too few calls were timed. study/model/durations.h knows more. */
+/* Estimated time inside the real allocator; 0 if too few calls were timed. study/model/durations.h
+ * knows more. */
 u64 model_allocator_ns(const struct model *self);
 
 /* The innermost frame of any context, also one that only frees. Places are found when they are

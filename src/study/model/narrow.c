@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Parts of models: the chosen chunks happen once more, in order of time.
- * Host. Events are put in order slice by slice, so that a part of any size takes bounded memory for it. */
+ * Host. Events are put in order slice by slice, so that a part of any size takes bounded memory for
+ * it. */
 #include "study/model/narrow.h"
 
 #include <string.h>
@@ -14,8 +15,9 @@ enum {
 	SLICE_EVENTS = 4 << 20, /* that are put in order at once: 16 bytes each */
 };
 
-/* One end of a chunk's life. Of those at one moment the ends of chunks that were there before come first, because
- * frees are stamped before they happen and allocations after; then what is born, in order of birth. */
+/* One end of a chunk's life. Of those at one moment the ends of chunks that were there before come
+ * first, because frees are stamped before they happen and allocations after; then what is born, in
+ * order of birth. */
 struct step {
 	u64 ticks;
 	u64 order; /* born at this moment << 63 | chunk << 1 | is a free */
@@ -130,7 +132,7 @@ static void count_events(struct replay *self)
 {
 	for (u64 i = 0; i < self->self->chunks.pages.count; i++)
 		self->page_first[i] = BINS;
-	EACH_CHUNK(chunk, self->self) {
+	EACH_CHUNK (chunk, self->self) {
 		u64 page = chunk.number / CHUNK_PAGE;
 
 		note_event(self, page, chunk.page->alloc_ticks[chunk.at]);
@@ -409,7 +411,7 @@ static void sum_chunk(struct model *self, const struct chunk_page *page, u32 k, 
 
 static void sum_chunks(struct model *self)
 {
-	EACH_CHUNK(chunk, self)
+	EACH_CHUNK (chunk, self)
 		sum_chunk(self, chunk.page, chunk.at, chunk.number);
 	for (u64 i = 0; i < self->points.count; i++) {
 		struct model_point *point = &self->points.data[i];
@@ -429,7 +431,7 @@ static void guess_frees(struct model *self)
 		[HW_POOL] = HW_POOL_FREE,
 	};
 
-	EACH_CHUNK(chunk, self) {
+	EACH_CHUNK (chunk, self) {
 		u8 ended = ended_by[chunk.page->kind[chunk.at]];
 		u64 units, bytes;
 

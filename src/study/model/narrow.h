@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * A part of a model that is a model itself: what it would be if the program had made the chosen chunks only. Analyses
- * need not know: chunks that were not chosen are absent, and all sums, peaks and the timeline are those of the
- * others. Numbers of chunks, points, threads and frames stay the same.
+ * A part of a model that is a model itself: what it would be if the program had made the chosen
+ * chunks only. Analyses need not know: chunks that were not chosen are absent, and all sums, peaks
+ * and the timeline are those of the others. Numbers of chunks, points, threads and frames stay the
+ * same.
  *
  *	struct narrow_query query = {.words = selection.words};
  *	struct model *part = model_narrow(model, &query, &err);
  *	...
  *	model_free(part);                       (before the whole)
  *
- * What the columns do not have is not known of a part: how its chunks were freed (free, delete, realloc), calls that
- * failed, frees of unknown blocks. Sums that a trace has instead of events belong to no chunk: they are left out.
- * Which bytes of a point's chunks were accessed is known if all of them were chosen. */
+ * What the columns do not have is not known of a part: how its chunks were freed (free, delete,
+ * realloc), calls that failed, frees of unknown blocks. Sums that a trace has instead of events
+ * belong to no chunk: they are left out. Which bytes of a point's chunks were accessed is known if
+ * all of them were chosen. */
 #ifndef STUDY_MODEL_NARROW_H
 #define STUDY_MODEL_NARROW_H
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * The events of a model in the order of their times, with sums: what was live at any moment, in all and by allocation
- * point, and the lowest and highest value in between, without a pass over the chunks. Of a model that was opened by
- * its index; others have none (order.count is 0), and what is asked must be found from the columns.
+ * The events of a model in the order of their times, with sums: what was live at any moment, in all
+ * and by allocation point, and the lowest and highest value in between, without a pass over the
+ * chunks. Of a model that was opened by its index; others have none (order.count is 0), and what is
+ * asked must be found from the columns.
  *
  *	u64 from = order_find(model, from_ticks), to = order_find(model, to_ticks);
  *	struct order_range range = order_range(model, from, to);
  *
- * Events at one moment: frees come first, because they were stamped before and allocations after; then they are in
- * the order of their chunks. A chunk whose free is not after its allocation is never live and has no events. "Bytes" and "units" are what chunks stand for, see model_weigh. */
+ * Events at one moment: frees come first, because they were stamped before and allocations after;
+ * then they are in the order of their chunks. A chunk whose free is not after its allocation is
+ * never live and has no events. "Bytes" and "units" are what chunks stand for, see model_weigh. */
 #ifndef STUDY_MODEL_ORDER_H
 #define STUDY_MODEL_ORDER_H
 
@@ -29,7 +31,8 @@ struct order_range order_range(const struct model *model, u64 first, u64 end);
 /* The first event of [first, end) after which so many bytes are live, of which there is one. */
 u64 order_reaches(const struct model *model, u64 first, u64 end, i64 bytes);
 
-/* What each point has live before an event; points[] has room for all. At most every / 2 events are looked at. */
+/* What each point has live before an event; points[] has room for all. At most every / 2 events are
+ * looked at. */
 void order_points(const struct model *model, u64 event, struct point_live *points);
 
 /* When an event happened. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Puts the events of a model in the order of their times.
  *
- * A model may be larger than memory, so it is done for a part of the run after the other: as many events as fit into
- * a buffer. Zones of pages tell which pages have any of them.
+ * A model may be larger than memory, so it is done for a part of the run after the other: as many
+ * events as fit into a buffer. Zones of pages tell which pages have any of them.
  * Host. */
 #include "study/model/order.h"
 
@@ -49,7 +49,8 @@ static bool was_freed(const struct chunk_page *page, u32 k)
 	return page->end[k] == CHUNK_FREED || page->end[k] == CHUNK_IMPLIED;
 }
 
-/* Stamps may be estimates: a chunk that does not end after its birth is never live, and has no events. */
+/* Stamps may be estimates: a chunk that does not end after its birth is never live, and has no
+ * events. */
 static bool has_events(const struct chunk_page *page, u32 k)
 {
 	return page->end[k] != CHUNK_ABSENT &&
@@ -119,7 +120,8 @@ static bool gather_page(struct ordering *self, u64 number, bool frees, u64 from,
 	return true;
 }
 
-/* Frees first, then allocations, each by chunk: an order by time that keeps what is equal as it is does the rest. */
+/* Frees first, then allocations, each by chunk: an order by time that keeps what is equal as it is
+ * does the rest. */
 static bool gather(struct ordering *self, u64 from, u64 to)
 {
 	const struct chunk_table *chunks = &self->model->chunks;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Which bytes chunks read and wrote, chunk by chunk: most chunks of a point are used in a few ways, so that each
- * way is kept once, with how many they are. */
+ * Which bytes chunks read and wrote, chunk by chunk: most chunks of a point are used in a few ways,
+ * so that each way is kept once, with how many they are. */
 #ifndef STUDY_MODEL_PATTERNS_H
 #define STUDY_MODEL_PATTERNS_H
 
@@ -15,8 +15,9 @@ enum {
 
 struct access_pattern {
 	u32 point;
-	u16 size;   /* of the chunk in bytes, at most HW_MAP_BYTES */
-	bool sided; /* false: reads and writes were not told apart, and all accesses count as both */
+	u16 size; /* of the chunk in bytes, at most HW_MAP_BYTES */
+	/* false: reads and writes were not told apart, and all accesses count as both */
+	bool sided;
 	bool mixed; /* the join of many: not each of its chunks accessed all of this */
 	u64 chunks;
 	u64 sides[HW_SIDES][HW_MAP_WORDS]; /* bytes read, bytes written; see host/base/bytemap.h */
@@ -30,8 +31,8 @@ struct pattern_table {                   /* all zero = empty and ready */
 /* What a row says of a chunk of so many bytes; false if it does not say which bytes they were. */
 bool access_pattern_of(struct access_pattern *self, const struct stream_access *row, u64 size);
 
-/* Adds a chunk that has this pattern. *patterns counts those of the point. Returns the pattern's number, 0 if there is no
- * room for another one, UINT32_MAX if there is no memory. */
+/* Adds a chunk that has this pattern. *patterns counts those of the point. Returns the pattern's
+ * number, 0 if there is no room for another one, UINT32_MAX if there is no memory. */
 u32 pattern_table_add(struct pattern_table *self, const struct access_pattern *pattern,
 		      u32 *patterns);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Tables that an index holds beside the columns, each one run of bytes that is mapped. The model's own are checked when
- * the index is opened. Others may store what they have made of a model; they have to check what they read: whoever wrote
- * the index could write anything. */
+ * Tables that an index holds beside the columns, each one run of bytes that is mapped. The model's
+ * own are checked when the index is opened. Others may store what they have made of a model; they
+ * have to check what they read: whoever wrote the index could write anything. */
 #ifndef STUDY_MODEL_STORED_H
 #define STUDY_MODEL_STORED_H
 
@@ -32,7 +32,8 @@ struct stored {
 
 enum { ORDER_BLOCK = 256, ORDER_STEP = 64, ORDER_LEVELS = 3 }; /* of one level to the next */
 
-/* Events of a block, and what was live before the first of them. Lows and highs are those after each event. */
+/* Events of a block, and what was live before the first of them. Lows and highs are those after
+ * each event. */
 struct order_block {
 	u64 ticks; /* of the first */
 	i64 bytes, units;

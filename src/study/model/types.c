@@ -100,7 +100,8 @@ bool type_table_get(const struct type_table *self, u64 chunk, u8 source, struct 
 	u32 number = cell ? cell->kinds[source - TYPE_DECLARED] : 0, name;
 
 	*type = (struct chunk_type){0};
-	if (!number || number >= self->kinds.count) /* an index may say anything: see study/model/index.h */
+	/* an index may say anything: see study/model/index.h */
+	if (!number || number >= self->kinds.count)
 		return false;
 	kind = &self->kinds.data[number];
 	name = self->identities.data[kind->identity].type;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Types by chunk number: 8 bytes per chunk, in pages that are made only where types were told. What is
- * told of a chunk, a source apart, is mostly the same as of many others, and kept once. */
+ * Types by chunk number: 8 bytes per chunk, in pages that are made only where types were told. What
+ * is told of a chunk, a source apart, is mostly the same as of many others, and kept once. */
 #ifndef STUDY_MODEL_TYPES_H
 #define STUDY_MODEL_TYPES_H
 
@@ -14,7 +14,7 @@ struct chunk_type {
 	u32 offset; /* in the chunk, of the first element */
 	u64 count;  /* elements, 0 = unknown */
 	u64 identity;
-	u8 source;  /* enum type_source */
+	u8 source; /* enum type_source */
 };
 
 struct type_cell { /* by source: number of a kind, 0 = none */
@@ -33,13 +33,13 @@ struct type_identity {
 	u32 type; /* index of model.types + 1, 0 = has no name (yet) */
 };
 
-struct type_table { /* all zero = empty and ready */
+struct type_table {                    /* all zero = empty and ready */
 	VEC(struct type_cell *) pages; /* by chunk / CHUNK_PAGE; NULL: none of that page is known */
 	VEC(struct type_kind) kinds;   /* number 0 is none */
 	VEC(struct type_identity) identities;
-	struct map by_identity; /* index + 1 */
-	struct map by_kind;     /* hash → number */
-	u64 chunks[2];          /* that have a row, by source */
+	struct map by_identity;     /* index + 1 */
+	struct map by_kind;         /* hash → number */
+	u64 chunks[2];              /* that have a row, by source */
 	struct column_store *store; /* where pages lie; NULL = in memory of their own */
 };
 

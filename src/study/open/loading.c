@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Fills a model from a recording in progress; see loading.h. Host, on the drain thread until the recording has ended. Whatever
- * goes wrong ends the model only. */
+ * Fills a model from a recording in progress; see loading.h. Host, on the drain thread until the
+ * recording has ended. Whatever goes wrong ends the model only. */
 #include "study/open/loading.h"
 
 #include <math.h>
@@ -11,8 +11,9 @@
 #include "host/base/map.h"
 #include "host/base/vec.h"
 
-/* All chunks, and two samples of them: the larger the recording, the fewer chunks stand for all. A chunk is drawn with the probability
- * 1 - exp(-size / interval), as --sample draws it, and gets a number of its own among those of its sample. */
+/* All chunks, and two samples of them: the larger the recording, the fewer chunks stand for all. A
+ * chunk is drawn with the probability 1 - exp(-size / interval), as --sample draws it, and gets a
+ * number of its own among those of its sample. */
 static const u64 intervals[] = {0, 256 << 10, 16 << 20};
 enum { SAMPLES = 3 };
 
@@ -74,7 +75,8 @@ static bool has_room(struct sample *self, u64 more)
 	for (u32 i = 0; i < SAMPLES; i++) {                                                        \
 		struct sample *one = &self->samples[i];                                            \
                                                                                                    \
-		if (one->model && (!has_room(one, room) || one->sink.function(one->sink.self, __VA_ARGS__, &own) < 0)) \
+		if (one->model && (!has_room(one, room) ||                                         \
+				   one->sink.function(one->sink.self, __VA_ARGS__, &own) < 0))     \
 			give_up(one);                                                              \
 	}                                                                                          \
 	return 0
@@ -97,7 +99,8 @@ static int on_contexts(void *data, const struct stream_context *rows, u64 count,
 	TELL(count, contexts, rows, count);
 }
 
-static int on_aggregates(void *data, const struct stream_aggregate *rows, u64 count, struct err *err)
+static int on_aggregates(void *data, const struct stream_aggregate *rows, u64 count,
+			 struct err *err)
 {
 	TELL(0, aggregates, rows, count);
 }
@@ -123,7 +126,8 @@ static bool is_drawn(const struct sample *self, const struct event *event)
 	return size >= 1 || (chance < size && chance < -expm1(-size));
 }
 
-/* Numbers a chunk that was drawn; the thread's count goes on for the others, so that it is known which chunks are temporary. */
+/* Numbers a chunk that was drawn; the thread's count goes on for the others, so that it is known
+ * which chunks are temporary. */
 static bool take_allocation(struct sample *self, struct event *event)
 {
 	if (!is_drawn(self, event)) {
@@ -150,7 +154,8 @@ static bool take_event(struct sample *self, struct event *event)
 {
 	if (hw_kind_allocates(event->kind))
 		return take_allocation(self, event);
-	return event->chunk == NO_CHUNK || !hw_kind_frees(event->kind) || take_number(self, &event->chunk);
+	return event->chunk == NO_CHUNK || !hw_kind_frees(event->kind) ||
+	       take_number(self, &event->chunk);
 }
 
 /* The rows that a sample is told, into a vector of its own. */
@@ -181,11 +186,15 @@ DRAW(types, stream_type, rows, count, take_number(self, &row.chunk))
 		(void)err;                                                                         \
 		for (u32 i = 0; i < SAMPLES; i++) {                                                \
 			struct sample *one = &self->samples[i];                                    \
-			bool ok = !one->model || (one->interval ? draw_##name(one, rows, count) : has_room(one, count)); \
+			bool ok = !one->model || (one->interval ? draw_##name(one, rows, count)    \
+								: has_room(one, count));           \
                                                                                                    \
 			if (ok && one->model)                                                      \
-				ok = (one->interval ? one->sink.name(one->sink.self, one->name.data, one->name.count, &own) \
-						    : one->sink.name(one->sink.self, rows, count, &own)) == 0; \
+				ok = (one->interval                                                \
+					      ? one->sink.name(one->sink.self, one->name.data,     \
+							       one->name.count, &own)              \
+					      : one->sink.name(one->sink.self, rows, count,        \
+							       &own)) == 0;                        \
 			if (!ok)                                                                   \
 				give_up(one);                                                      \
 		}                                                                                  \
@@ -196,7 +205,8 @@ TELL_DRAWN(events, event)
 TELL_DRAWN(accesses, stream_access)
 TELL_DRAWN(types, stream_type)
 
-static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *rows, u64 count, struct err *err)
+static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *rows,
+		   u64 count, struct err *err)
 {
 	struct loading *self = data;
 	struct err own = {0};
@@ -207,15 +217,19 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 		bool ok = !one->model || !one->interval || draw_classes(one, rows, count);
 
 		if (ok && one->model)
-			ok = (one->interval ? one->sink.scan(one->sink.self, scan, one->classes.data, one->classes.count, &own)
-					    : one->sink.scan(one->sink.self, scan, rows, count, &own)) == 0;
+			ok = (one->interval
+				      ? one->sink.scan(one->sink.self, scan, one->classes.data,
+						       one->classes.count, &own)
+				      : one->sink.scan(one->sink.self, scan, rows, count, &own)) ==
+			     0;
 		if (!ok)
 			give_up(one);
 	}
 	return 0;
 }
 
-/* Each image has models of its own, also after one that was too large. What is a sample already is not drawn from again. */
+/* Each image has models of its own, also after one that was too large. What is a sample already is
+ * not drawn from again. */
 static int on_image(void *data, const struct stream_image *image, struct err *err)
 {
 	struct loading *self = data;
@@ -249,21 +263,21 @@ struct loading *loading_new(void)
 	if (!self)
 		return NULL;
 	self->sink = (struct stream_sink){.self = self,
-					      .image = on_image,
-					      .module = on_module,
-					      .thread = on_thread,
-					      .contexts = on_contexts,
-					      .events = on_events,
-					      .clock = on_clock,
-					      .usage = on_usage,
-					      .memory = on_memory,
-					      .aggregates = on_aggregates,
-					      .scan = on_scan,
-					      .accesses = on_accesses,
-					      .types = on_types,
-					      .name = on_name,
-					      .image_end = on_image_end,
-					      .note = on_note};
+					  .image = on_image,
+					  .module = on_module,
+					  .thread = on_thread,
+					  .contexts = on_contexts,
+					  .events = on_events,
+					  .clock = on_clock,
+					  .usage = on_usage,
+					  .memory = on_memory,
+					  .aggregates = on_aggregates,
+					  .scan = on_scan,
+					  .accesses = on_accesses,
+					  .types = on_types,
+					  .name = on_name,
+					  .image_end = on_image_end,
+					  .note = on_note};
 	return self;
 }
 

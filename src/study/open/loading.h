@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The model of a program's last image, made while it runs: when it ends there is no trace to be read.
+ * The model of a program's last image, made while it runs: when it ends there is no trace to be
+ * read.
  *
  *	struct loading *loading = loading_new();
  *	...                             which tells loading_sink(loading) of it, and calls loading_analyse at its end
@@ -14,8 +15,8 @@
 #include "study/model/model.h"
 #include "host/trace/stream.h"
 
-/* More events, contexts and pieces of memory would keep a user waiting for the prompt, and memory from others: then the model is one of a
- * sample, as if it had been recorded with --sample. */
+/* More events, contexts and pieces of memory would keep a user waiting for the prompt, and memory
+ * from others: then the model is one of a sample, as if it had been recorded with --sample. */
 enum { LOADING_EVENTS_MAX = 500000 };
 
 struct loading;
@@ -25,7 +26,8 @@ struct loading *loading_new(void);
 /* To be told the recording; never holds it up, never fails. */
 const struct stream_sink *loading_sink(struct loading *self);
 
-/* When the recording has ended: looks at the chunks, on a thread of its own, while others close the trace and look for names. */
+/* When the recording has ended: looks at the chunks, on a thread of its own, while others close the
+ * trace and look for names. */
 void loading_analyse(struct loading *self);
 
 /* Which model there is to be taken. */
@@ -35,9 +37,9 @@ enum loading_what loading_what(struct loading *self);
 /* That model, when the recording has ended, until it is taken; NULL if there is none. */
 const struct model *loading_look(struct loading *self);
 
-/* When the recording has ended; the model is the caller's, and so is what its chunks did by the usual thresholds, which is yet to
- * be finished; without any points if that is not known. NULL if there is none: who reads the trace learns why. The
- * names of types are not loaded yet. */
+/* When the recording has ended; the model is the caller's, and so is what its chunks did by the
+ * usual thresholds, which is yet to be finished; without any points if that is not known. NULL if
+ * there is none: who reads the trace learns why. The names of types are not loaded yet. */
 struct model *loading_take(struct loading *self, struct behaviour_table *begun);
 void loading_free(struct loading *self);
 

@@ -7,7 +7,8 @@
 
 static void once_init(struct study_once *self) { pthread_mutex_init(&self->lock, NULL); }
 
-/* With the lock, which is let go. Without memory it may go better the next time; the rest stays as it is. */
+/* With the lock, which is let go. Without memory it may go better the next time; the rest stays as
+ * it is. */
 static int once_end(struct study_once *self, struct err *err)
 {
 	int status = self->status;
@@ -178,7 +179,7 @@ static int make_findings(struct study *self, struct err *err)
 
 static int part_ask(struct study *self, enum study_part part, struct err *err)
 {
-	static int (*const makers[STUDY_PARTS])(struct study *self, struct err *err) = {
+	static int (*const makers[STUDY_PARTS])(struct study * self, struct err * err) = {
 		[PART_CALLS] = make_calls,         [PART_FOLDED_CALLS] = make_folded,
 		[PART_ROUTINES] = make_routines,   [PART_CALLGRAPH] = make_graph,
 		[PART_TYPES] = make_types,         [PART_SCORES] = make_scores,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Scores and findings in an index.
- * Host. What is read may be a stranger's: numbers that are counted with may be anything, those that lead somewhere are
- * checked. */
+ * Host. What is read may be a stranger's: numbers that are counted with may be anything, those that
+ * lead somewhere are checked. */
 #include "study/open/study.h"
 
 #include <string.h>
@@ -28,9 +28,13 @@ struct whole {
 static u64 stored_tag(void)
 {
 	const struct thresholds limits = THRESHOLDS_DEFAULT;
-	const u64 facts[] = {
-		STORED_VERSION, sizeof(struct behaviour), sizeof(struct whole), sizeof(struct finding),
-		INFERENCES,     FINDING_KINDS,            (u64)(FINDINGS_MIN_SHARE * 1e9)};
+	const u64 facts[] = {STORED_VERSION,
+			     sizeof(struct behaviour),
+			     sizeof(struct whole),
+			     sizeof(struct finding),
+			     INFERENCES,
+			     FINDING_KINDS,
+			     (u64)(FINDINGS_MIN_SHARE * 1e9)};
 
 	return checksum(facts, sizeof facts) ^ checksum(&limits, sizeof limits);
 }
@@ -129,9 +133,11 @@ static bool behaviour_sound(const struct behaviour *self)
 static bool finding_sound(const struct finding *self, const struct model *model)
 {
 	return memchr(self->id, 0, sizeof self->id) && self->kind < FINDING_KINDS &&
-	       self->confidence <= SURE_INFERRED && self->level < LEVELS && self->saving.unit < SAVING_UNITS &&
+	       self->confidence <= SURE_INFERRED && self->level < LEVELS &&
+	       self->saving.unit < SAVING_UNITS &&
 	       (!self->frame.index || self->frame.index < model->contexts.frames.count) &&
-	       self->map.size <= HW_MAP_BYTES && is_bool(&self->temporary) && is_bool(&self->of_type) && is_bool(&self->of_arena) && is_bool(&self->of_entry) &&
+	       self->map.size <= HW_MAP_BYTES && is_bool(&self->temporary) &&
+	       is_bool(&self->of_type) && is_bool(&self->of_arena) && is_bool(&self->of_entry) &&
 	       is_bool(&self->growth.realloc) && self->chunk_class < CLASS_COUNT &&
 	       self->misuse < MISUSE_KINDS;
 }

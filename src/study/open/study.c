@@ -125,7 +125,8 @@ struct study_progress study_progress(struct study *self)
 	return progress;
 }
 
-__attribute__((format(printf, 2, 3))) static void note(const struct study *self, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void note(const struct study *self, const char *format,
+						       ...)
 {
 	struct strbuf text = {0};
 	va_list arguments;
@@ -141,7 +142,8 @@ __attribute__((format(printf, 2, 3))) static void note(const struct study *self,
 
 /* ---- loading ---- */
 
-/* The kernel grants a read lease only if nobody writes. A pipe must not make us wait for its writer. */
+/* The kernel grants a read lease only if nobody writes. A pipe must not make us wait for its
+ * writer. */
 bool study_is_being_written(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -155,8 +157,8 @@ bool study_is_being_written(const char *path)
 	return refused;
 }
 
-/* Names are looked up once and then kept in the file, where they are right for good: tomorrow the program may have been
- * rebuilt. Nothing may be added to a file that is still being written. */
+/* Names are looked up once and then kept in the file, where they are right for good: tomorrow the
+ * program may have been rebuilt. Nothing may be added to a file that is still being written. */
 static void find_names(struct study *self)
 {
 	struct symbolize_options how = {.progress = share_set, .progress_self = self};
@@ -164,11 +166,13 @@ static void find_names(struct study *self)
 	struct err err = {0};
 
 	if (!self->info.complete && study_is_being_written(self->path)) {
-		note(self, "%s is still being written; continuing without function names", self->path);
+		note(self, "%s is still being written; continuing without function names",
+		     self->path);
 		return;
 	}
 	if (access(self->path, W_OK) != 0) {
-		note(self, "%s has no function names and cannot be written (%s); continuing without them",
+		note(self,
+		     "%s has no function names and cannot be written (%s); continuing without them",
 		     self->path, strerror(errno));
 		return;
 	}
@@ -189,8 +193,8 @@ int study_look(struct study *self, struct err *err)
 	self->info = *trace_info(reader);
 	trace_close(reader);
 	if (image != STUDY_LAST_IMAGE && image >= self->info.images)
-		return err_set(err, ERR_USAGE, "%s has %llu image%s; there is no image %llu", self->path,
-			       (unsigned long long)self->info.images,
+		return err_set(err, ERR_USAGE, "%s has %llu image%s; there is no image %llu",
+			       self->path, (unsigned long long)self->info.images,
 			       self->info.images == 1 ? "" : "s", (unsigned long long)image);
 	if (self->how.find_names && !self->info.has_symbols)
 		find_names(self);
@@ -229,7 +233,8 @@ static int read_model(struct study *self, struct err *err)
 	struct model_options how = model_options(self);
 
 	how.write_index = self->how.index == INDEX_WRITE && self->info.events >= INDEX_EVENTS;
-	if (self->model && !self->info.images) { /* the file is another one: the program began it and did not live to fill it */
+	/* the file is another one: the program began it and did not live to fill it */
+	if (self->model && !self->info.images) {
 		behaviour_table_release(&self->behaviour);
 		model_free(self->model);
 		self->model = NULL;
@@ -343,7 +348,8 @@ int study_narrow(struct study *self, const struct selection *chosen, struct err 
 	self->whole = self->model;
 	self->model = part;
 	self->stacks.model = self->folded_stacks.model = part;
-	self->info.routines = 0; /* calls of routines belong to no chunk: stacks tell who calls whom */
+	/* calls of routines belong to no chunk: stacks tell who calls whom */
+	self->info.routines = 0;
 	return 0;
 }
 

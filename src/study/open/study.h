@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * An open trace: what its file says, the model of one image, the names of its functions, and what commands and views make of
- * them, each part when it is first asked for.
+ * An open trace: what its file says, the model of one image, the names of its functions, and what
+ * commands and views make of them, each part when it is first asked for.
  *
  *	struct study *study = study_new(path, &options);
  *	if (!study || study_load(study, &err) < 0) ...
  *	const struct mprof_calls *calls = study_calls(study, &err);
  *	study_free(study);
  *
- * The rule for locks: one thread loads. What the load made is only read from then on. Every other part is made by whoever asks
- * first, behind the lock of that part, and only read from then on; so any number of threads may ask, if the study is shared
- * (struct study_options). What makes a part may ask for parts that stand before it in enum study_part, what fills a slot may
- * ask for any part, and nobody asks for anything while he holds one of the other locks: `lock` (progress, id, file_bytes),
- * types_lock, analysis_lock. */
+ * The rule for locks: one thread loads. What the load made is only read from then on. Every other
+ * part is made by whoever asks first, behind the lock of that part, and only read from then on; so
+ * any number of threads may ask, if the study is shared (struct study_options). What makes a part
+ * may ask for parts that stand before it in enum study_part, what fills a slot may ask for any
+ * part, and nobody asks for anything while he holds one of the other locks: `lock` (progress, id,
+ * file_bytes), types_lock, analysis_lock. */
 #ifndef STUDY_OPEN_STUDY_H
 #define STUDY_OPEN_STUDY_H
 
@@ -40,11 +41,13 @@ enum study_index {
 };
 
 struct study_options {
-	u64 image;        /* its number in the file, or STUDY_LAST_IMAGE */
+	u64 image; /* its number in the file, or STUDY_LAST_IMAGE */
 	enum study_index index;
-	bool find_names;  /* names that the trace lacks are looked up and kept in it, if it can be written */
-	bool no_fold;     /* wrappers are not folded into their callers */
-	bool shared;      /* several threads will ask: what they may not change is made by the load */
+	/* names that the trace lacks are looked up and kept in it, if it can be written */
+	bool find_names;
+	bool no_fold; /* wrappers are not folded into their callers */
+	/* several threads will ask: what they may not change is made by the load */
+	bool shared;
 	const struct wrappers *wrappers; /* folded besides those that are found; NULL = none */
 	/* Stores more in an index that is written; may be NULL. */
 	int (*store)(const struct model *model, struct index_writer *out, struct err *err);
@@ -144,7 +147,8 @@ struct study {
 struct study *study_new(const char *path, const struct study_options *how);
 void study_free(struct study *self);
 
-/* What the header of the file and its index of blocks say, in info; names that it lacks are looked up, if that is asked for. */
+/* What the header of the file and its index of blocks say, in info; names that it lacks are looked
+ * up, if that is asked for. */
 int study_look(struct study *self, struct err *err);
 
 /* Looks, and reads the trace. Takes as long as that takes, while study_progress may be asked. */
@@ -153,18 +157,20 @@ struct study_progress study_progress(struct study *self);
 /* A load that adds names to the file changes both. */
 struct study_file study_file(struct study *self);
 
-/* Makes the index of the trace unless there is a fresh one, after study_look; *made says where it is. */
+/* Makes the index of the trace unless there is a fresh one, after study_look; *made says where it
+ * is. */
 int study_index(struct study *self, struct index_made *made, struct err *err);
 
-/* Whether some process has the file open for writing, as a run in progress does: what we would append now would end up in the
- * midst of its blocks. */
+/* Whether some process has the file open for writing, as a run in progress does: what we would
+ * append now would end up in the midst of its blocks. */
 bool study_is_being_written(const char *path);
 
-/* Before the load: the model that grew with the trace, which is not read then, and what its chunks did, which is yet to be
- * finished (without points = is not known). Takes both over. */
+/* Before the load: the model that grew with the trace, which is not read then, and what its chunks
+ * did, which is yet to be finished (without points = is not known). Takes both over. */
 void study_begin(struct study *self, struct model *model, const struct behaviour_table *behaviour);
 
-/* Instead of a load: the model of a test, of a live source, or a part of another; symbols may be NULL. Takes the model over. */
+/* Instead of a load: the model of a test, of a live source, or a part of another; symbols may be
+ * NULL. Takes the model over. */
 int study_take(struct study *self, struct model *model, const struct symbol_table *symbols,
 	       struct err *err);
 
@@ -201,12 +207,14 @@ const struct findings *study_findings(struct study *self, struct err *err);
 
 /* ---- for rooms that keep something with the study ---- */
 
-/* What is in a slot; the first who asks makes it, NULL and err on failure. It is freed with the study. */
+/* What is in a slot; the first who asks makes it, NULL and err on failure. It is freed with the
+ * study. */
 void *study_slot(struct study *self, u32 slot,
 		 void *(*make)(struct study *self, u32 slot, struct err *err),
 		 void (*free)(void *data), struct err *err);
 
-/* The table of a kind in the model's index, if it has this tag and so many records; count 0 = any number of them. */
+/* The table of a kind in the model's index, if it has this tag and so many records; count 0 = any
+ * number of them. */
 enum { STORED_ABOVE = STORED_OTHERS + 3 }; /* kinds of rooms above begin here */
 const void *study_stored(const struct model *model, u32 kind, u64 tag, u64 size, u64 count);
 
@@ -218,7 +226,8 @@ void study_parts_release(struct study *self);
 /* Scores and findings in an index. struct model_options.store: self is the study. */
 int study_store(void *self, const struct model *model, const struct trace_info *info,
 		struct index_writer *out, struct err *err);
-/* Takes what the index of the model has and this build of Heapwise would find; the rest is found when asked for. */
+/* Takes what the index of the model has and this build of Heapwise would find; the rest is found
+ * when asked for. */
 void study_stored_take(struct study *self);
 
 #endif

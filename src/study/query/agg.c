@@ -167,14 +167,10 @@ static double tally_number(const struct agg_tally *tally, enum agg_kind kind)
 	if (!tally->weight)
 		return NAN;
 	switch (kind) {
-	case AGG_SUM:
-		return tally->sum;
-	case AGG_AVG:
-		return tally->sum / tally->weight;
-	case AGG_MIN:
-		return tally->min;
-	default:
-		return tally->max;
+	case AGG_SUM: return tally->sum;
+	case AGG_AVG: return tally->sum / tally->weight;
+	case AGG_MIN: return tally->min;
+	default: return tally->max;
 	}
 }
 

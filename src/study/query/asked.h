@@ -14,13 +14,14 @@ struct query_trace { /* outlives the engine, as does all it points to */
 	const struct symbol_table *symbols; /* may be NULL: no names */
 	u32 image;                          /* the image's own number, by which symbols are kept */
 	const char *name;                   /* path of the file: trace "NAME" */
-	/* Types: path of an index of the sources (NULL = look beside the program), more folders with
-	 * debug files (may be NULL), and whether to guess by size. */
+	/* Types: path of an index of the sources (NULL = look beside the program), more folders
+	 * with debug files (may be NULL), and whether to guess by size. */
 	const char *type_index, *debug_path;
 	bool guess;
 	struct thresholds thresholds; /* of scores */
 	const struct behaviour_table *
-		behaviour; /* by these thresholds, if somebody has it; NULL = found when asked for */
+		/* by these thresholds, if somebody has it; NULL = found when asked for */
+		behaviour;
 };
 
 enum query_window_mode {

@@ -64,16 +64,15 @@ const struct query_box query_boxes[BOXES] = {
 				"colours the rows: one colour, two in turn, or one per value"},
 	[BOX_STAGES + STAGE_JOIN] = {"join", "Transform", 1, 1, "keys", "join type",
 				     "merges all rows with the same values into one"},
-	[BOX_STAGES +
-		STAGE_UNIFY] = {"unify", "Transform", 1, 1, "until", "unify until 1MiB",
-				"prunes the leaves of the call tree until each has that many bytes"},
+	[BOX_STAGES + STAGE_UNIFY] = {"unify", "Transform", 1, 1, "until", "unify until 1MiB",
+				      "prunes the leaves of the call tree until each has that many "
+				      "bytes"},
 	[BOX_STAGES + STAGE_SORT] = {"sort", "Transform", 1, 1, "field [desc]", "sort size desc",
 				     "sorts the rows"},
 	[BOX_STAGES + STAGE_LIMIT] = {"limit", "Transform", 1, 1, "count", "limit 10",
 				      "keeps the first rows"},
-	[BOX_STAGES +
-		STAGE_AGG] = {"agg", "Calculate", 1, 1, "calls", "agg sum(size), p99(life)",
-			      "computes numbers over all rows, or over each joined row"},
+	[BOX_STAGES + STAGE_AGG] = {"agg", "Calculate", 1, 1, "calls", "agg sum(size), p99(life)",
+				    "computes numbers over all rows, or over each joined row"},
 	[BOX_STAGES + STAGE_HIDE] = {"hide", "Transform", 1, 1, "pattern", "hide \"std::\"",
 				     "removes frames from stacks"},
 	[BOX_STAGES + STAGE_SHOW] = {"show", "Output", 1, 1, "view", "show flame",
@@ -139,8 +138,7 @@ struct result *query_fields_result(void)
 		COLUMN("type", "type", VALUE_TEXT, "kind of value"),
 		COLUMN("level", "of", VALUE_TEXT, "to what it belongs"),
 		COLUMN("needs", "needs", VALUE_TEXT, "what must have been recorded"),
-		COLUMN("join", NULL, VALUE_TEXT,
-		       "its value for a row of several chunks"),
+		COLUMN("join", NULL, VALUE_TEXT, "its value for a row of several chunks"),
 		COLUMN("meaning", "meaning", VALUE_TEXT, "meaning"),
 	};
 	static const char *const joins[] = {"same", "sum", "min", "max"};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Every word of the query language: fields of an entry, stages, functions, views, colours. One list,
- * from which come help, manual page, completion, the boxes of filter graphs, and the errors' suggestions. */
+ * Every word of the query language: fields of an entry, stages, functions, views, colours. One
+ * list, from which come help, manual page, completion, the boxes of filter graphs, and the errors'
+ * suggestions. */
 #ifndef STUDY_QUERY_CATALOGUE_H
 #define STUDY_QUERY_CATALOGUE_H
 
@@ -31,59 +32,65 @@ enum field_join { JOIN_SAME, JOIN_SUM, JOIN_MIN, JOIN_MAX };
 /* id, name, type, level, needs, join, meaning */
 #define QUERY_FIELDS(F)                                                                            \
 	F(CHUNK, "chunk", ID, CHUNK, 0, MIN, "number of the chunk, in the order of allocation")    \
-	F(CHUNKS, "chunks", NUMBER, CHUNK, 0, SUM, "number of chunks in the row")             \
+	F(CHUNKS, "chunks", NUMBER, CHUNK, 0, SUM, "number of chunks in the row")                  \
 	F(ADDR, "addr", ADDRESS, CHUNK, 0, MIN, "address")                                         \
 	F(SIZE, "size", BYTES, CHUNK, 0, SUM, "requested bytes")                                   \
-	F(COUNT, "count", NUMBER, TYPE, NEEDS_TYPES, SUM, "number of elements of the type, if known")     \
-	F(ALLOC, "alloc", TIME, CHUNK, 0, MIN, "time of its allocation, since the start")           \
-	F(FREE, "free", TIME, CHUNK, 0, MAX, "time of its free; unknown if never freed")         \
+	F(COUNT, "count", NUMBER, TYPE, NEEDS_TYPES, SUM,                                          \
+	  "number of elements of the type, if "                                                    \
+	  "known")                                                                                 \
+	F(ALLOC, "alloc", TIME, CHUNK, 0, MIN, "time of its allocation, since the start")          \
+	F(FREE, "free", TIME, CHUNK, 0, MAX, "time of its free; unknown if never freed")           \
 	F(LIFE, "life", TIME, CHUNK, 0, MAX,                                                       \
 	  "time from its allocation to its free, or to the end of the run")                        \
 	F(FREED, "freed", BOOL, CHUNK, 0, SAME, "whether it was freed")                            \
 	F(KEPT, "kept", BOOL, CHUNK, 0, SAME,                                                      \
-	  "whether it was live at the end of the process or trace")                          \
+	  "whether it was live at the end of the process or trace")                                \
 	F(TEMPORARY, "temporary", BOOL, CHUNK, 0, SAME,                                            \
 	  "whether it was freed before any further allocation of its thread")                      \
 	F(OTHERS, "others", NUMBER, CHUNK, 0, MAX,                                                 \
 	  "allocations of its thread between its allocation and its free; unknown if never freed") \
 	F(CALL, "call", TEXT, CHUNK, 0, SAME,                                                      \
-	  "allocating function: malloc, calloc, realloc, memalign, new, new[], pool")                \
+	  "allocating function: malloc, calloc, realloc, memalign, new, new[], pool")              \
 	F(CLASS, "leak_kind", TEXT, CHUNK, NEEDS_SCAN, SAME,                                       \
-	  "leak kind, from the leak scan: reachable, possible, indirect, lost, unknown")                \
+	  "leak kind, from the leak scan: reachable, possible, indirect, lost, unknown")           \
 	F(THREAD, "thread", ID, THREAD, 0, SAME, "number of the thread that allocated it")         \
-	F(TID, "tid", ID, THREAD, 0, SAME, "thread id (tid) of that thread")                   \
+	F(TID, "tid", ID, THREAD, 0, SAME, "thread id (tid) of that thread")                       \
 	F(THREAD_NAME, "thread_name", TEXT, THREAD, 0, SAME, "name of that thread")                \
 	F(FREE_THREAD, "free_thread", ID, THREAD, 0, SAME, "number of the thread that freed it")   \
-	F(TYPE, "type", TEXT, TYPE, NEEDS_TYPES, SAME, "type of its contents")                    \
+	F(TYPE, "type", TEXT, TYPE, NEEDS_TYPES, SAME, "type of its contents")                     \
 	F(TEMPLATE, "template", TEXT, TYPE, NEEDS_TYPES, SAME,                                     \
 	  "the type without template arguments: std::vector<*>")                                   \
 	F(TYPE_SOURCE, "type_source", TEXT, TYPE, NEEDS_TYPES, SAME,                               \
 	  "source of the type: declared, vtable, frame, index, dwarf, size")                       \
-	F(CATEGORY, "category", TEXT, CHUNK, 0, SAME,                                              \
-	  "first matching category, see let category")                                    \
+	F(CATEGORY, "category", TEXT, CHUNK, 0, SAME, "first matching category, see let category") \
 	F(POINT, "point", ID, POINT, 0, SAME, "number of the allocation point")                    \
 	F(FN, "fn", TEXT, POINT, 0, SAME,                                                          \
-	  "allocating function: the innermost one outside the C and C++ libraries")            \
+	  "allocating function: the innermost one outside the C and C++ libraries")                \
 	F(FILE, "file", TEXT, POINT, 0, SAME, "source file of that function")                      \
 	F(LINE, "line", ID, POINT, 0, SAME, "line of its call")                                    \
-	F(MODULE, "module", TEXT, POINT, 0, SAME, "program or library that contains that function")           \
-	F(STACK, "stack", TEXTS, POINT, 0, SAME, "functions of the allocating stack")          \
+	F(MODULE, "module", TEXT, POINT, 0, SAME,                                                  \
+	  "program or library that contains that "                                                 \
+	  "function")                                                                              \
+	F(STACK, "stack", TEXTS, POINT, 0, SAME, "functions of the allocating stack")              \
 	F(STACK_FILE, "stack_file", TEXTS, POINT, 0, SAME, "their source files")                   \
-	F(STACK_MODULE, "stack_module", TEXTS, POINT, 0, SAME, "programs and libraries that contain them")      \
-	F(DEPTH, "depth", NUMBER, POINT, 0, SAME, "frames of the stack, without inlined ones") \
-	F(FREE_FN, "free_fn", TEXT, FREE_STACK, 0, SAME, "freeing function, found as for fn")    \
+	F(STACK_MODULE, "stack_module", TEXTS, POINT, 0, SAME,                                     \
+	  "programs and libraries that "                                                           \
+	  "contain them")                                                                          \
+	F(DEPTH, "depth", NUMBER, POINT, 0, SAME, "frames of the stack, without inlined ones")     \
+	F(FREE_FN, "free_fn", TEXT, FREE_STACK, 0, SAME, "freeing function, found as for fn")      \
 	F(FREE_FILE, "free_file", TEXT, FREE_STACK, 0, SAME, "source file of that function")       \
 	F(FREE_MODULE, "free_module", TEXT, FREE_STACK, 0, SAME,                                   \
-	  "program or library that contains that function")                                                   \
-	F(FREE_STACK, "free_stack", TEXTS, FREE_STACK, 0, SAME,                                    \
-	  "functions of the freeing stack")                                                     \
+	  "program or library that contains that function")                                        \
+	F(FREE_STACK, "free_stack", TEXTS, FREE_STACK, 0, SAME, "functions of the freeing stack")  \
 	F(READS, "reads", NUMBER, CHUNK, NEEDS_ACCESS, SUM, "reads of it")                         \
 	F(WRITES, "writes", NUMBER, CHUNK, NEEDS_ACCESS, SUM, "writes to it")                      \
-	F(COVER, "cover", SHARE, CHUNK, NEEDS_ACCESS, SAME, "share of its bytes that was accessed") \
+	F(COVER, "cover", SHARE, CHUNK, NEEDS_ACCESS, SAME,                                        \
+	  "share of its bytes that was "                                                           \
+	  "accessed")                                                                              \
 	F(FIRST, "first", TIME, CHUNK, NEEDS_ACCESS, MIN,                                          \
-	  "time of its first access; unknown if there was none")                                           \
+	  "time of its first access; unknown if there was none")                                   \
 	F(LAST, "last", TIME, CHUNK, NEEDS_ACCESS, MAX,                                            \
-	  "time of its last access; unknown if there was none")                                            \
+	  "time of its last access; unknown if there was none")                                    \
 	F(MULTI, "multi", BOOL, CHUNK, NEEDS_ACCESS, SAME, "whether several threads accessed it")  \
 	F(SEV, "sev", NUMBER, POINT, NEEDS_SCORES, SAME, "severity of its point, 1 (best) to 12")  \
 	F(LIFETIME, "lifetime", SHARE, POINT, NEEDS_SCORES, SAME, "lifetime score of its point")   \
@@ -91,11 +98,10 @@ enum field_join { JOIN_SAME, JOIN_SUM, JOIN_MIN, JOIN_MAX };
 	  "usage score of its point")                                                              \
 	F(USEFUL, "useful", SHARE, POINT, NEEDS_SCORES | NEEDS_ACCESS, SAME,                       \
 	  "useful-lifetime score of its point")                                                    \
-	F(POINT_CHUNKS, "point_chunks", NUMBER, POINT, 0, SAME, "allocations by its point") \
-	F(POINT_SIZE, "point_size", BYTES, POINT, 0, SAME,                                         \
-	  "bytes requested by its point")                                                 \
+	F(POINT_CHUNKS, "point_chunks", NUMBER, POINT, 0, SAME, "allocations by its point")        \
+	F(POINT_SIZE, "point_size", BYTES, POINT, 0, SAME, "bytes requested by its point")         \
 	F(POINT_PEAK, "point_peak", BYTES, POINT, 0, SAME,                                         \
-	  "highest live bytes of its point at any moment")                                      \
+	  "highest live bytes of its point at any moment")                                         \
 	F(POINT_KEPT, "point_kept", BYTES, POINT, 0, SAME,                                         \
 	  "bytes of its point that were never freed")                                              \
 	F(COLOR, "color", COLOR, CHUNK, 0, SAME, "colour set by a stage")
@@ -181,7 +187,8 @@ bool color_find(const char *name, u32 *rgb);
 enum { COLOR_CYCLE = 12 };
 extern const u32 color_cycle[COLOR_CYCLE];
 
-/* The word nearest to this one, as far as one can mean it; NULL if none is near. Call with each word. */
+/* The word nearest to this one, as far as one can mean it; NULL if none is near. Call with each
+ * word. */
 struct nearest {
 	const char *word, *best;
 	u32 distance;

@@ -13,26 +13,19 @@
 enum index_kind field_index(enum field field)
 {
 	switch (field) {
-	case F_CALL:
-		return INDEX_KIND;
+	case F_CALL: return INDEX_KIND;
 	case F_FREED:
-	case F_KEPT:
-		return INDEX_END;
-	case F_CLASS:
-		return INDEX_CLASS;
+	case F_KEPT: return INDEX_END;
+	case F_CLASS: return INDEX_CLASS;
 	case F_TID:
-	case F_THREAD_NAME:
-		return INDEX_THREAD;
+	case F_THREAD_NAME: return INDEX_THREAD;
 	case F_TYPE:
 	case F_TEMPLATE:
-	case F_TYPE_SOURCE:
-		return INDEX_TYPE;
+	case F_TYPE_SOURCE: return INDEX_TYPE;
 	case F_THREAD:
 	case F_FREE_THREAD:
-	case F_COUNT:
-		return INDEX_NONE;
-	default:
-		break;
+	case F_COUNT: return INDEX_NONE;
+	default: break;
 	}
 	if (query_fields[field].level == LEVEL_POINT)
 		return INDEX_POINT;
@@ -43,14 +36,10 @@ u64 domain_index_count(const struct domain *self, enum index_kind index)
 {
 	switch (index) {
 	case INDEX_POINT:
-	case INDEX_FREE:
-		return self->contexts;
-	case INDEX_THREAD:
-		return self->model->threads.count;
-	case INDEX_TYPE:
-		return self->type_entries.count;
-	default:
-		return 256;
+	case INDEX_FREE: return self->contexts;
+	case INDEX_THREAD: return self->model->threads.count;
+	case INDEX_TYPE: return self->type_entries.count;
+	default: return 256;
 	}
 }
 
@@ -176,18 +165,12 @@ static const char *text_at(struct domain *self, enum field field, u64 i)
 		i < self->type_entries.count ? &self->type_entries.data[i] : NULL;
 
 	switch (field) {
-	case F_CALL:
-		return call_text(i);
-	case F_CLASS:
-		return class_text(i);
-	case F_THREAD_NAME:
-		return self->model->threads.data[i].name;
-	case F_TYPE:
-		return type->name;
-	case F_TEMPLATE:
-		return type->folded;
-	case F_TYPE_SOURCE:
-		return type->name ? type_origin_name(type->origin) : NULL;
+	case F_CALL: return call_text(i);
+	case F_CLASS: return class_text(i);
+	case F_THREAD_NAME: return self->model->threads.data[i].name;
+	case F_TYPE: return type->name;
+	case F_TEMPLATE: return type->folded;
+	case F_TYPE_SOURCE: return type->name ? type_origin_name(type->origin) : NULL;
 	default:
 		return stack_text(self,
 				  domain_frame(self, (u32)i,
@@ -203,26 +186,19 @@ static double point_number(const struct domain *self, enum field field, u32 inde
 	struct score_set scores;
 
 	switch (field) {
-	case F_POINT:
-		return index;
+	case F_POINT: return index;
 	case F_LINE:
 		tip = &self->tips[point->frame.index];
 		return tip->name < self->frame_names[tip->frame].count &&
 				       self->frame_names[tip->frame].frames[tip->name].line
 			       ? self->frame_names[tip->frame].frames[tip->name].line
 			       : NAN;
-	case F_DEPTH:
-		return self->depths[point->frame.index];
-	case F_POINT_CHUNKS:
-		return (double)model_count(self->model, point->allocations);
-	case F_POINT_SIZE:
-		return (double)point->bytes;
-	case F_POINT_PEAK:
-		return (double)point->peak_bytes;
-	case F_POINT_KEPT:
-		return model_keeps_nothing(self->model) ? 0 : (double)point->live_bytes;
-	default:
-		break;
+	case F_DEPTH: return self->depths[point->frame.index];
+	case F_POINT_CHUNKS: return (double)model_count(self->model, point->allocations);
+	case F_POINT_SIZE: return (double)point->bytes;
+	case F_POINT_PEAK: return (double)point->peak_bytes;
+	case F_POINT_KEPT: return model_keeps_nothing(self->model) ? 0 : (double)point->live_bytes;
+	default: break;
 	}
 	scores = scores_of(&self->behaviour->points[index]);
 	if (field == F_SEV)
@@ -239,16 +215,12 @@ static double number_at(const struct domain *self, enum field field, u64 i)
 	const struct model *model = self->model;
 
 	switch (field) {
-	case F_FREED:
-		return i == CHUNK_FREED || i == CHUNK_IMPLIED;
-	case F_KEPT:
-		return i == CHUNK_KEPT || i == CHUNK_LIVE;
-	case F_TID:
-		return model->threads.data[i].told ? model->threads.data[i].tid : NAN;
+	case F_FREED: return i == CHUNK_FREED || i == CHUNK_IMPLIED;
+	case F_KEPT: return i == CHUNK_KEPT || i == CHUNK_LIVE;
+	case F_TID: return model->threads.data[i].told ? model->threads.data[i].tid : NAN;
 	case F_FREE_STACK:
 		return domain_frame(self, (u32)i, true) ? domain_frame(self, (u32)i, true) : NAN;
-	default:
-		break;
+	default: break;
 	}
 	if (i >= model->context_points.count || !model->context_points.data[i])
 		return NAN;
@@ -324,7 +296,8 @@ int domain_init(struct domain *self, const struct query_trace *trace, struct err
 	self->source = (struct stack_source){.model = model,
 					     .symbols = trace->symbols,
 					     .image = trace->image};
-	/* Placing contexts changes the inside of the model: it is done here, once, and never while others read. */
+	/* Placing contexts changes the inside of the model: it is done here, once, and never while
+	 * others read. */
 	for (u32 i = 0; i < model->contexts.nodes.count; i++)
 		if (model->contexts.nodes.data[i].told && model_place(model, i, &frame, err) < 0)
 			return ERR_MEMORY;

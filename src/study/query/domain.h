@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * What a query may ask of one trace, as tables: a field that belongs to allocation points, types, threads and so on
- * is looked at once for each of these and kept by what the chunk columns hold (a context, a thread, the number of a
- * type), so that a pass over the chunks only looks it up. Found when first asked for. For the engine only. */
+ * What a query may ask of one trace, as tables: a field that belongs to allocation points, types,
+ * threads and so on is looked at once for each of these and kept by what the chunk columns hold (a
+ * context, a thread, the number of a type), so that a pass over the chunks only looks it up. Found
+ * when first asked for. For the engine only. */
 #ifndef STUDY_QUERY_DOMAIN_H
 #define STUDY_QUERY_DOMAIN_H
 
@@ -23,8 +24,8 @@ enum index_kind {
 	INDEX_CLASS,
 };
 
-/* A field by index: numbers, NAN where it is unknown. Of a text the number is its place in texts, which are in
- * alphabetic order, each once. */
+/* A field by index: numbers, NAN where it is unknown. Of a text the number is its place in texts,
+ * which are in alphabetic order, each once. */
 struct field_table {
 	bool made;
 	double *numbers;
@@ -111,9 +112,9 @@ bool text_test_init(struct text_test *self, const struct expr *expr, bool equal)
 bool text_test_holds(struct text_test *self, const char *text);
 void text_test_release(struct text_test *self);
 
-/* For each frame whether the test holds for it or for any of its callers, by what field (of type FIELD_TEXTS) looks
- * at; to be freed. NULL and err. With `own` it is for the frame alone, and holds only if it does for all of its
- * names. */
+/* For each frame whether the test holds for it or for any of its callers, by what field (of type
+ * FIELD_TEXTS) looks at; to be freed. NULL and err. With `own` it is for the frame alone, and holds
+ * only if it does for all of its names. */
 u8 *domain_frames_matching(struct domain *self, enum field field, struct text_test *test, bool own,
 			   struct err *err);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What has to be found before fields can be looked up: names of frames, types, scores; and the tests of texts.
+ * What has to be found before fields can be looked up: names of frames, types, scores; and the
+ * tests of texts.
  * Host. */
 #include <regex.h>
 #include <string.h>

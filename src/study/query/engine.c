@@ -133,7 +133,8 @@ static void run_end(struct run *run)
 	pthread_mutex_unlock(run->engine->lock);
 }
 
-/* Whatever stands at the end, its chunks are kept by the text: the same question again costs nothing. */
+/* Whatever stands at the end, its chunks are kept by the text: the same question again costs
+ * nothing. */
 static void selection_key(const struct run *run, struct strbuf *key)
 {
 	strbuf_addf(key, "select %llu-%llu/%u ", (unsigned long long)run->window.from_ns,

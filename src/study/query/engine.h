@@ -19,21 +19,23 @@
 
 struct query_engine;
 
-/* The first trace is what `all` means; a second one, if any, is also trace "base". NULL if there is no
- * memory. */
+/* The first trace is what `all` means; a second one, if any, is also trace "base". NULL if there is
+ * no memory. */
 struct query_engine *query_engine_new(const struct query_trace *traces, u32 count);
 void query_engine_free(struct query_engine *self);
 
-/* Finds names, types and scores in advance, which the first query that needs them would wait for; for a thread of
- * its own. Scores are found while others may ask. */
+/* Finds names, types and scores in advance, which the first query that needs them would wait for;
+ * for a thread of its own. Scores are found while others may ask. */
 int query_engine_warm(struct query_engine *self, struct err *err);
 
-/* What behaviour_find gave for the thresholds of the first trace, which outlives the engine: it need not find it again. */
+/* What behaviour_find gave for the thresholds of the first trace, which outlives the engine: it
+ * need not find it again. */
 void query_engine_give_scores(struct query_engine *self, const struct behaviour_table *behaviour);
 
-/* The chunks of the first trace that are left at the end of the pipe. window may be NULL; it narrows
- * `all` and `at` (of the first trace), before anything else. out is released by the caller; out->words is
- * NULL if all chunks are meant. Returns 0 or a negative code, and error (may be NULL). */
+/* The chunks of the first trace that are left at the end of the pipe. window may be NULL; it
+ * narrows `all` and `at` (of the first trace), before anything else. out is released by the caller;
+ * out->words is NULL if all chunks are meant. Returns 0 or a negative code, and error (may be
+ * NULL). */
 int query_select(struct query_engine *self, const char *text, const struct query_window *window,
 		 struct selection *out, struct query_error *error);
 
@@ -48,16 +50,16 @@ int query_select_colors(struct query_engine *self, const char *text,
 			struct query_colors *colors, struct query_error *error);
 void query_colors_release(struct query_colors *self);
 
-/* What passes each box of the query's graph, in the order of study/query/graph.h. counts has room for `room`; *count is how
- * many there are. */
+/* What passes each box of the query's graph, in the order of study/query/graph.h. counts has room
+ * for `room`; *count is how many there are. */
 struct query_count {
 	u64 entries, chunks, bytes;
 };
 int query_counts(struct query_engine *self, const char *text, const struct query_window *window,
 		 struct query_count *counts, u32 room, u32 *count, struct query_error *error);
 
-/* Runs the whole pipe. A record named "query" with the totals and the part "entries", a table of what is left at its
- * end; *out is freed by the caller. */
+/* Runs the whole pipe. A record named "query" with the totals and the part "entries", a table of
+ * what is left at its end; *out is freed by the caller. */
 int query_run(struct query_engine *self, const char *text, const struct query_options *options,
 	      struct result **out, struct query_error *error);
 

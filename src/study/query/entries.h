@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Entries that stand for several chunks, after join, unify or agg. Each chunk belongs to a group, each group to an entry
- * or, once a stage has left it out, to none. For the engine only. */
+ * Entries that stand for several chunks, after join, unify or agg. Each chunk belongs to a group,
+ * each group to an entry or, once a stage has left it out, to none. For the engine only. */
 #ifndef STUDY_QUERY_ENTRIES_H
 #define STUDY_QUERY_ENTRIES_H
 
@@ -34,7 +34,8 @@ struct entries {
 
 void entries_free(struct entries *self);
 
-/* A copy for showing: which chunks belong to the entries is left out. NULL if there is no memory. */
+/* A copy for showing: which chunks belong to the entries is left out. NULL if there is no
+ * memory. */
 struct entries *entries_copy(const struct entries *self);
 u64 entries_bytes(const struct entries *self);
 

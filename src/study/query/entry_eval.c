@@ -25,19 +25,16 @@ double entry_number(struct entry_eval *self, const struct expr *expr, u64 entry)
 	double a, b = 0;
 
 	switch (expr->kind) {
-	case EXPR_NUMBER:
-		return expr->unit == UNIT_PERCENT ? expr->number / 100 : expr->number;
+	case EXPR_NUMBER: return expr->unit == UNIT_PERCENT ? expr->number / 100 : expr->number;
 	case EXPR_COLOR:
-	case EXPR_BOOL:
-		return expr->number;
+	case EXPR_BOOL: return expr->number;
 	case EXPR_FIELD:
 		return self->entries->values[expr->field]
 			       ? self->entries->values[expr->field][entry]
 			       : NAN;
 	case EXPR_SCORE:
 		return entry_number(self, self->run->query->lets.data[expr->user].expr, entry);
-	default:
-		break;
+	default: break;
 	}
 	if (expr->type == FIELD_BOOL)
 		return entry_holds(self, expr, entry);
@@ -45,22 +42,14 @@ double entry_number(struct entry_eval *self, const struct expr *expr, u64 entry)
 	if (expr->count > 1)
 		b = entry_number(self, expr->args[1], entry);
 	switch (expr->kind) {
-	case EXPR_NEGATE:
-		return -a;
-	case EXPR_ADD:
-		return a + b;
-	case EXPR_SUBTRACT:
-		return a - b;
-	case EXPR_MULTIPLY:
-		return a * b;
-	case EXPR_DIVIDE:
-		return a / b;
-	case EXPR_LEAST:
-		return isnan(a) || isnan(b) ? NAN : a < b ? a : b;
-	case EXPR_GREATEST:
-		return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
-	default:
-		return log2(a);
+	case EXPR_NEGATE: return -a;
+	case EXPR_ADD: return a + b;
+	case EXPR_SUBTRACT: return a - b;
+	case EXPR_MULTIPLY: return a * b;
+	case EXPR_DIVIDE: return a / b;
+	case EXPR_LEAST: return isnan(a) || isnan(b) ? NAN : a < b ? a : b;
+	case EXPR_GREATEST: return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
+	default: return log2(a);
 	}
 }
 
@@ -171,10 +160,8 @@ static bool chain_holds(struct entry_eval *self, const struct expr *expr, u64 en
 bool entry_holds(struct entry_eval *self, const struct expr *expr, u64 entry)
 {
 	switch (expr->kind) {
-	case EXPR_BOOL:
-		return expr->number != 0;
-	case EXPR_FIELD:
-		return entry_number(self, expr, entry) == 1;
+	case EXPR_BOOL: return expr->number != 0;
+	case EXPR_FIELD: return entry_number(self, expr, entry) == 1;
 	case EXPR_CATEGORY:
 		return entry_holds(self, self->run->query->lets.data[expr->user].expr, entry);
 	case EXPR_KNOWN:
@@ -183,17 +170,13 @@ bool entry_holds(struct entry_eval *self, const struct expr *expr, u64 entry)
 			return self->entries->frames[entry] != 0;
 		return !isnan(entry_number(self, expr->args[0], entry));
 	case EXPR_AND:
-	case EXPR_OR:
-		return chain_holds(self, expr, entry);
-	case EXPR_NOT:
-		return !entry_holds(self, expr->args[0], entry);
-	case EXPR_IN:
-		return in_list(self, expr, entry);
+	case EXPR_OR: return chain_holds(self, expr, entry);
+	case EXPR_NOT: return !entry_holds(self, expr->args[0], entry);
+	case EXPR_IN: return in_list(self, expr, entry);
 	case EXPR_RANGE:
 		return compares(self, expr->args[0], EXPR_GE, expr->args[1], entry) &&
 		       compares(self, expr->args[0], EXPR_LE, expr->args[2], entry);
-	default:
-		return compares(self, expr->args[0], expr->kind, expr->args[1], entry);
+	default: return compares(self, expr->args[0], expr->kind, expr->args[1], entry);
 	}
 }
 

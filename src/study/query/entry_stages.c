@@ -7,7 +7,8 @@
 
 #include "study/query/run.h"
 
-/* Adds entry `from` to entry `into`; into is before it, and may be the same for the first of a group. */
+/* Adds entry `from` to entry `into`; into is before it, and may be the same for the first of a
+ * group. */
 static void combine(double *values, enum field_join rule, u64 into, u64 from)
 {
 	double a = values[into], b = values[from];

@@ -147,15 +147,9 @@ static void write_stage(struct writer *self, const struct stage *stage)
 	struct json *json = self->json;
 
 	switch (stage->kind) {
-	case STAGE_WHERE:
-		write_expr(self, "expr", stage->expr);
-		break;
-	case STAGE_HIDE:
-		write_expr(self, "pattern", stage->expr);
-		break;
-	case STAGE_COLOR:
-		write_color(self, stage);
-		break;
+	case STAGE_WHERE: write_expr(self, "expr", stage->expr); break;
+	case STAGE_HIDE: write_expr(self, "pattern", stage->expr); break;
+	case STAGE_COLOR: write_color(self, stage); break;
 	case STAGE_JOIN:
 		json_open(json, "keys", '[');
 		for (u32 i = 0; i < stage->key_count; i++)
@@ -167,23 +161,16 @@ static void write_stage(struct writer *self, const struct stage *stage)
 		bytes_print(stage->number, &self->text);
 		json_text(json, "until", strbuf_text(&self->text));
 		break;
-	case STAGE_SORT:
-		write_sort(self, stage);
-		break;
-	case STAGE_LIMIT:
-		json_number(json, "count", stage->number);
-		break;
+	case STAGE_SORT: write_sort(self, stage); break;
+	case STAGE_LIMIT: json_number(json, "count", stage->number); break;
 	case STAGE_AGG:
 		json_open(json, "calls", '[');
 		for (u32 i = 0; i < stage->agg_count; i++)
 			write_agg(self, NULL, &stage->aggs[i]);
 		json_close(json, ']');
 		break;
-	case STAGE_SHOW:
-		json_text(json, "view", stage->view);
-		break;
-	case STAGES:
-		break;
+	case STAGE_SHOW: json_text(json, "view", stage->view); break;
+	case STAGES: break;
 	}
 }
 

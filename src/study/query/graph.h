@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Queries as filter graphs: boxes and edges, as an editor draws them. Text and graph say the same; either is made
- * from the other without loss.
+ * Queries as filter graphs: boxes and edges, as an editor draws them. Text and graph say the same;
+ * either is made from the other without loss.
  *
- * Boxes of a text are numbered from 0: first the scores and categories, then pipe by pipe, in each pipe what it
- * reads from before its stages. A name as a source is an edge, no box. */
+ * Boxes of a text are numbered from 0: first the scores and categories, then pipe by pipe, in each
+ * pipe what it reads from before its stages. A name as a source is an edge, no box. */
 #ifndef STUDY_QUERY_GRAPH_H
 #define STUDY_QUERY_GRAPH_H
 
@@ -30,12 +30,12 @@ struct graph { /* all zero = empty */
 bool graph_of_query(struct graph *self, const struct query *query);
 void graph_release(struct graph *self);
 
-/* {"boxes": [{"id", "kind", "args", "x", "y", "label", "name"}], "edges": [{"from", "out", "to", "in"}],
- * "output"}. name is that of a let. False if there is no memory. */
+/* {"boxes": [{"id", "kind", "args", "x", "y", "label", "name"}], "edges": [{"from", "out", "to",
+ * "in"}], "output"}. name is that of a let. False if there is no memory. */
 bool query_write_graph(const struct query *query, struct json *json, const char *key);
 
-/* The text of a graph, to be freed by the caller, with positions as comments; NULL and error, which names the box.
- * A box with two readers becomes a let. */
+/* The text of a graph, to be freed by the caller, with positions as comments; NULL and error, which
+ * names the box. A box with two readers becomes a let. */
 char *query_from_graph(const struct json_node *graph, struct query_error *error);
 
 #endif

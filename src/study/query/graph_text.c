@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Graph → text.
- * Host. Graphs come from strangers: ids, edges and arguments are checked before they are used, and the text that
- * comes of them is read again before it is given away. */
+ * Host. Graphs come from strangers: ids, edges and arguments are checked before they are used, and
+ * the text that comes of them is read again before it is given away. */
 #include "study/query/graph.h"
 
 #include <ctype.h>
@@ -106,7 +106,8 @@ static bool read_box(struct maker *self, const struct json_node *node)
 			    .placed = x || y,
 			    .inputs = {GRAPH_NO_BOX, GRAPH_NO_BOX}};
 	if (!box->id || !query_is_id(box->id))
-		return fail(self, NULL, "%s", "the id of a box must consist of letters, digits and _-.:");
+		return fail(self, NULL, "%s",
+			    "the id of a box must consist of letters, digits and _-.:");
 	if (box_find(self, box->id) >= 0)
 		return fail(self, box, "two boxes have the id '%s'", box->id);
 	if (!read_kind(self, box, json_text_of(json_member(node, "kind"))))
@@ -227,7 +228,9 @@ static bool find_output(struct maker *self, const struct json_node *told)
 	}
 	if (self->output < 0)
 		self->output = plain >= 0 ? plain : named;
-	return self->output >= 0 || fail(self, NULL, "%s", "the graph has no output; set 'output' to the id of a box");
+	return self->output >= 0 || fail(self, NULL, "%s",
+					 "the graph has no output; set 'output' "
+					 "to the id of a box");
 }
 
 /* ---- lets ---- */
@@ -256,7 +259,8 @@ static bool make_name(struct maker *self, struct box *box)
 	return box->name || no_memory(self);
 }
 
-/* What has several readers needs a name, and so has what only gives another name, and what that names. */
+/* What has several readers needs a name, and so has what only gives another name, and what that
+ * names. */
 static bool make_names(struct maker *self)
 {
 	for (u32 i = 0; i < self->count; i++) {
@@ -350,28 +354,19 @@ static bool add_stage(struct maker *self, const struct box *box)
 {
 	strbuf_addf(&self->text, " | %s ", query_boxes[box->kind].kind);
 	switch (box->kind - BOX_STAGES) {
-	case STAGE_WHERE:
-		return add_argument(self, box, "expr");
-	case STAGE_COLOR:
-		return add_color(self, box);
-	case STAGE_JOIN:
-		return add_list(self, box, "keys");
-	case STAGE_UNIFY:
-		strbuf_add(&self->text, "until ");
-		return add_number(self, box, "until");
+	case STAGE_WHERE: return add_argument(self, box, "expr");
+	case STAGE_COLOR: return add_color(self, box);
+	case STAGE_JOIN: return add_list(self, box, "keys");
+	case STAGE_UNIFY: strbuf_add(&self->text, "until "); return add_number(self, box, "until");
 	case STAGE_SORT:
 		if (!add_argument(self, box, "field"))
 			return false;
 		strbuf_add(&self->text, is_true(box, "desc") ? " desc" : "");
 		return true;
-	case STAGE_LIMIT:
-		return add_number(self, box, "count");
-	case STAGE_AGG:
-		return add_list(self, box, "calls");
-	case STAGE_HIDE:
-		return add_argument(self, box, "pattern");
-	default:
-		return add_argument(self, box, "view");
+	case STAGE_LIMIT: return add_number(self, box, "count");
+	case STAGE_AGG: return add_list(self, box, "calls");
+	case STAGE_HIDE: return add_argument(self, box, "pattern");
+	default: return add_argument(self, box, "view");
 	}
 }
 

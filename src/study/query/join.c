@@ -194,7 +194,8 @@ struct chosen {
 	double weights[BLOCK]; /* of sampled traces only */
 };
 
-/* What several chunks have in common: -INFINITY before the first, INFINITY once two differ or one is unknown. */
+/* What several chunks have in common: -INFINITY before the first, INFINITY once two differ or one
+ * is unknown. */
 static void add_same(const struct column *self, const struct chosen *chosen, const double *values)
 {
 	for (u32 i = 0; i < chosen->count; i++) {
@@ -361,8 +362,8 @@ static int visible_frames(struct run *run, const struct state *state, u32 trace,
 	return 0;
 }
 
-/* By frame: the frame that stands for its stack, hidden frames left out. Stacks of several traces are the same if
- * their functions are; `numbers` gives each a number that all traces share. */
+/* By frame: the frame that stands for its stack, hidden frames left out. Stacks of several traces
+ * are the same if their functions are; `numbers` gives each a number that all traces share. */
 struct stack_numbers {
 	struct map by_hash;
 	u64 count;
@@ -514,7 +515,8 @@ static int join_trace(struct joiner *self, struct state *state)
 	struct entries *entries = self->entries;
 	struct scan scan = run_scan(self->run, state, self->trace);
 
-	entries->groups[self->trace] = malloc((selection_words(scan.selection->count) * 64 + 1) * sizeof(u32));
+	entries->groups[self->trace] =
+		malloc((selection_words(scan.selection->count) * 64 + 1) * sizeof(u32));
 	if (!entries->groups[self->trace])
 		return run_no_memory(self->run);
 	plan_small(self);

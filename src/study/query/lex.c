@@ -141,7 +141,8 @@ static bool apply_unit(struct lexer *self, struct token *token, const char *unit
 		if (*units[i].name)
 			nearest_try(&nearest, units[i].name);
 	}
-	query_error_set(self->error, ERR_USAGE, token->at, token->length, "unknown unit '%s'", unit);
+	query_error_set(self->error, ERR_USAGE, token->at, token->length, "unknown unit '%s'",
+			unit);
 	if (nearest.best)
 		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
 	else
@@ -270,8 +271,9 @@ static bool read_text(struct lexer *self, struct token *token)
 
 static bool check_pattern(struct lexer *self, const struct token *token)
 {
-	const char *trouble = strlen(token->text) > QUERY_PATTERN_MAX ? "the pattern is too long"
-								      : pattern_trouble(token->text);
+	const char *trouble = strlen(token->text) > QUERY_PATTERN_MAX
+				      ? "the pattern is too long"
+				      : pattern_trouble(token->text);
 	regex_t regex;
 	char why[128];
 	int status;
@@ -284,8 +286,8 @@ static bool check_pattern(struct lexer *self, const struct token *token)
 		return true;
 	}
 	regerror(status, &regex, why, sizeof why);
-	query_error_set(self->error, ERR_USAGE, token->at, token->length,
-			"invalid pattern: %s", why);
+	query_error_set(self->error, ERR_USAGE, token->at, token->length, "invalid pattern: %s",
+			why);
 	self->failed = true;
 	return false;
 }

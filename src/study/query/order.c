@@ -105,7 +105,8 @@ static bool collect(void *data, const struct block *block, const u64 *bits)
 	return self->count || self->heap.count < self->most;
 }
 
-/* Texts of two traces have numbers of their own: sorting by a text puts one trace after the other. */
+/* Texts of two traces have numbers of their own: sorting by a text puts one trace after the
+ * other. */
 static int collect_trace(struct run *run, struct state *state, u32 trace, struct collector *self)
 {
 	struct err err = {0};

@@ -52,9 +52,10 @@ bool fail_expected(struct parser *self, const char *what)
 	u32 shown = token->length < 40 ? token->length : 40;
 
 	if (token->kind == TOKEN_END)
-		return fail_at(self, token->at, 0, "unexpected end of the query; expected %s", what);
-	return fail_at(self, token->at, token->length, "expected %s, not '%.*s'", what,
-		       (int)shown, self->lex.text + token->at);
+		return fail_at(self, token->at, 0, "unexpected end of the query; expected %s",
+			       what);
+	return fail_at(self, token->at, token->length, "expected %s, not '%.*s'", what, (int)shown,
+		       self->lex.text + token->at);
 }
 
 bool parser_no_memory(struct parser *self)
@@ -195,7 +196,8 @@ static bool parse_agg_name(struct parser *self, struct query_agg *agg)
 	if (nearest.best)
 		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
 	else
-		query_error_hint(self->error, "functions are count, sum, avg, min, max, p0 to p100");
+		query_error_hint(self->error, "functions are count, sum, avg, min, max, p0 to "
+					      "p100");
 	return false;
 }
 
@@ -514,8 +516,7 @@ static bool parse_let_name(struct parser *self, struct query_let *let)
 	if (token.kind != TOKEN_WORD)
 		return fail_expected(self, "a name");
 	if (word_is_reserved(token.text))
-		return fail_at(self, token.at, token.length, "'%s' is a reserved word",
-			       token.text);
+		return fail_at(self, token.at, token.length, "'%s' is a reserved word", token.text);
 	if (token.length > QUERY_NAME_MAX)
 		return fail_at(self, token.at, token.length, "the name is too long");
 	if (parser_let(self, token.text, &index))

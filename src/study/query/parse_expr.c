@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Expressions: or, and, not, comparisons, sums, products, values; each node with its type, checked as it is
- * made.
+ * Expressions: or, and, not, comparisons, sums, products, values; each node with its type, checked
+ * as it is made.
  * Host. Depth is bounded. */
 #include "study/query/parse.h"
 
@@ -281,17 +281,12 @@ static struct expr *parse_brackets(struct parser *self)
 static struct expr *parse_value(struct parser *self)
 {
 	switch (parser_token(self)->kind) {
-	case TOKEN_NUMBER:
-		return parse_number(self);
+	case TOKEN_NUMBER: return parse_number(self);
 	case TOKEN_TEXT:
-	case TOKEN_REGEX:
-		return parse_text(self);
-	case TOKEN_COLOR:
-		return parse_color(self, (u32)parser_token(self)->number);
-	case TOKEN_WORD:
-		return parse_word(self);
-	default:
-		break;
+	case TOKEN_REGEX: return parse_text(self);
+	case TOKEN_COLOR: return parse_color(self, (u32)parser_token(self)->number);
+	case TOKEN_WORD: return parse_word(self);
+	default: break;
 	}
 	if (at_mark(self, "("))
 		return parse_brackets(self);
@@ -397,7 +392,8 @@ static const char *measure_name(enum measure measure)
 	return names[measure];
 }
 
-/* A number without a unit is bytes or a share where such are wanted; of a time only 0 says enough. */
+/* A number without a unit is bytes or a share where such are wanted; of a time only 0 says
+ * enough. */
 static bool check_measures(struct parser *self, const struct expr *left, const struct expr *right)
 {
 	enum measure a = measure_of(left), b = measure_of(right);
@@ -426,8 +422,7 @@ static bool check_text_side(struct parser *self, const struct expr *left, const 
 			       "a text can only be compared with a field on its left");
 	if (right->kind == EXPR_TEXT)
 		return true;
-	fail_at(self, right->at, right->length,
-		"%s is a text; compare it with a text in quotes",
+	fail_at(self, right->at, right->length, "%s is a text; compare it with a text in quotes",
 		query_fields[left->field].name);
 	return false;
 }
@@ -442,8 +437,8 @@ static bool check_comparison(struct parser *self, enum expr_kind kind, const str
 	if (is_number_type(left->type) && is_number_type(right->type))
 		return check_measures(self, left, right);
 	if (order && (texts || left->type == right->type))
-		return fail_at(self, left->at, left->length, "%s has no order; use == or !=",
-			       field_type_name(left->type));
+		return fail_at(self, left->at, left->length,
+			       "%s has no order; use == or !=", field_type_name(left->type));
 	if (texts)
 		return check_text_side(self, left, right);
 	if (left->type == right->type)
@@ -479,7 +474,8 @@ struct expr *parse_pattern(struct parser *self)
 	if (token->kind == TOKEN_TEXT || token->kind == TOKEN_REGEX)
 		return parse_text(self);
 	if (token->kind == TOKEN_WORD) {
-		fail_at(self, token->at, token->length, "a pattern must be a text in quotes or /.../");
+		fail_at(self, token->at, token->length,
+			"a pattern must be a text in quotes or /.../");
 		query_error_hint(self->error, "write \"%s\"", token->text);
 		return NULL;
 	}
@@ -595,7 +591,8 @@ static struct expr *parse_not(struct parser *self)
 	return over;
 }
 
-/* One or several operands between equal words; what is nested of the same kind is one list with them. */
+/* One or several operands between equal words; what is nested of the same kind is one list with
+ * them. */
 static struct expr *parse_chain(struct parser *self, const char *word, enum expr_kind kind,
 				struct expr *(*operand)(struct parser *))
 {

@@ -98,7 +98,8 @@ static bool merge_tables(struct mask_plan *into, const struct mask_plan *from, e
 	return true;
 }
 
-/* Tables of one dictionary become one; cheap ones go first, since what they leave out is not looked at. */
+/* Tables of one dictionary become one; cheap ones go first, since what they leave out is not looked
+ * at. */
 static struct mask_plan *combine(struct planner *self, enum mask_op op, struct mask_plan **args,
 				 u32 count)
 {
@@ -229,14 +230,10 @@ static struct mask_plan *plan_range(struct planner *self, enum field field, enum
 	case EXPR_NE:
 		return both(self, MASK_OR, plan_range(self, field, EXPR_LT, number),
 			    plan_range(self, field, EXPR_GT, number));
-	case EXPR_LT:
-		return field_between(self, field, 0, ceil(number) - 1);
-	case EXPR_LE:
-		return field_between(self, field, 0, floor(number));
-	case EXPR_GT:
-		return field_between(self, field, floor(number) + 1, INFINITY);
-	default:
-		return field_between(self, field, ceil(number), INFINITY);
+	case EXPR_LT: return field_between(self, field, 0, ceil(number) - 1);
+	case EXPR_LE: return field_between(self, field, 0, floor(number));
+	case EXPR_GT: return field_between(self, field, floor(number) + 1, INFINITY);
+	default: return field_between(self, field, ceil(number), INFINITY);
 	}
 }
 
@@ -259,7 +256,8 @@ static bool is_constant(const struct expr *expr, double *number)
 	return true;
 }
 
-/* The first category that holds, in the order of their lets; its number is that in the order of their names. */
+/* The first category that holds, in the order of their lets; its number is that in the order of
+ * their names. */
 static struct value_plan *plan_categories(struct planner *self)
 {
 	struct value_plan *value = value_new(self, VALUE_CATEGORIES);
@@ -401,29 +399,19 @@ struct value_plan *plan_value(struct planner *self, const struct expr *expr)
 		if (value)
 			value->number = constant_of(expr);
 		return value;
-	case EXPR_FIELD:
-		return plan_field(self, expr->field);
+	case EXPR_FIELD: return plan_field(self, expr->field);
 	case EXPR_SCORE:
 	case EXPR_CATEGORY:
 		return plan_key(self, &(struct query_key){.is_user = true, .user = expr->user});
-	case EXPR_NEGATE:
-		return plan_calculation(self, VALUE_NEGATE, expr);
-	case EXPR_ADD:
-		return plan_calculation(self, VALUE_ADD, expr);
-	case EXPR_SUBTRACT:
-		return plan_calculation(self, VALUE_SUBTRACT, expr);
-	case EXPR_MULTIPLY:
-		return plan_calculation(self, VALUE_MULTIPLY, expr);
-	case EXPR_DIVIDE:
-		return plan_calculation(self, VALUE_DIVIDE, expr);
-	case EXPR_LEAST:
-		return plan_calculation(self, VALUE_LEAST, expr);
-	case EXPR_GREATEST:
-		return plan_calculation(self, VALUE_GREATEST, expr);
-	case EXPR_LOG:
-		return plan_calculation(self, VALUE_LOG, expr);
-	default:
-		return plan_truth(self, expr);
+	case EXPR_NEGATE: return plan_calculation(self, VALUE_NEGATE, expr);
+	case EXPR_ADD: return plan_calculation(self, VALUE_ADD, expr);
+	case EXPR_SUBTRACT: return plan_calculation(self, VALUE_SUBTRACT, expr);
+	case EXPR_MULTIPLY: return plan_calculation(self, VALUE_MULTIPLY, expr);
+	case EXPR_DIVIDE: return plan_calculation(self, VALUE_DIVIDE, expr);
+	case EXPR_LEAST: return plan_calculation(self, VALUE_LEAST, expr);
+	case EXPR_GREATEST: return plan_calculation(self, VALUE_GREATEST, expr);
+	case EXPR_LOG: return plan_calculation(self, VALUE_LOG, expr);
+	default: return plan_truth(self, expr);
 	}
 }
 
@@ -451,28 +439,17 @@ static double value_of_entry(const struct value_plan *value, u64 entry)
 	double b = value->args[1] ? value_of_entry(value->args[1], entry) : 0;
 
 	switch (value->op) {
-	case VALUE_CONSTANT:
-		return value->number;
-	case VALUE_TABLE:
-		return value->table[entry];
-	case VALUE_NEGATE:
-		return -a;
-	case VALUE_ADD:
-		return a + b;
-	case VALUE_SUBTRACT:
-		return a - b;
-	case VALUE_MULTIPLY:
-		return a * b;
-	case VALUE_DIVIDE:
-		return a / b;
-	case VALUE_LEAST:
-		return a < b ? a : b;
-	case VALUE_GREATEST:
-		return a > b ? a : b;
-	case VALUE_LOG:
-		return log2(a);
-	default:
-		return NAN;
+	case VALUE_CONSTANT: return value->number;
+	case VALUE_TABLE: return value->table[entry];
+	case VALUE_NEGATE: return -a;
+	case VALUE_ADD: return a + b;
+	case VALUE_SUBTRACT: return a - b;
+	case VALUE_MULTIPLY: return a * b;
+	case VALUE_DIVIDE: return a / b;
+	case VALUE_LEAST: return a < b ? a : b;
+	case VALUE_GREATEST: return a > b ? a : b;
+	case VALUE_LOG: return log2(a);
+	default: return NAN;
 	}
 }
 
@@ -487,8 +464,8 @@ static struct mask_plan *compare_values(struct planner *self, enum expr_kind op,
 	if (one_index(left, &index) && one_index(right, &index) && index != INDEX_NONE) {
 		mask = table_new(self, index);
 		for (u64 i = 0; mask && i < mask->count; i++)
-			mask->table[i] =
-				expr_compares(value_of_entry(left, i), op, value_of_entry(right, i));
+			mask->table[i] = expr_compares(value_of_entry(left, i), op,
+						       value_of_entry(right, i));
 		return mask;
 	}
 	mask = mask_new(self, MASK_COMPARE);
@@ -503,16 +480,11 @@ static struct mask_plan *compare_values(struct planner *self, enum expr_kind op,
 static enum expr_kind mirrored(enum expr_kind op)
 {
 	switch (op) {
-	case EXPR_LT:
-		return EXPR_GT;
-	case EXPR_LE:
-		return EXPR_GE;
-	case EXPR_GT:
-		return EXPR_LT;
-	case EXPR_GE:
-		return EXPR_LE;
-	default:
-		return op;
+	case EXPR_LT: return EXPR_GT;
+	case EXPR_LE: return EXPR_GE;
+	case EXPR_GT: return EXPR_LT;
+	case EXPR_GE: return EXPR_LE;
+	default: return op;
 	}
 }
 
@@ -674,29 +646,20 @@ struct mask_plan *plan_mask(struct planner *self, const struct expr *expr)
 	struct mask_plan *mask;
 
 	switch (expr->kind) {
-	case EXPR_BOOL:
-		return mask_new(self, expr->number != 0 ? MASK_ALL : MASK_NONE);
-	case EXPR_FIELD:
-		return plan_flag(self, expr);
-	case EXPR_CATEGORY:
-		return plan_mask(self, self->query->lets.data[expr->user].expr);
-	case EXPR_KNOWN:
-		return plan_known(self, expr);
-	case EXPR_AND:
-		return plan_chain(self, MASK_AND, expr);
-	case EXPR_OR:
-		return plan_chain(self, MASK_OR, expr);
-	case EXPR_NOT:
-		return negate(self, plan_mask(self, expr->args[0]));
-	case EXPR_IN:
-		return plan_in(self, expr);
+	case EXPR_BOOL: return mask_new(self, expr->number != 0 ? MASK_ALL : MASK_NONE);
+	case EXPR_FIELD: return plan_flag(self, expr);
+	case EXPR_CATEGORY: return plan_mask(self, self->query->lets.data[expr->user].expr);
+	case EXPR_KNOWN: return plan_known(self, expr);
+	case EXPR_AND: return plan_chain(self, MASK_AND, expr);
+	case EXPR_OR: return plan_chain(self, MASK_OR, expr);
+	case EXPR_NOT: return negate(self, plan_mask(self, expr->args[0]));
+	case EXPR_IN: return plan_in(self, expr);
 	case EXPR_RANGE:
 		mask = plan_numbers(self, EXPR_GE, expr->args[0], expr->args[1]);
 		return mask ? both(self, MASK_AND, mask,
 				   plan_numbers(self, EXPR_LE, expr->args[0], expr->args[2]))
 			    : NULL;
-	default:
-		return plan_comparison(self, expr->kind, expr->args[0], expr->args[1]);
+	default: return plan_comparison(self, expr->kind, expr->args[0], expr->args[1]);
 	}
 }
 

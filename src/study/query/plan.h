@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * An expression made ready for one trace: whatever is known by dictionaries (points, types, threads ...) has become a
- * table, comparisons of columns with constants have become ranges of the column as it is, and the rest is
- * calculated block by block. For the engine only. */
+ * An expression made ready for one trace: whatever is known by dictionaries (points, types, threads
+ * ...) has become a table, comparisons of columns with constants have become ranges of the column
+ * as it is, and the rest is calculated block by block. For the engine only. */
 #ifndef STUDY_QUERY_PLAN_H
 #define STUDY_QUERY_PLAN_H
 
@@ -93,7 +93,8 @@ struct block {
 	u32 first;
 	u64 chunk; /* number of the first */
 	const u8 *
-		colors; /* by chunk of the block: numbers of the palette + 1, 0 = none; NULL = no colours */
+		/* by chunk of the block: numbers of the palette + 1, 0 = none; NULL = no colours */
+		colors;
 	const u32 *palette;
 };
 
@@ -120,8 +121,8 @@ struct scan {
 /* Keeps of the selection what the mask holds for, and counts it anew. */
 void scan_filter(const struct scan *scan, const struct mask_plan *mask);
 
-/* Calls for each block that has chunks of the selection: bits are those of the block's BLOCK chunks. Ends as soon as one
- * returns false. */
+/* Calls for each block that has chunks of the selection: bits are those of the block's BLOCK
+ * chunks. Ends as soon as one returns false. */
 void scan_blocks(const struct scan *scan,
 		 bool (*each)(void *self, const struct block *block, const u64 *bits), void *self);
 

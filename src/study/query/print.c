@@ -123,12 +123,9 @@ static void print_regex(const struct expr *expr, struct strbuf *out)
 static u32 binding(const struct expr *expr)
 {
 	switch (expr->kind) {
-	case EXPR_OR:
-		return 1;
-	case EXPR_AND:
-		return 2;
-	case EXPR_NOT:
-		return 3;
+	case EXPR_OR: return 1;
+	case EXPR_AND: return 2;
+	case EXPR_NOT: return 3;
 	case EXPR_EQ:
 	case EXPR_NE:
 	case EXPR_LT:
@@ -137,18 +134,13 @@ static u32 binding(const struct expr *expr)
 	case EXPR_GE:
 	case EXPR_MATCH:
 	case EXPR_IN:
-	case EXPR_RANGE:
-		return 4;
+	case EXPR_RANGE: return 4;
 	case EXPR_ADD:
-	case EXPR_SUBTRACT:
-		return 5;
+	case EXPR_SUBTRACT: return 5;
 	case EXPR_MULTIPLY:
-	case EXPR_DIVIDE:
-		return 6;
-	case EXPR_NEGATE:
-		return 7;
-	default:
-		return 8;
+	case EXPR_DIVIDE: return 6;
+	case EXPR_NEGATE: return 7;
+	default: return 8;
 	}
 }
 
@@ -218,51 +210,26 @@ static void print_in(const struct query *self, const struct expr *expr, struct s
 void expr_print(const struct query *self, const struct expr *expr, struct strbuf *out)
 {
 	switch (expr->kind) {
-	case EXPR_NUMBER:
-		print_number(expr, out);
-		break;
-	case EXPR_TEXT:
-		text_print(expr->text, out);
-		break;
-	case EXPR_REGEX:
-		print_regex(expr, out);
-		break;
-	case EXPR_COLOR:
-		strbuf_addf(out, "#%06x", (u32)expr->number);
-		break;
-	case EXPR_BOOL:
-		strbuf_add(out, expr->number != 0 ? "true" : "false");
-		break;
-	case EXPR_FIELD:
-		strbuf_add(out, query_fields[expr->field].name);
-		break;
+	case EXPR_NUMBER: print_number(expr, out); break;
+	case EXPR_TEXT: text_print(expr->text, out); break;
+	case EXPR_REGEX: print_regex(expr, out); break;
+	case EXPR_COLOR: strbuf_addf(out, "#%06x", (u32)expr->number); break;
+	case EXPR_BOOL: strbuf_add(out, expr->number != 0 ? "true" : "false"); break;
+	case EXPR_FIELD: strbuf_add(out, query_fields[expr->field].name); break;
 	case EXPR_SCORE:
-	case EXPR_CATEGORY:
-		strbuf_add(out, self->lets.data[expr->user].name);
-		break;
-	case EXPR_KNOWN:
-		print_call(self, "known", expr, out);
-		break;
-	case EXPR_LEAST:
-		print_call(self, "min", expr, out);
-		break;
-	case EXPR_GREATEST:
-		print_call(self, "max", expr, out);
-		break;
-	case EXPR_LOG:
-		print_call(self, "log2", expr, out);
-		break;
+	case EXPR_CATEGORY: strbuf_add(out, self->lets.data[expr->user].name); break;
+	case EXPR_KNOWN: print_call(self, "known", expr, out); break;
+	case EXPR_LEAST: print_call(self, "min", expr, out); break;
+	case EXPR_GREATEST: print_call(self, "max", expr, out); break;
+	case EXPR_LOG: print_call(self, "log2", expr, out); break;
 	case EXPR_NEGATE:
 	case EXPR_NOT:
 		strbuf_add(out, operator_text(expr->kind));
 		print_bound(self, expr->args[0], binding(expr), out);
 		break;
 	case EXPR_IN:
-	case EXPR_RANGE:
-		print_in(self, expr, out);
-		break;
-	default:
-		print_chain(self, expr, out);
+	case EXPR_RANGE: print_in(self, expr, out); break;
+	default: print_chain(self, expr, out);
 	}
 }
 
@@ -310,9 +277,7 @@ void stage_print(const struct query *self, const struct stage *stage, struct str
 		strbuf_add_char(out, ' ');
 		expr_print(self, stage->expr, out);
 		break;
-	case STAGE_COLOR:
-		print_color(self, stage, out);
-		break;
+	case STAGE_COLOR: print_color(self, stage, out); break;
 	case STAGE_JOIN:
 		for (u32 i = 0; i < stage->key_count; i++)
 			strbuf_addf(out, "%s%s", i ? ", " : " ", key_name(self, &stage->keys[i]));
@@ -321,23 +286,16 @@ void stage_print(const struct query *self, const struct stage *stage, struct str
 		strbuf_add(out, " until ");
 		bytes_print(stage->number, out);
 		break;
-	case STAGE_SORT:
-		print_sort(self, stage, out);
-		break;
-	case STAGE_LIMIT:
-		strbuf_addf(out, " %llu", (unsigned long long)stage->number);
-		break;
+	case STAGE_SORT: print_sort(self, stage, out); break;
+	case STAGE_LIMIT: strbuf_addf(out, " %llu", (unsigned long long)stage->number); break;
 	case STAGE_AGG:
 		for (u32 i = 0; i < stage->agg_count; i++) {
 			strbuf_add(out, i ? ", " : " ");
 			agg_print(self, &stage->aggs[i], out);
 		}
 		break;
-	case STAGE_SHOW:
-		strbuf_addf(out, " %s", stage->view);
-		break;
-	case STAGES:
-		break;
+	case STAGE_SHOW: strbuf_addf(out, " %s", stage->view); break;
+	case STAGES: break;
 	}
 }
 
@@ -383,8 +341,7 @@ static void print_source(const struct query *self, const struct source *source, 
 		print_pipe(self, source->inputs[1], UINT32_MAX, names, out);
 		strbuf_add_char(out, ')');
 		break;
-	default:
-		strbuf_add(out, query_boxes[source->kind].kind);
+	default: strbuf_add(out, query_boxes[source->kind].kind);
 	}
 }
 
@@ -448,7 +405,8 @@ bool query_make_keys(struct query *self)
 
 		if (let->kind != LET_PIPE)
 			continue;
-		/* Two hashes instead of the text, which would double with each let that is used twice. */
+		/* Two hashes instead of the text, which would double with each let that is used
+		 * twice. */
 		strbuf_clear(&text);
 		print_pipe(self, &let->pipe, UINT32_MAX, false, &text);
 		snprintf(let->key, sizeof let->key, "%016llx%016llx",

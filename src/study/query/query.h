@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A query as a tree: parsed from text, printed as canonical text. The grammar is in heapwise-query(7).
+ * A query as a tree: parsed from text, printed as canonical text. The grammar is in
+ * heapwise-query(7).
  *
  *	struct query_error error = {0};
  *	struct query *query = query_parse(text, &error);
@@ -161,8 +162,8 @@ void query_free(struct query *self);
 
 /* The canonical text: equal for queries that mean the same word by word. No positions. */
 void query_print(const struct query *self, struct strbuf *out);
-/* The first `stages` stages of a pipe, with the pipes it reads from in place of their names: what results
- * are kept by. */
+/* The first `stages` stages of a pipe, with the pipes it reads from in place of their names: what
+ * results are kept by. */
 void pipe_print_whole(const struct query *self, const struct pipe *pipe, u32 stages,
 		      struct strbuf *out);
 /* Sets the keys of the lets, in their order. query_parse does. */
@@ -177,7 +178,8 @@ void text_print(const char *text, struct strbuf *out);
 const char *key_name(const struct query *self, const struct query_key *key);
 enum field_type key_type(const struct query *self, const struct query_key *key);
 
-/* How often chunks, or what is left of them, are gone through if nothing of the query was asked before. */
+/* How often chunks, or what is left of them, are gone through if nothing of the query was asked
+ * before. */
 u32 query_passes(const struct query *self);
 
 /* What a box may be called: up to 63 letters, digits and _-.: */
@@ -190,18 +192,12 @@ bool word_is_reserved(const char *word);
 static inline bool expr_compares(double a, enum expr_kind op, double b)
 {
 	switch (op) {
-	case EXPR_EQ:
-		return a == b;
-	case EXPR_NE:
-		return a < b || a > b;
-	case EXPR_LT:
-		return a < b;
-	case EXPR_LE:
-		return a <= b;
-	case EXPR_GT:
-		return a > b;
-	default:
-		return a >= b;
+	case EXPR_EQ: return a == b;
+	case EXPR_NE: return a < b || a > b;
+	case EXPR_LT: return a < b;
+	case EXPR_LE: return a <= b;
+	case EXPR_GT: return a > b;
+	default: return a >= b;
 	}
 }
 

@@ -266,9 +266,7 @@ static void set_columns(struct rows *self)
 			columns[i] = (struct result_column)COLUMN("trace", "trace", VALUE_PATH,
 								  "trace that contains it");
 			break;
-		case COLUMN_KEY:
-			columns[i] = key_column(self, column);
-			break;
+		case COLUMN_KEY: columns[i] = key_column(self, column); break;
 		case COLUMN_SHARE:
 			columns[i] = (struct result_column)COLUMN("share", "share", VALUE_SHARE,
 								  "share of the bytes of all rows");
@@ -304,8 +302,7 @@ static struct value value_of(struct rows *self, enum field_type type, bool fract
 		return texts ? value_text(result_copy(self->table, texts[(u64)number]))
 			     : value_unknown();
 	case VALUE_SHARE:
-	case VALUE_RATIO:
-		return isfinite(number) ? value_real(number) : value_unknown();
+	case VALUE_RATIO: return isfinite(number) ? value_real(number) : value_unknown();
 	default:
 		return number >= 0 && number < 0x1p63 ? value_number((u64)(number + 0.5))
 						      : value_unknown();
@@ -531,11 +528,12 @@ static void add_own_caveats(struct rows *self, struct result *record)
 	if (model->aggregated)
 		result_add_caveat(
 			record,
-			"part of the run is kept only as totals (--max-size) and cannot be queried by chunk");
+			"part of the run is kept only as totals (--max-size) and cannot be queried "
+			"by chunk");
 	if (model->count_shift)
 		result_add_caveat(
-			record, "the recording is sampled: sums of chunks and size are estimates; selections count "
-				"recorded chunks");
+			record, "the recording is sampled: sums of chunks and size are estimates; "
+				"selections count recorded chunks");
 	if (!tick_clock_known(&model->clock))
 		result_add_caveat(record, "the clock's rate is unknown: times are in ticks");
 }

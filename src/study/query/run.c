@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Runs a pipe: its source, then stage by stage. What where and color leave is kept by its text, so that a query
- * which goes on from there begins there.
+ * Runs a pipe: its source, then stage by stage. What where and color leave is kept by its text, so
+ * that a query which goes on from there begins there.
  * Host. */
 #include <math.h>
 #include <string.h>
@@ -170,8 +170,8 @@ static int mark_stacks(struct run *run, u32 trace, const struct map *keys, struc
 	return 0;
 }
 
-/* What of the first trace's chunks the other state has, too: the same chunks, or those of the same stacks in
- * another trace. */
+/* What of the first trace's chunks the other state has, too: the same chunks, or those of the same
+ * stacks in another trace. */
 static int in_other(struct run *run, u32 trace, const struct state *b, struct selection *common)
 {
 	struct map keys = {0};
@@ -297,16 +297,12 @@ static int run_name(struct run *run, u32 let, struct state *out)
 static int run_source(struct run *run, const struct source *source, struct state *out)
 {
 	switch (source->kind) {
-	case SOURCE_NAME:
-		return run_name(run, source->let, out);
-	case SOURCE_TRACE:
-		return run_trace(run, source, out);
+	case SOURCE_NAME: return run_name(run, source->let, out);
+	case SOURCE_TRACE: return run_trace(run, source, out);
 	case SOURCE_UNION:
 	case SOURCE_DIFF:
-	case SOURCE_COMMON:
-		return run_set(run, source, out);
-	default:
-		return run_chunks(run, source, 0, out);
+	case SOURCE_COMMON: return run_set(run, source, out);
+	default: return run_chunks(run, source, 0, out);
 	}
 }
 
@@ -488,29 +484,20 @@ static int run_limit(struct run *run, struct state *state, const struct stage *s
 static int run_stage(struct run *run, struct state *state, const struct stage *stage)
 {
 	switch (stage->kind) {
-	case STAGE_WHERE:
-		return run_where(run, state, stage);
-	case STAGE_COLOR:
-		return run_paint(run, state, stage);
-	case STAGE_JOIN:
-		return run_join(run, state, stage);
-	case STAGE_UNIFY:
-		return run_unify(run, state, stage);
-	case STAGE_SORT:
-		return run_sort(run, state, stage);
-	case STAGE_LIMIT:
-		return run_limit(run, state, stage);
-	case STAGE_AGG:
-		return run_agg(run, state, stage);
+	case STAGE_WHERE: return run_where(run, state, stage);
+	case STAGE_COLOR: return run_paint(run, state, stage);
+	case STAGE_JOIN: return run_join(run, state, stage);
+	case STAGE_UNIFY: return run_unify(run, state, stage);
+	case STAGE_SORT: return run_sort(run, state, stage);
+	case STAGE_LIMIT: return run_limit(run, state, stage);
+	case STAGE_AGG: return run_agg(run, state, stage);
 	case STAGE_HIDE:
 		if (state->hide_count == HIDES_MAX)
 			return query_error_set(run->error, ERR_USAGE, stage->at, stage->length,
 					       "too many frames are hidden");
 		state->hides[state->hide_count++] = stage->expr;
 		return 0;
-	default:
-		state->view = stage->view;
-		return 0;
+	default: state->view = stage->view; return 0;
 	}
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A run of one query: its stages, one after the other, each from a state to the next. For the engine only. */
+ * A run of one query: its stages, one after the other, each from a state to the next. For the
+ * engine only. */
 #ifndef STUDY_QUERY_RUN_H
 #define STUDY_QUERY_RUN_H
 

@@ -46,20 +46,16 @@ static double access_number(enum field field, const struct block *block, u32 i)
 	if (!model_chunk_access(model, block->chunk + i, &access))
 		return NAN;
 	switch (field) {
-	case F_READS:
-		return (double)access.reads;
-	case F_WRITES:
-		return (double)access.writes;
+	case F_READS: return (double)access.reads;
+	case F_WRITES: return (double)access.writes;
 	case F_FIRST:
 		return access.reads || access.writes
 			       ? (double)tick_clock_ns(&model->clock, access.first_ticks)
 			       : NAN;
 	case F_LAST:
-		return access.last_ticks
-			       ? (double)tick_clock_ns(&model->clock, access.last_ticks)
-			       : NAN;
-	case F_MULTI:
-		return (access.flags & ACCESS_SHARED) != 0;
+		return access.last_ticks ? (double)tick_clock_ns(&model->clock, access.last_ticks)
+					 : NAN;
+	case F_MULTI: return (access.flags & ACCESS_SHARED) != 0;
 	default:
 		used = access.covered != UINT64_MAX ? access.covered : access.high - access.low;
 		return size ? (double)(used < size ? used : size) / (double)size : NAN;
@@ -90,34 +86,21 @@ static double field_number(enum field field, const struct block *block, u32 i)
 	bool freed = was_freed(page->end[at]);
 
 	switch (field) {
-	case F_CHUNK:
-		return (double)(block->chunk + i);
-	case F_CHUNKS:
-		return chunk_weight(model, page->size[at]);
-	case F_ADDR:
-		return (double)page->address[at];
-	case F_SIZE:
-		return (double)page->size[at];
-	case F_COUNT:
-		return page->end[at] == CHUNK_ABSENT ? NAN : element_count(block, i);
-	case F_ALLOC:
-		return (double)tick_clock_ns(&model->clock, page->alloc_ticks[at]);
+	case F_CHUNK: return (double)(block->chunk + i);
+	case F_CHUNKS: return chunk_weight(model, page->size[at]);
+	case F_ADDR: return (double)page->address[at];
+	case F_SIZE: return (double)page->size[at];
+	case F_COUNT: return page->end[at] == CHUNK_ABSENT ? NAN : element_count(block, i);
+	case F_ALLOC: return (double)tick_clock_ns(&model->clock, page->alloc_ticks[at]);
 	case F_FREE:
 		return freed ? (double)tick_clock_ns(&model->clock, page->free_ticks[at]) : NAN;
-	case F_LIFE:
-		return floor(tick_clock_span_ns(&model->clock, (double)life_ticks(block, at)));
-	case F_TEMPORARY:
-		return freed && page->others[at] == 0;
-	case F_OTHERS:
-		return freed ? page->others[at] : NAN;
-	case F_THREAD:
-		return page->alloc_thread[at];
-	case F_FREE_THREAD:
-		return page->end[at] == CHUNK_FREED ? page->free_thread[at] : NAN;
-	case F_COLOR:
-		return color_number(block, i);
-	default:
-		return access_number(field, block, i);
+	case F_LIFE: return floor(tick_clock_span_ns(&model->clock, (double)life_ticks(block, at)));
+	case F_TEMPORARY: return freed && page->others[at] == 0;
+	case F_OTHERS: return freed ? page->others[at] : NAN;
+	case F_THREAD: return page->alloc_thread[at];
+	case F_FREE_THREAD: return page->end[at] == CHUNK_FREED ? page->free_thread[at] : NAN;
+	case F_COLOR: return color_number(block, i);
+	default: return access_number(field, block, i);
 	}
 }
 
@@ -155,17 +138,13 @@ static void block_entries(enum index_kind index, const struct block *block, u32 
 	u32 first = block->first;
 
 	switch (index) {
-	case INDEX_POINT:
-		memcpy(out, page->alloc_context + first, BLOCK * sizeof *out);
-		break;
+	case INDEX_POINT: memcpy(out, page->alloc_context + first, BLOCK * sizeof *out); break;
 	case INDEX_FREE:
 		for (u32 i = 0; i < BLOCK; i++)
 			out[i] = page->end[first + i] == CHUNK_FREED ? page->free_context[first + i]
 								     : UINT32_MAX;
 		break;
-	case INDEX_THREAD:
-		memcpy(out, page->alloc_thread + first, BLOCK * sizeof *out);
-		break;
+	case INDEX_THREAD: memcpy(out, page->alloc_thread + first, BLOCK * sizeof *out); break;
 	case INDEX_TYPE:
 		if (block->domain->type_pages[block->chunk / CHUNK_PAGE])
 			memcpy(out, block->domain->type_pages[block->chunk / CHUNK_PAGE] + first,
@@ -267,17 +246,10 @@ void value_eval(const struct value_plan *self, const struct block *block, double
 		for (u32 i = 0; i < BLOCK; i++)
 			out[i] = self->number;
 		break;
-	case VALUE_FIELD:
-		eval_field(self->field, block, out);
-		break;
-	case VALUE_TABLE:
-		eval_table(self, block, out);
-		break;
-	case VALUE_CATEGORIES:
-		eval_categories(self, block, out);
-		break;
-	default:
-		eval_calculation(self, block, out);
+	case VALUE_FIELD: eval_field(self->field, block, out); break;
+	case VALUE_TABLE: eval_table(self, block, out); break;
+	case VALUE_CATEGORIES: eval_categories(self, block, out); break;
+	default: eval_calculation(self, block, out);
 	}
 }
 
@@ -287,20 +259,13 @@ static u32 entry_one(enum index_kind index, const struct block *block, u32 i)
 	u32 at = block->first + i;
 
 	switch (index) {
-	case INDEX_POINT:
-		return page->alloc_context[at];
-	case INDEX_FREE:
-		return page->end[at] == CHUNK_FREED ? page->free_context[at] : UINT32_MAX;
-	case INDEX_THREAD:
-		return page->alloc_thread[at];
-	case INDEX_TYPE:
-		return domain_type(block->domain, page, block->chunk + i);
-	case INDEX_KIND:
-		return page->kind[at];
-	case INDEX_END:
-		return page->end[at];
-	default:
-		return page->chunk_class[at];
+	case INDEX_POINT: return page->alloc_context[at];
+	case INDEX_FREE: return page->end[at] == CHUNK_FREED ? page->free_context[at] : UINT32_MAX;
+	case INDEX_THREAD: return page->alloc_thread[at];
+	case INDEX_TYPE: return domain_type(block->domain, page, block->chunk + i);
+	case INDEX_KIND: return page->kind[at];
+	case INDEX_END: return page->end[at];
+	default: return page->chunk_class[at];
 	}
 }
 
@@ -370,15 +335,9 @@ static void eval_range(const struct mask_plan *self, const struct block *block, 
 	u32 first = block->first;
 
 	switch (self->column) {
-	case F_SIZE:
-		in_range64(page->size + first, self->low, self->high, out);
-		break;
-	case F_ADDR:
-		in_range64(page->address + first, self->low, self->high, out);
-		break;
-	case F_ALLOC:
-		in_range64(page->alloc_ticks + first, self->low, self->high, out);
-		break;
+	case F_SIZE: in_range64(page->size + first, self->low, self->high, out); break;
+	case F_ADDR: in_range64(page->address + first, self->low, self->high, out); break;
+	case F_ALLOC: in_range64(page->alloc_ticks + first, self->low, self->high, out); break;
 	case F_FREE:
 		in_range64(page->free_ticks + first, self->low, self->high, out);
 		only_freed(page->end + first, out);
@@ -387,19 +346,14 @@ static void eval_range(const struct mask_plan *self, const struct block *block, 
 		in_range32(page->others + first, self->low, self->high, out);
 		only_freed(page->end + first, out);
 		break;
-	case F_THREAD:
-		in_range32(page->alloc_thread + first, self->low, self->high, out);
-		break;
+	case F_THREAD: in_range32(page->alloc_thread + first, self->low, self->high, out); break;
 	case F_FREE_THREAD:
 		in_range32(page->free_thread + first, self->low, self->high, out);
 		for (u32 i = 0; i < BLOCK; i++)
 			out[i] &= page->end[first + i] == CHUNK_FREED;
 		break;
-	case F_LIFE:
-		range_life(self, block, out);
-		break;
-	default:
-		range_chunk(self, block, out);
+	case F_LIFE: range_life(self, block, out); break;
+	default: range_chunk(self, block, out);
 	}
 }
 
@@ -480,28 +434,17 @@ void mask_eval(const struct mask_plan *self, const struct block *block, u8 *out)
 {
 	switch (self->op) {
 	case MASK_NONE:
-	case MASK_ALL:
-		memset(out, self->op == MASK_ALL, BLOCK);
-		break;
-	case MASK_TABLE:
-		eval_mask_table(self, block, out);
-		break;
-	case MASK_RANGE:
-		eval_range(self, block, out);
-		break;
-	case MASK_COMPARE:
-		eval_compare(self, block, out);
-		break;
-	case MASK_KNOWN:
-		eval_known(self, block, out);
-		break;
+	case MASK_ALL: memset(out, self->op == MASK_ALL, BLOCK); break;
+	case MASK_TABLE: eval_mask_table(self, block, out); break;
+	case MASK_RANGE: eval_range(self, block, out); break;
+	case MASK_COMPARE: eval_compare(self, block, out); break;
+	case MASK_KNOWN: eval_known(self, block, out); break;
 	case MASK_NOT:
 		mask_eval(self->args[0], block, out);
 		for (u32 i = 0; i < BLOCK; i++)
 			out[i] = !out[i];
 		break;
-	default:
-		eval_chain(self, block, out);
+	default: eval_chain(self, block, out);
 	}
 }
 
@@ -535,20 +478,15 @@ enum zone_answer mask_zone(const struct mask_plan *self, const struct chunk_zone
 	enum zone_answer answer;
 
 	switch (self->op) {
-	case MASK_NONE:
-		return ZONE_NONE;
-	case MASK_ALL:
-		return ZONE_ALL;
+	case MASK_NONE: return ZONE_NONE;
+	case MASK_ALL: return ZONE_ALL;
 	case MASK_AND:
-	case MASK_OR:
-		return zone_chain(self, zone);
+	case MASK_OR: return zone_chain(self, zone);
 	case MASK_NOT:
 		answer = mask_zone(self->args[0], zone);
 		return answer == ZONE_SOME ? ZONE_SOME : answer == ZONE_ALL ? ZONE_NONE : ZONE_ALL;
-	case MASK_RANGE:
-		break;
-	default:
-		return ZONE_SOME;
+	case MASK_RANGE: break;
+	default: return ZONE_SOME;
 	}
 	if (self->column == F_SIZE)
 		return zone_range(self, zone->min_size, zone->max_size);

@@ -21,7 +21,8 @@ static inline bool selection_has(const struct selection *self, u64 chunk)
 	return !self->words || (self->words[chunk / 64] >> (chunk % 64) & 1);
 }
 
-/* Words that `count` chunk numbers take. Whole pages, so that a page's bits can be written at once. */
+/* Words that `count` chunk numbers take. Whole pages, so that a page's bits can be written at
+ * once. */
 static inline u64 selection_words(u64 count)
 {
 	return (count + CHUNK_PAGE - 1) / CHUNK_PAGE * (CHUNK_PAGE / 64);

@@ -112,7 +112,8 @@ static void make_room(struct cache *self, u64 bytes)
 
 void cache_put(struct cache *self, const char *key, const struct state *state)
 {
-	struct cached row = {.hash = hash_text(HASH_START, key), .bytes = state_bytes(state) + strlen(key)};
+	struct cached row = {.hash = hash_text(HASH_START, key),
+			     .bytes = state_bytes(state) + strlen(key)};
 
 	if (row.bytes > self->limit || find(self, key))
 		return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What flows through a pipe: a sequence of entries. Until they are joined each chunk is one, and a state is little more
- * than bits; after that there are entries of their own (study/query/entries.h). For the engine only. */
+ * What flows through a pipe: a sequence of entries. Until they are joined each chunk is one, and a
+ * state is little more than bits; after that there are entries of their own
+ * (study/query/entries.h). For the engine only. */
 #ifndef STUDY_QUERY_STATE_H
 #define STUDY_QUERY_STATE_H
 

@@ -31,8 +31,8 @@ struct chart {
 	u32 line_count;
 };
 
-/* Appends the diagram in plain characters, at most `width` columns (0 = 100). Groups are 1, 2 … 9, a, b …;
- * marked dots are #, also where others share their place. */
+/* Appends the diagram in plain characters, at most `width` columns (0 = 100). Groups are 1, 2 … 9,
+ * a, b …; marked dots are #, also where others share their place. */
 void chart_text(const struct chart *self, u32 width, struct strbuf *out);
 
 /* One SVG document with the diagrams below each other. Dots that would cover each other are drawn

@@ -11,7 +11,8 @@
 #include "study/result/result.h"
 
 #define result_field(result_, name_, label_, type_, value_, meaning_)                              \
-	result_add_field(result_, (struct result_column)COLUMN(name_, label_, type_, meaning_), value_)
+	result_add_field(result_, (struct result_column)COLUMN(name_, label_, type_, meaning_),    \
+			 value_)
 
 /* The field that was added last, to be changed. */
 static inline struct result_column *result_last(struct result *self)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Lists of problems as annotations and as XML.
- * Host. Names come from traces, that is from strangers: what would be a command or markup is escaped. */
+ * Host. Names come from traces, that is from strangers: what would be a command or markup is
+ * escaped. */
 #include "study/result/problems.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What was checked and what is wrong, for those who watch over builds: annotations of GitHub's workflows,
- * JUnit's XML, SARIF 2.1.0. Texts must outlive the list. */
+ * What was checked and what is wrong, for those who watch over builds: annotations of GitHub's
+ * workflows, JUnit's XML, SARIF 2.1.0. Texts must outlive the list. */
 #ifndef STUDY_RESULT_PROBLEMS_H
 #define STUDY_RESULT_PROBLEMS_H
 

@@ -121,38 +121,22 @@ bool result_failed(const struct result *self)
 const char *value_unit(enum value_type type)
 {
 	switch (type) {
-	case VALUE_TEXT:
-		return "text";
-	case VALUE_PATH:
-		return "path";
-	case VALUE_COUNT:
-		return "count";
-	case VALUE_BYTES:
-		return "bytes";
-	case VALUE_NS:
-		return "ns";
-	case VALUE_SHARE:
-		return "share";
-	case VALUE_RATIO:
-		return "ratio";
-	case VALUE_SIGNED:
-		return "number";
-	case VALUE_DELTA:
-		return "count";
-	case VALUE_DELTA_BYTES:
-		return "bytes";
-	case VALUE_DELTA_NS:
-		return "ns";
-	case VALUE_CHANGE:
-		return "share";
-	case VALUE_ID:
-		return "id";
-	case VALUE_ADDRESS:
-		return "address";
-	case VALUE_BOOL:
-		return "bool";
-	case VALUE_STACK:
-		return "stack";
+	case VALUE_TEXT: return "text";
+	case VALUE_PATH: return "path";
+	case VALUE_COUNT: return "count";
+	case VALUE_BYTES: return "bytes";
+	case VALUE_NS: return "ns";
+	case VALUE_SHARE: return "share";
+	case VALUE_RATIO: return "ratio";
+	case VALUE_SIGNED: return "number";
+	case VALUE_DELTA: return "count";
+	case VALUE_DELTA_BYTES: return "bytes";
+	case VALUE_DELTA_NS: return "ns";
+	case VALUE_CHANGE: return "share";
+	case VALUE_ID: return "id";
+	case VALUE_ADDRESS: return "address";
+	case VALUE_BOOL: return "bool";
+	case VALUE_STACK: return "stack";
 	}
 	return "";
 }

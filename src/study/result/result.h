@@ -35,7 +35,7 @@ enum value_type {
 	VALUE_DELTA,
 	VALUE_DELTA_BYTES,
 	VALUE_DELTA_NS,
-	VALUE_CHANGE, /* a double: 0.25 is "+25.0 %" */
+	VALUE_CHANGE,  /* a double: 0.25 is "+25.0 %" */
 	VALUE_ID,      /* a number that names something: no digit groups */
 	VALUE_ADDRESS, /* shown in hexadecimal */
 	VALUE_BOOL,
@@ -51,8 +51,8 @@ struct result_frame {
 	u32 line;
 	u32 column;   /* in bytes from 1, 0 = unknown */
 	bool inlined; /* into the next frame */
-	bool minor;           /* of the standard library: seldom what the reader looks for */
-	u32 folded;           /* inner minor frames that this one stands for, too */
+	bool minor;   /* of the standard library: seldom what the reader looks for */
+	u32 folded;   /* inner minor frames that this one stands for, too */
 };
 
 struct result_stack { /* innermost first */
@@ -66,7 +66,7 @@ struct value {
 	bool known;
 	const char *shown; /* grids: text shows this instead; programs see the value. NULL = none */
 	union {
-		u64 number; /* COUNT, BYTES, NS, ID, ADDRESS, BOOL */
+		u64 number;  /* COUNT, BYTES, NS, ID, ADDRESS, BOOL */
 		i64 integer; /* SIGNED, DELTA, DELTA_BYTES, DELTA_NS */
 		double real;
 		const char *text;
@@ -105,13 +105,13 @@ static inline struct value value_shown(struct value value, const char *shown)
 
 /* How a grid shows the numbers of a column. */
 enum value_look {
-	LOOK_UNITS,    /* as every table does: "1.5 MiB", "12,345" */
-	LOOK_PLAIN,    /* all digits, no unit: "1572864" */
-	LOOK_TENTHS,   /* a share as "50.2" */
-	LOOK_PERCENT,  /* a share as "50", nothing below 1 % */
-	LOOK_BRACKETS, /* a share as "(50)", nothing below 1 % */
+	LOOK_UNITS,        /* as every table does: "1.5 MiB", "12,345" */
+	LOOK_PLAIN,        /* all digits, no unit: "1572864" */
+	LOOK_TENTHS,       /* a share as "50.2" */
+	LOOK_PERCENT,      /* a share as "50", nothing below 1 % */
+	LOOK_BRACKETS,     /* a share as "(50)", nothing below 1 % */
 	LOOK_BRACKETS_ALL, /* a share as "(50)", also "(0)" */
-	LOOK_PATH, /* a stack in one line, outermost first: "... > main > make" */
+	LOOK_PATH,         /* a stack in one line, outermost first: "... > main > make" */
 };
 
 struct result_column {
@@ -121,11 +121,13 @@ struct result_column {
 	const char *meaning; /* one line */
 	/* Records only. remark is shown after the value, with {name} replaced by that field and
 	 * {name:noun} by the field and the noun in its number, (s) and (one|many) by the number of
-	 * its own value (units_words); it is left out if a field is unknown. section begins a new block with that title ("" = none). */
+	 * its own value (units_words); it is left out if a field is unknown. section begins a new
+	 * block with that title ("" = none). */
 	const char *remark;
 	const char *section;
 	bool hide_zero; /* numbers: not shown in text when 0 */
-	bool below; /* a sentence: text shows it on lines of its own, between the row and its stack */
+	/* a sentence: text shows it on lines of its own, between the row and its stack */
+	bool below;
 	/* Grids only. joint stands between this column and the one before (NULL = two spaces); one
 	 * without spaces, such as "/", only where there is a value. Neighbours with the same over
 	 * share that heading, whose lines stand above their labels. */

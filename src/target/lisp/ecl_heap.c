@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Which objects live, and what the collector frees; see ecl_library.h. Runs in the target.
  *
- * A bit for each 16 bytes of the collector's heap says where an object begins. The collector tells nobody what it
- * frees, but when a collection has ended, and before anything can be allocated from it, its marks say what
- * lives: what has a bit and no mark is gone. The collector's lock is held then, so one thread at a time is here; the
- * others may set bits meanwhile. */
+ * A bit for each 16 bytes of the collector's heap says where an object begins. The collector tells
+ * nobody what it frees, but when a collection has ended, and before anything can be allocated from
+ * it, its marks say what lives: what has a bit and no mark is gone. The collector's lock is held
+ * then, so one thread at a time is here; the others may set bits meanwhile. */
 #include "ecl_library.h"
 
 #include <gc/gc.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The functions of libecl and libgc that allocate, and those that say what Lisp is doing; see ecl_library.h. Runs in
- * the target, in place of the functions of the same name, which are called for every request.
+ * The functions of libecl and libgc that allocate, and those that say what Lisp is doing; see
+ * ecl_library.h. Runs in the target, in place of the functions of the same name, which are called
+ * for every request.
  *
- * All memory of Lisp comes from the collector. A function of libecl that makes an object asks for one block or more:
- * what it got, up to its end, is that object, once. A block that nobody asked for in this way is data. */
+ * All memory of Lisp comes from the collector. A function of libecl that makes an object asks for
+ * one block or more: what it got, up to its end, is that object, once. A block that nobody asked
+ * for in this way is data. */
 #define _GNU_SOURCE
 #include "ecl_library.h"
 
@@ -14,8 +16,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Calls of functions that make one object are near to each other on the stack; code that Lisp runs in between (a
- * handler of an interrupt) is further away. */
+/* Calls of functions that make one object are near to each other on the stack; code that Lisp runs
+ * in between (a handler of an interrupt) is further away. */
 enum { NEAR = 2048, STRUCTURE_CODE = 1 << 16 };
 
 enum { BLOCKS = 4 };
@@ -169,7 +171,8 @@ EXPORT cl_object ecl_list1(cl_object a)
 	OBJECT(real.ecl_list1(a), hwl_type_of_tag(t_list), HWL_DATA);
 }
 
-/* Whether the call is from the function that makes structures; *known is the last place where it was. */
+/* Whether the call is from the function that makes structures; *known is the last place where it
+ * was. */
 static bool makes_structure(u64 pc, u64 *known)
 {
 	struct hw_runtime_place place;
@@ -275,8 +278,8 @@ EXPORT void ecl_array_allocself(cl_object array)
 
 /* ---- the collector ---- */
 
-/* A block, as part of the object that is being made or by itself. Finalizers run inside the collector's functions:
- * what they make are objects of their own. */
+/* A block, as part of the object that is being made or by itself. Finalizers run inside the
+ * collector's functions: what they make are objects of their own. */
 #define BLOCK(name, bytes)                                                                         \
 	do {                                                                                       \
 		struct hw_runtime_caller caller = CALLER();                                        \

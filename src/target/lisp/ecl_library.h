@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * libheapwise-lisp-ecl.so: objects of Embeddable Common Lisp as the recorder wants them told. Runs in the target,
- * preloaded behind the recorder, in front of libecl and libgc.
+ * libheapwise-lisp-ecl.so: objects of Embeddable Common Lisp as the recorder wants them told. Runs
+ * in the target, preloaded behind the recorder, in front of libecl and libgc.
  *
  *	ecl_hooks.c   functions that allocate: which objects there are
  *	ecl_names.c   names of types and functions

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Names of Lisp's types, classes and functions, and their numbers; see ecl_library.h. Runs in the target.
+ * Names of Lisp's types, classes and functions, and their numbers; see ecl_library.h. Runs in the
+ * target.
  *
- * Numbers are kept per thread, by the address of what they are of. An address may be another object's later, so
- * the letters of the name are compared as well. */
+ * Numbers are kept per thread, by the address of what they are of. An address may be another
+ * object's later, so the letters of the name are compared as well. */
 #include "ecl_library.h"
 
 #include <pthread.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * The machine's frames as those of Lisp; see ecl_library.h. Runs in the target.
  *
- * The interpreter is a C function, whose frame holds a record of what it interprets (the history stack, ihs): where
- * such a record lies in a frame, the frame is the Lisp function's. A frame of compiled code is a Lisp function's
- * if its code begins where a function does that Lisp was told of. Other frames of libecl and libgc are how
- * Lisp works inside, and left out; those of other modules stay as they are. */
+ * The interpreter is a C function, whose frame holds a record of what it interprets (the history
+ * stack, ihs): where such a record lies in a frame, the frame is the Lisp function's. A frame of
+ * compiled code is a Lisp function's if its code begins where a function does that Lisp was told
+ * of. Other frames of libecl and libgc are how Lisp works inside, and left out; those of other
+ * modules stay as they are. */
 #include "ecl_library.h"
 
 #include <string.h>
@@ -164,7 +165,8 @@ static u64 verdict_of(u64 pc)
 }
 _Static_assert(VERDICTS == 1 << 14, "14 bits of the hash");
 
-/* The next record of the history stack that is on this stack, from `sp` up; NULL if there is none. */
+/* The next record of the history stack that is on this stack, from `sp` up; NULL if there is
+ * none. */
 static const struct ecl_ihs_frame *on_stack(const struct ecl_ihs_frame *ihs, u64 sp)
 {
 	return ihs && ihs->index && (u64)ihs >= sp ? ihs : NULL;

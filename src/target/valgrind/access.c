@@ -121,7 +121,8 @@ static struct block *note(Addr pointer, u64 bytes, enum hw_access_side side, u64
 }
 
 /* One by one. ticks: when the last of them is. */
-static __attribute__((noinline)) void note_parts(Addr address, struct site *site, enum hw_access_side side, u64 ticks)
+static __attribute__((noinline)) void note_parts(Addr address, struct site *site,
+						 enum hw_access_side side, u64 ticks)
 {
 	ticks -= site->accesses;
 	for (u64 i = 0; i < site->accesses; i++) {
@@ -138,8 +139,10 @@ static inline Bool site_is_usual(const struct site *site, Addr address)
 	return is_usual(site->block, address, site->reach);
 }
 
-/* Another block than last time, as of a list that is followed; or none, as of variables of the program, which are most of these. */
-static __attribute__((noinline)) void note_elsewhere(Addr pointer, struct site *site, enum hw_access_side side, u64 ticks)
+/* Another block than last time, as of a list that is followed; or none, as of variables of the
+ * program, which are most of these. */
+static __attribute__((noinline)) void note_elsewhere(Addr pointer, struct site *site,
+						     enum hw_access_side side, u64 ticks)
 {
 	Addr address = hw_untagged(pointer);
 	struct block *block = hwv_owner(address);

@@ -129,7 +129,7 @@ struct block *hwv_block_new(Addr address, SizeT size)
 	block->lives = 1;
 	if (measure_coverage && size)
 		block->covered = VG_(calloc)("heapwise.coverage", HW_SIDES * hwv_map_words(block),
-					    sizeof(u64));
+					     sizeof(u64));
 	map_set(block, block);
 	return block;
 }

@@ -11,7 +11,8 @@
 
 struct block {
 	/* What every access needs is in one line of the cache. */
-	_Alignas(HW_CACHE_LINE) Addr low; /* accesses are within [low, high), which may go beyond the block */
+	/* accesses are within [low, high), which may go beyond the block */
+	_Alignas(HW_CACHE_LINE) Addr low;
 	Addr high;
 	u64 reads, writes;
 	u64 read_bytes, written_bytes;
@@ -21,7 +22,8 @@ struct block {
 	u64 first_ticks;
 	Addr address;
 	u64 size;
-	u64 *covered;  /* a bit per byte that was read, then those of bytes written; NULL = not measured */
+	/* a bit per byte that was read, then those of bytes written; NULL = not measured */
+	u64 *covered;
 	u32 shared;    /* 1 = more than one thread accessed it */
 	u32 recording; /* the recording that was told of it; 0 = none was */
 	u32 lives;

@@ -24,8 +24,8 @@ static u32 child(u32 parent, u64 pc)
 	return hwv_tree_make(parent, pc);
 }
 
-/* The nodes of the frames [first, count), outermost first. Valgrind gives the last byte of each call; a
- * node has the return address. */
+/* The nodes of the frames [first, count), outermost first. Valgrind gives the last byte of each
+ * call; a node has the return address. */
 static u32 path_node(const Addr *pcs, u32 first, u32 count, Bool cut)
 {
 	u32 node = hwv_root_node;

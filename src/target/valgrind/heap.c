@@ -47,7 +47,8 @@ static void tell_map(ThreadId tid, u32 part, const struct block *block, const u6
 	u64 words = hwv_map_words(block);
 
 	for (u64 i = 0; i < words; i += 2) {
-		u64 first = one[i] | other[i], second = i + 1 < words ? one[i + 1] | other[i + 1] : 0;
+		u64 first = one[i] | other[i],
+		    second = i + 1 < words ? one[i + 1] | other[i + 1] : 0;
 
 		if (first | second)
 			put_part(tid, (enum hw_access_part)(part + i / 2), first, second);
@@ -83,8 +84,7 @@ static void tell_accesses(ThreadId tid, const struct block *block)
 		put_part(tid, HW_ACCESS_TIMES, block->first_ticks, block->last_ticks);
 		put_part(tid, HW_ACCESS_COUNTS, block->reads, block->writes);
 		put_part(tid, HW_ACCESS_BYTES, block->read_bytes, block->written_bytes);
-		put_part(tid, HW_ACCESS_RANGE, block->low - block->address,
-			 high - block->address);
+		put_part(tid, HW_ACCESS_RANGE, block->low - block->address, high - block->address);
 	}
 	if (block->covered)
 		tell_coverage(tid, block, high - block->low);
@@ -281,7 +281,6 @@ void hwv_heap_tell_accesses(ThreadId tid)
 	teller = tid;
 	live_accesses = 0;
 	hwv_blocks_each(tell_if_known);
-	store_relaxed(&hwv_control->access_checked,
-		      hwv_missed + hwv_gone_accesses + live_accesses);
+	store_relaxed(&hwv_control->access_checked, hwv_missed + hwv_gone_accesses + live_accesses);
 	store_relaxed(&hwv_control->access_heap, hwv_gone_accesses + live_accesses);
 }

@@ -2,7 +2,8 @@
  * Adds calls to the program's code, as Valgrind translates it block by block. What counts:
  *
  * - each load and store once, with its own size, by the address that it begins at;
- * - an atomic operation as one read and, if it stores, one write. A compare-and-swap that fails is a
+ * - an atomic operation as one read and, if it stores, one write. A compare-and-swap that fails is
+ * a
  *   read. Valgrind's own loads below a `lock` prefix are not counted beside it;
  * - conditional loads and stores when they happen;
  * - nothing that is addressed from the stack pointer: that is the stack, even where a coroutine's
@@ -135,14 +136,10 @@ static IRExpr *assign(struct work *work, IRType type, IRExpr *value)
 static IRExpr *widened(struct work *work, IRExpr *e)
 {
 	switch (typeOfIRExpr(work->out->tyenv, e)) {
-	case Ity_I8:
-		return assign(work, Ity_I64, IRExpr_Unop(Iop_8Uto64, e));
-	case Ity_I16:
-		return assign(work, Ity_I64, IRExpr_Unop(Iop_16Uto64, e));
-	case Ity_I32:
-		return assign(work, Ity_I64, IRExpr_Unop(Iop_32Uto64, e));
-	default:
-		return e;
+	case Ity_I8: return assign(work, Ity_I64, IRExpr_Unop(Iop_8Uto64, e));
+	case Ity_I16: return assign(work, Ity_I64, IRExpr_Unop(Iop_16Uto64, e));
+	case Ity_I32: return assign(work, Ity_I64, IRExpr_Unop(Iop_32Uto64, e));
+	default: return e;
 	}
 }
 
@@ -221,14 +218,9 @@ static void note_before(struct work *work, const IRStmt *s)
 		call(work, HW_SIDE_WRITTEN, s->Ist.StoreG.details->addr,
 		     size_of(work, s->Ist.StoreG.details->data), s->Ist.StoreG.details->guard);
 		break;
-	case Ist_LoadG:
-		before_conditional_load(work, s->Ist.LoadG.details);
-		break;
-	case Ist_Dirty:
-		before_dirty(work, s->Ist.Dirty.details);
-		break;
-	default:
-		break;
+	case Ist_LoadG: before_conditional_load(work, s->Ist.LoadG.details); break;
+	case Ist_Dirty: before_dirty(work, s->Ist.Dirty.details); break;
+	default: break;
 	}
 }
 

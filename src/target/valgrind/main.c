@@ -84,8 +84,9 @@ static void after_system_call(ThreadId tid, UInt number, UWord *arguments, UInt 
 
 /* ---- lines ---- */
 
-/* Valgrind would read the numbers of all lines of all modules before it begins, which takes longer than all else at the
- * start. The linker puts this in the place of that (cmake/Valgrind.cmake): heapwise finds lines itself. */
+/* Valgrind would read the numbers of all lines of all modules before it begins, which takes longer
+ * than all else at the start. The linker puts this in the place of that (cmake/Valgrind.cmake):
+ * heapwise finds lines itself. */
 void __wrap_vgModuleLocal_read_debuginfo_dwarf3(void);
 void __wrap_vgModuleLocal_read_debuginfo_dwarf3(void) {}
 

@@ -53,11 +53,12 @@ static Bool is_readable(Addr at, SizeT bytes)
 
 static Bool is_header(const NSegment *segment, const NSegment *other)
 {
-	return other && other->kind == SkFileC && other->ino == segment->ino && other->dev == segment->dev && other->offset == 0;
+	return other && other->kind == SkFileC && other->ino == segment->ino &&
+	       other->dev == segment->dev && other->offset == 0;
 }
 
-/* Where the beginning of the segment's file is mapped: nearest below it, for segments may lie apart, and a file may be mapped
- * more than once. The segment itself if there is none. */
+/* Where the beginning of the segment's file is mapped: nearest below it, for segments may lie
+ * apart, and a file may be mapped more than once. The segment itself if there is none. */
 static Addr file_start(const NSegment *segment)
 {
 	Addr found = segment->start, *starts;
@@ -67,7 +68,8 @@ static Addr file_start(const NSegment *segment)
 		return found;
 	starts = VG_(get_segment_starts)(SkFileC, &count);
 	for (Int i = 0; i < count; i++)
-		if (starts[i] < segment->start && is_header(segment, VG_(am_find_nsegment)(starts[i])))
+		if (starts[i] < segment->start &&
+		    is_header(segment, VG_(am_find_nsegment)(starts[i])))
 			found = starts[i]; /* they ascend */
 	VG_(free)(starts);
 	return found;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * Announces the modules that stacks go through, as src/target/recorder/unwind/modules.c does: the first time an
- * address of their code is met, before any context that names it. */
+ * Announces the modules that stacks go through, as src/target/recorder/unwind/modules.c does: the
+ * first time an address of their code is met, before any context that names it. */
 #ifndef TARGET_VALGRIND_MODULES_H
 #define TARGET_VALGRIND_MODULES_H
 

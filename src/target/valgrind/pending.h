@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * Accesses in code that is being translated, which wait for more of them: one call notes all. Addresses are temporaries,
- * which never change, so that an access may be noted later; calls, and sums that wait for each other, are most of
- * the cost. */
+ * Accesses in code that is being translated, which wait for more of them: one call notes all.
+ * Addresses are temporaries, which never change, so that an access may be noted later; calls, and
+ * sums that wait for each other, are most of the cost. */
 #ifndef TARGET_VALGRIND_PENDING_H
 #define TARGET_VALGRIND_PENDING_H
 
@@ -37,7 +37,8 @@ struct pending {
 void hwv_pending_add(struct pending *self, u32 side, IRExpr *address, struct origin origin,
 		     Int bytes);
 
-/* Calls for all of them: before what may leave the code, or call something that looks at the counts. */
+/* Calls for all of them: before what may leave the code, or call something that looks at the
+ * counts. */
 void hwv_pending_flush(struct pending *self);
 
 /* A call for an access that happens only if the guard is true, NULL = always. */

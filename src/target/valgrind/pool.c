@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * Calls of custom allocators; see pool.h. A function is known by its name when its first block of code is
- * translated; its call ends when a return puts the stack pointer back to where it was. */
+ * Calls of custom allocators; see pool.h. A function is known by its name when its first block of
+ * code is translated; its call ends when a return puts the stack pointer back to where it was. */
 #include "target/valgrind/pool.h"
 
 #include <pub_tool_aspacemgr.h>
@@ -94,8 +94,8 @@ Bool hwv_pool_inside(ThreadId tid)
 {
 	struct calls *self = threads ? threads[tid] : NULL;
 
-	while (self && self->depth && (self->calls[self->depth - 1].top <= VG_(get_SP)(tid) ||
-				       !last_is_there(tid, self)))
+	while (self && self->depth &&
+	       (self->calls[self->depth - 1].top <= VG_(get_SP)(tid) || !last_is_there(tid, self)))
 		self->depth--;
 	return self && self->depth;
 }
@@ -116,7 +116,8 @@ static void take_back(ThreadId tid, Addr block)
 		return;
 	/* What malloc gave will be told by the free that the function calls. */
 	if (given_drop(block) || !hwv_block_at(block))
-		put(tid, HW_POOL_FREE, block, 0, hwv_has_flag(HW_RUN_FREE_STACKS) ? hwv_context_of(tid) : 0);
+		put(tid, HW_POOL_FREE, block, 0,
+		    hwv_has_flag(HW_RUN_FREE_STACKS) ? hwv_context_of(tid) : 0);
 }
 
 /* 0 for a size that cannot be: the block would end where no memory is. */
@@ -154,7 +155,9 @@ static void give_away(ThreadId tid, const struct call *call, Addr block, Bool in
 
 static VG_REGPARM(3) void begins(struct hw_pool *pool, Addr sp, UWord argument)
 {
-	struct call call = {.pool = pool, .top = sp + HWV_RETURN_BYTES, .given = pool->size ? pool->size : argument};
+	struct call call = {.pool = pool,
+			    .top = sp + HWV_RETURN_BYTES,
+			    .given = pool->size ? pool->size : argument};
 	ThreadId tid = VG_(get_running_tid)();
 	struct calls *self = calls_of(tid);
 	Bool by_call = hwv_called != 0;
@@ -183,7 +186,8 @@ static VG_REGPARM(2) void returned(Addr sp, UWord result)
 	while (self && self->depth && self->calls[self->depth - 1].top <= sp) {
 		const struct call *call = &self->calls[--self->depth];
 
-		if (call->top == sp && hwv_call_is_there(tid, call->top, call->from) && !call->pool->frees && hwv_wants_allocation())
+		if (call->top == sp && hwv_call_is_there(tid, call->top, call->from) &&
+		    !call->pool->frees && hwv_wants_allocation())
 			give_away(tid, call, result, self->depth > 0);
 	}
 }
@@ -215,14 +219,17 @@ void hwv_pool_begins(IRSB *out, const VexGuestLayout *layout, Addr address)
 	const HChar *name;
 	IRDirty *d;
 
-	if (VG_(get_fnname_if_entry)(epoch, address, &name) && VG_(get_fnname_raw)(epoch, address, &name))
+	if (VG_(get_fnname_if_entry)(epoch, address, &name) &&
+	    VG_(get_fnname_raw)(epoch, address, &name))
 		pool = pool_named(name);
 	if (!pool)
 		return;
 	store_relaxed(&pool->state, HW_POOL_RECORDED);
-	d = unsafeIRDirty_0_N(3, "hwv_pool_begins", VG_(fnptr_to_fnentry)(begins),
-			      mkIRExprVec_3(mkIRExpr_HWord((HWord)pool), guest_word(out, layout->offset_SP),
-					    guest_word(out, hwv_argument_at[pool->argument % HW_POOL_ARGUMENTS])));
+	d = unsafeIRDirty_0_N(
+		3, "hwv_pool_begins", VG_(fnptr_to_fnentry)(begins),
+		mkIRExprVec_3(mkIRExpr_HWord((HWord)pool), guest_word(out, layout->offset_SP),
+			      guest_word(out,
+					 hwv_argument_at[pool->argument % HW_POOL_ARGUMENTS])));
 	addStmtToIRSB(out, IRStmt_Dirty(d));
 }
 
@@ -233,6 +240,7 @@ void hwv_pool_ends(IRSB *out, const VexGuestLayout *layout)
 	if (out->jumpkind != Ijk_Ret)
 		return;
 	d = unsafeIRDirty_0_N(2, "hwv_pool_returned", VG_(fnptr_to_fnentry)(returned),
-			      mkIRExprVec_2(guest_word(out, layout->offset_SP), guest_word(out, HWV_RESULT_AT)));
+			      mkIRExprVec_2(guest_word(out, layout->offset_SP),
+					    guest_word(out, HWV_RESULT_AT)));
 	addStmtToIRSB(out, IRStmt_Dirty(d));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * Custom allocators (--alloc-fn, --free-fn), as src/target/recorder/pool/ records them: what their functions give
- * and take are events; blocks of malloc's that they get meanwhile are held, and no events. */
+ * Custom allocators (--alloc-fn, --free-fn), as src/target/recorder/pool/ records them: what their
+ * functions give and take are events; blocks of malloc's that they get meanwhile are held, and no
+ * events. */
 #ifndef TARGET_VALGRIND_POOL_H
 #define TARGET_VALGRIND_POOL_H
 

@@ -2,10 +2,10 @@
  * Simple versions of the C library's functions on memory and strings, which Valgrind puts in their
  * place. Runs in the program, as translated code.
  *
- * The C library's own read whole vectors, before the beginning of a string and behind its end: bytes
- * that the program never asked for, and accesses that begin outside of the block. These touch each
- * byte that the function is defined to touch, and no other: copies and fills in steps of 8 bytes,
- * searches byte by byte up to where the answer is known. */
+ * The C library's own read whole vectors, before the beginning of a string and behind its end:
+ * bytes that the program never asked for, and accesses that begin outside of the block. These touch
+ * each byte that the function is defined to touch, and no other: copies and fills in steps of 8
+ * bytes, searches byte by byte up to where the answer is known. */
 #include <stddef.h>
 #include <stdint.h>
 #include <wchar.h>
@@ -15,20 +15,20 @@
 
 #include "target/valgrind/arch/arch.h"
 
-/* The function `name` of the libraries that match the Z-encoded soname. Replacements of one class are
- * known to do the same, so that aliases may meet. */
+/* The function `name` of the libraries that match the Z-encoded soname. Replacements of one class
+ * are known to do the same, so that aliases may meet. */
 #define REPLACE(class, soname, name) VG_REPLACE_FUNCTION_EZU(class, soname, name)
 
 #define LIBC VG_Z_LIBC_SONAME
 
-/* DEFINE(result, class, soname, name, (parameters), (arguments)) makes the function `name` of `soname` a
- * call of the static inline function do_##function. */
+/* DEFINE(result, class, soname, name, (parameters), (arguments)) makes the function `name` of
+ * `soname` a call of the static inline function do_##function. */
 #define DEFINE(result, class, soname, name, function, parameters, arguments)                       \
 	result REPLACE(class, soname, name) parameters;                                            \
 	result REPLACE(class, soname, name) parameters { return do_##function arguments; }
 
-/* The same for a function of which the C library has several versions. Where its own calls do not choose between them
- * (aarch64), they go to one that only debug symbols name. */
+/* The same for a function of which the C library has several versions. Where its own calls do not
+ * choose between them (aarch64), they go to one that only debug symbols name. */
 #define DEFINE_CHOSEN(result, class, name, function, parameters, arguments)                        \
 	DEFINE(result, class, LIBC, name, function, parameters, arguments)                         \
 	DEFINE(result, class, LIBC, __GI_##name, function, parameters, arguments)
@@ -82,7 +82,10 @@ static inline void *do_mempcpy(void *to, const void *from, size_t count)
 	return (byte *)do_memmove(to, from, count) + count;
 }
 
-static inline void do_bcopy(const void *from, void *to, size_t count) { do_memmove(to, from, count); }
+static inline void do_bcopy(const void *from, void *to, size_t count)
+{
+	do_memmove(to, from, count);
+}
 
 static inline void *do_memset(void *to_, int value, size_t count)
 {
@@ -109,8 +112,10 @@ DEFINE(void *, 20290, HWV_LOADER, mempcpy, mempcpy, COPY_PARAMETERS, COPY_ARGUME
 #define CHECKED_COPY_ARGUMENTS (to, from, count < room ? count : room)
 DEFINE(void *, 20300, LIBC, __memcpy_chk, memmove, CHECKED_COPY_PARAMETERS, CHECKED_COPY_ARGUMENTS)
 DEFINE(void *, 20240, LIBC, __memmove_chk, memmove, CHECKED_COPY_PARAMETERS, CHECKED_COPY_ARGUMENTS)
-DEFINE(void, 20230, LIBC, bcopy, bcopy, (const void *from, void *to, size_t count), (from, to, count))
-DEFINE_CHOSEN(void *, 20210, memset, memset, (void *to, int value, size_t count), (to, value, count))
+DEFINE(void, 20230, LIBC, bcopy, bcopy, (const void *from, void *to, size_t count),
+       (from, to, count))
+DEFINE_CHOSEN(void *, 20210, memset, memset, (void *to, int value, size_t count),
+	      (to, value, count))
 
 /* ---- bytes ---- */
 
@@ -311,7 +316,8 @@ static inline int do_strcmp(const char *a, const char *b) { return do_strncmp(a,
 #define STRCMP_PARAMETERS (const char *a, const char *b)
 DEFINE(int, 20160, LIBC, strcmp, strcmp, STRCMP_PARAMETERS, (a, b))
 DEFINE(int, 20160, HWV_LOADER, strcmp, strcmp, STRCMP_PARAMETERS, (a, b))
-DEFINE(int, 20110, LIBC, strncmp, strncmp, (const char *a, const char *b, size_t count), (a, b, count))
+DEFINE(int, 20110, LIBC, strncmp, strncmp, (const char *a, const char *b, size_t count),
+       (a, b, count))
 
 /* Letters as the program's locale has them. */
 extern int tolower(int);
@@ -444,7 +450,7 @@ static inline wchar_t *do_wmemchr(const wchar_t *s, wchar_t value, size_t count)
 
 DEFINE(size_t, 20370, LIBC, wcslen, wcsnlen, (const wchar_t *s), (s, SIZE_MAX))
 DEFINE(size_t, 20440, LIBC, wcsnlen, wcsnlen, (const wchar_t *s, size_t most), (s, most))
-DEFINE(wchar_t *, 20390, LIBC, wcscpy, wcscpy, (wchar_t *to, const wchar_t *from), (to, from))
+DEFINE(wchar_t *, 20390, LIBC, wcscpy, wcscpy, (wchar_t * to, const wchar_t *from), (to, from))
 DEFINE(int, 20380, LIBC, wcscmp, wcsncmp, (const wchar_t *a, const wchar_t *b), (a, b, SIZE_MAX))
 DEFINE(int, 20450, LIBC, wcsncmp, wcsncmp, (const wchar_t *a, const wchar_t *b, size_t count),
        (a, b, count))

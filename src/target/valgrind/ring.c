@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * Writes records into the rings; see ring.h. A ring belongs to a thread number of Valgrind's, and its
- * threads announce themselves one after the other. While one thread waits for room all of them do:
- * Valgrind runs one at a time. */
+ * Writes records into the rings; see ring.h. A ring belongs to a thread number of Valgrind's, and
+ * its threads announce themselves one after the other. While one thread waits for room all of them
+ * do: Valgrind runs one at a time. */
 #include "target/valgrind/ring.h"
 
 #include <pub_tool_libcproc.h>
@@ -108,7 +108,8 @@ static Bool wait_for_room(struct hw_slot *slot)
 		u32 bell = load_acquire(&slot->tail_bell);
 
 		store_relaxed(&slot->waiting, 1);
-		fence_seq_cst(); /* pairs with the monitor's between its tail and its look at waiting */
+		/* pairs with the monitor's between its tail and its look at waiting */
+		fence_seq_cst();
 		if (!room(slot)) {
 			hwv_bell();
 			hwv_futex_wait(&slot->tail_bell, bell, WAIT_NS);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * Follows control from routine to routine; see routine.h.
  *
- * A routine begins where a block of code begins that is a function's first instruction, and ends when
- * a return has brought the stack pointer to where it was before the call. A function that ends in a
- * jump to another one has the same place: both end together. What is further down when something
- * begins or ends was left by an exception or a longjmp.
+ * A routine begins where a block of code begins that is a function's first instruction, and ends
+ * when a return has brought the stack pointer to where it was before the call. A function that ends
+ * in a jump to another one has the same place: both end together. What is further down when
+ * something begins or ends was left by an exception or a longjmp.
  *
- * Each stack of a thread has a lane of its own; a stack is known by its outermost frame, which is looked
- * for when the stack pointer has moved further than calls and returns move it. */
+ * Each stack of a thread has a lane of its own; a stack is known by its outermost frame, which is
+ * looked for when the stack pointer has moved further than calls and returns move it. */
 #include "target/valgrind/routine.h"
 
 #include <pub_tool_debuginfo.h>
@@ -38,7 +38,8 @@ struct routine { /* of a function that was translated; the first two are the tab
 	Bool wanted;
 };
 
-enum mode { /* whether it, and what it calls, is recorded */
+enum mode {
+	/* whether it, and what it calls, is recorded */
 	OPEN,   /* recorded; what it calls is sampled */
 	INSIDE, /* recorded, and all that it calls */
 	LEFT,   /* left out, and all that it calls */
@@ -69,7 +70,10 @@ UInt hwv_called;
 
 /* ---- which routines ---- */
 
-static Bool fits_any(const HChar *name) { return hw_patterns_fit(hwv_control->routine_filter, name); }
+static Bool fits_any(const HChar *name)
+{
+	return hw_patterns_fit(hwv_control->routine_filter, name);
+}
 
 static Bool is_wanted(DiEpoch epoch, Addr address)
 {
@@ -189,7 +193,8 @@ static void push(struct lane *lane, const struct entry *entry)
 {
 	if (lane->depth == lane->room) {
 		lane->room = lane->room ? lane->room * 2 : 256;
-		lane->entries = VG_(realloc)("heapwise.lane", lane->entries, lane->room * sizeof *entry);
+		lane->entries =
+			VG_(realloc)("heapwise.lane", lane->entries, lane->room * sizeof *entry);
 	}
 	lane->entries[lane->depth++] = *entry;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * Joins the monitor's session; see session.h. As in the recorder, files are opened, mapped and closed
- * at once, and whatever fails leaves the program alone. */
+ * Joins the monitor's session; see session.h. As in the recorder, files are opened, mapped and
+ * closed at once, and whatever fails leaves the program alone. */
 #include "target/valgrind/session.h"
 
 #include <pub_tool_aspacemgr.h>
@@ -58,7 +58,8 @@ static void *map_file(const HChar *path, SizeT bytes)
 	if (sr_isError(opened))
 		return NULL;
 	if (VG_(lseek)((Int)sr_Res(opened), 0, VKI_SEEK_END) >= (Off64T)bytes) {
-		mapped = VG_(am_shared_mmap_file_float_valgrind)(bytes, VKI_PROT_READ | VKI_PROT_WRITE,
+		mapped = VG_(am_shared_mmap_file_float_valgrind)(bytes,
+								 VKI_PROT_READ | VKI_PROT_WRITE,
 								 (Int)sr_Res(opened), 0);
 		found = sr_isError(mapped) ? NULL : (void *)sr_Res(mapped);
 	}

@@ -35,8 +35,8 @@ struct site *hwv_sites_new(u32 count)
 	return call->sites;
 }
 
-/* Code may be translated as it is and as what stands in for it. Which of both is forgotten first is not told: the sites
- * of both stay. */
+/* Code may be translated as it is and as what stands in for it. Which of both is forgotten first is
+ * not told: the sites of both stay. */
 void hwv_sites_begin(Addr code)
 {
 	present = VG_(HT_lookup)(translations, code);

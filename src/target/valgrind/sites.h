@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * Places in translated code that access memory. A site is one or more accesses of one sort, to addresses that have the
- * same distance from each other whenever the code runs (fields of a struct), and that all happen if one does. */
+ * Places in translated code that access memory. A site is one or more accesses of one sort, to
+ * addresses that have the same distance from each other whenever the code runs (fields of a
+ * struct), and that all happen if one does. */
 #ifndef TARGET_VALGRIND_SITES_H
 #define TARGET_VALGRIND_SITES_H
 
@@ -24,7 +25,8 @@ struct site {
 /* So many sites, one behind the other, for one call in the translation that is being made. */
 struct site *hwv_sites_new(u32 count);
 
-/* A translation of the code at this address begins. Its sites are freed when Valgrind forgets it. */
+/* A translation of the code at this address begins. Its sites are freed when Valgrind forgets
+ * it. */
 void hwv_sites_begin(Addr code);
 
 void hwv_sites_init(void);

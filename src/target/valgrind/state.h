@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * The session that is written to, as all of the tool sees it; session.c. Without one, or when the monitor is gone, nothing is
- * written. */
+ * The session that is written to, as all of the tool sees it; session.c. Without one, or when the
+ * monitor is gone, nothing is written. */
 #ifndef TARGET_VALGRIND_STATE_H
 #define TARGET_VALGRIND_STATE_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * What all files of the Valgrind tool need: Valgrind's and our own basic types, and the few functions
- * of Valgrind's core that its tool headers leave out although its archives have them. Runs in the
- * target, below Valgrind: no libc. Valgrind lets one thread run at a time, so nothing is locked. */
+ * What all files of the Valgrind tool need: Valgrind's and our own basic types, and the few
+ * functions of Valgrind's core that its tool headers leave out although its archives have them.
+ * Runs in the target, below Valgrind: no libc. Valgrind lets one thread run at a time, so nothing
+ * is locked. */
 #ifndef TARGET_VALGRIND_TOOL_H
 #define TARGET_VALGRIND_TOOL_H
 

@@ -70,7 +70,8 @@ u32 hwv_tree_find(u32 parent, u64 pc)
 	u64 at = hash(parent, pc);
 	u32 node;
 
-	while ((node = table[at & table_mask]) && !(hwv_nodes[node].pc == pc && hwv_nodes[node].parent == parent))
+	while ((node = table[at & table_mask]) &&
+	       !(hwv_nodes[node].pc == pc && hwv_nodes[node].parent == parent))
 		at++;
 	return node;
 }

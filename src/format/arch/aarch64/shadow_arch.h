@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Where the shadow, the board and the heap of access runs are; see format/shadow.h.
  *
- * What a compiler is told is HW_SHADOW_OFFSET; changing it makes programs that were instrumented before
- * unusable, so the board's version changes, too. All of it must be out of the way of what the kernel
- * maps by itself: programs, libraries, stacks, with legacy layouts (ulimit -s unlimited), too. */
+ * What a compiler is told is HW_SHADOW_OFFSET; changing it makes programs that were instrumented
+ * before unusable, so the board's version changes, too. All of it must be out of the way of what
+ * the kernel maps by itself: programs, libraries, stacks, with legacy layouts (ulimit -s
+ * unlimited), too. */
 #ifndef FORMAT_ARCH_AARCH64_SHADOW_ARCH_H
 #define FORMAT_ARCH_AARCH64_SHADOW_ARCH_H
 

@@ -10,6 +10,6 @@ int indexer_run(const struct indexer_options *options, struct indexer_summary *s
 	(void)summary;
 	return err_set(
 		err, ERR_SYSTEM,
-		"this heapwise was built without libclang; install libclang-dev (Debian, Ubuntu) and build heapwise "
-		"again");
+		"this heapwise was built without libclang; install libclang-dev (Debian, Ubuntu) "
+		"and build heapwise again");
 }

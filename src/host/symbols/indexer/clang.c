@@ -41,10 +41,11 @@ int clang_load(struct clang *self, struct err *err)
 	self->library = open_library();
 	if (!self->library)
 		return err_set(err, ERR_SYSTEM,
-			       "libclang cannot be loaded: %s; install it (package libclang1-%d on Debian and Ubuntu), "
-			       "or set HEAPWISE_LIBCLANG to its path",
+			       "libclang cannot be loaded: %s; install it (package libclang1-%d on "
+			       "Debian and Ubuntu), or set HEAPWISE_LIBCLANG to its path",
 			       dlerror(), HEAPWISE_CLANG_MAJOR);
-	status = library_fill(self->library, "libclang", functions, sizeof(functions) / sizeof(*functions), self, err);
+	status = library_fill(self->library, "libclang", functions,
+			      sizeof(functions) / sizeof(*functions), self, err);
 	if (status < 0)
 		clang_unload(self);
 	return status;

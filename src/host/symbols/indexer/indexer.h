@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Makes the types index of a program's sources: parses translation units with libclang, as many at a
- * time as there are threads, and writes what they say about allocations (host/symbols/types/index.h).
- * Units that did not change since the index was written are taken from it. */
+ * Makes the types index of a program's sources: parses translation units with libclang, as many at
+ * a time as there are threads, and writes what they say about allocations
+ * (host/symbols/types/index.h). Units that did not change since the index was written are taken
+ * from it. */
 #ifndef HOST_SYMBOLS_INDEXER_INDEXER_H
 #define HOST_SYMBOLS_INDEXER_INDEXER_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Names of types as demanglers write them: "std::vector<int, std::allocator<int> >", "char const*". Other
- * sources of types have these names, and libclang's own leave out default arguments and inline namespaces.
- * Runs on the host. */
+ * Names of types as demanglers write them: "std::vector<int, std::allocator<int> >", "char const*".
+ * Other sources of types have these names, and libclang's own leave out default arguments and
+ * inline namespaces. Runs on the host. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,13 +64,10 @@ static bool put_scope(struct walk *self, CXCursor declaration, u32 depth, struct
 	case CXCursor_FunctionDecl:
 	case CXCursor_CXXMethod:
 	case CXCursor_Constructor:
-	case CXCursor_Destructor:
-		return put_function(self, around, out);
+	case CXCursor_Destructor: return put_function(self, around, out);
 	case CXCursor_LinkageSpec:
-	case CXCursor_UnexposedDecl:
-		return put_scope(self, around, depth + 1, out);
-	default:
-		return true;
+	case CXCursor_UnexposedDecl: return put_scope(self, around, depth + 1, out);
+	default: return true;
 	}
 }
 
@@ -167,8 +164,7 @@ static bool put_plain(struct walk *self, CXType type, u32 depth, struct strbuf *
 		strbuf_addf(out, " [%lld]", self->clang->getArraySize(type));
 		return true;
 	case CXType_Record:
-	case CXType_Enum:
-		return put_declared(self, type, depth, out);
+	case CXType_Enum: return put_declared(self, type, depth, out);
 	default:
 		spelling = self->clang->getTypeSpelling(type);
 		text = self->clang->getCString(spelling);

@@ -41,8 +41,8 @@ static void count_errors(struct walk *self)
 	}
 }
 
-/* Whether the source was parsed without an option that libclang refused: an error without a place. With an
- * unknown -march=, it does so for aarch64, while for x86_64 it does not parse at all. */
+/* Whether the source was parsed without an option that libclang refused: an error without a place.
+ * With an unknown -march=, it does so for aarch64, while for x86_64 it does not parse at all. */
 static bool option_refused(struct walk *self)
 {
 	const struct clang *clang = self->clang;

@@ -66,15 +66,13 @@ bool type_is_byte(const struct walk *self, CXType type)
 	case CXType_Char_U:
 	case CXType_UChar:
 	case CXType_Char_S:
-	case CXType_SChar:
-		return true;
+	case CXType_SChar: return true;
 	case CXType_Enum:
 		name = self->clang->getTypeSpelling(plain);
 		byte = !strcmp(self->clang->getCString(name), "std::byte");
 		self->clang->disposeString(name);
 		return byte;
-	default:
-		return false;
+	default: return false;
 	}
 }
 
@@ -244,10 +242,8 @@ static enum CXChildVisitResult visit_sizeof(CXCursor cursor, CXCursor parent, CX
 		}
 		return CXChildVisit_Continue;
 	case CXCursor_LambdaExpr:
-	case CXCursor_CXXNewExpr:
-		return CXChildVisit_Continue;
-	default:
-		return CXChildVisit_Recurse;
+	case CXCursor_CXXNewExpr: return CXChildVisit_Continue;
+	default: return CXChildVisit_Recurse;
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Translation units out of compile_commands.json, or out of the command line.
- * Runs on the host. Of a command only what changes the meaning of the source is kept: libclang refuses
- * a unit because of a single option of another compiler. */
+ * Runs on the host. Of a command only what changes the meaning of the source is kept: libclang
+ * refuses a unit because of a single option of another compiler. */
 #include "host/symbols/indexer/unit.h"
 
 #include <errno.h>
@@ -182,8 +182,8 @@ static int database_folder(const char *path, struct strbuf *folder, struct err *
 	strbuf_addf(&file, "%s/%s", strbuf_text(folder), name);
 	if (access(strbuf_text(&file), R_OK))
 		result = err_set(err, ERR_INPUT,
-				 "%s: %s; create it with cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON or, for other "
-				 "builds, with 'bear -- make'",
+				 "%s: %s; create it with cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "
+				 "or, for other builds, with 'bear -- make'",
 				 strbuf_text(&file), strerror(errno));
 	strbuf_release(&file);
 	return result;

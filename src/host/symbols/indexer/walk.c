@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Walks the syntax tree of a unit and notes what allocates, and of which type.
- * Runs on the host, one walk per thread. Of system headers only the new expressions of templates are
- * noted: allocators there are known by the names of their frames. */
+ * Runs on the host, one walk per thread. Of system headers only the new expressions of templates
+ * are noted: allocators there are known by the names of their frames. */
 #include "host/symbols/indexer/walk.h"
 
 #include <stdlib.h>
@@ -19,8 +19,8 @@ static const char *const others[] = {"strdup", "strndup", "operator new", "opera
 static bool is_named(const struct walk *self, const char *name)
 {
 	for (u32 i = 0; i < HW_ENTRIES; i++)
-		if (hw_entries[i].allocator == HW_ALLOCATOR_PROGRAM && hw_entries[i].kind <= HW_MEMALIGN &&
-		    !strcmp(hw_entries[i].name, name))
+		if (hw_entries[i].allocator == HW_ALLOCATOR_PROGRAM &&
+		    hw_entries[i].kind <= HW_MEMALIGN && !strcmp(hw_entries[i].name, name))
 			return true;
 	for (u32 i = 0; i < sizeof others / sizeof *others; i++)
 		if (!strcmp(others[i], name))
@@ -91,13 +91,9 @@ static CXCursor enclosing_function(const struct walk *self)
 		case CXCursor_Constructor:
 		case CXCursor_Destructor:
 		case CXCursor_ConversionFunction:
-		case CXCursor_FunctionTemplate:
-			return self->stack.data[i];
-		case CXCursor_LambdaExpr:
-			i = 0;
-			break;
-		default:
-			break;
+		case CXCursor_FunctionTemplate: return self->stack.data[i];
+		case CXCursor_LambdaExpr: i = 0; break;
+		default: break;
 		}
 	}
 	return self->clang->getNullCursor();
@@ -240,21 +236,16 @@ static void find_uses(struct walk *self, struct uses *uses)
 		case CXCursor_CXXStaticCastExpr:
 		case CXCursor_CXXReinterpretCastExpr:
 		case CXCursor_CXXFunctionalCastExpr:
-		case CXCursor_CXXConstCastExpr:
-			note_use(self, uses, type, true);
-			break;
+		case CXCursor_CXXConstCastExpr: note_use(self, uses, type, true); break;
 		case CXCursor_UnexposedExpr:
 		case CXCursor_ParenExpr:
-		case CXCursor_ConditionalOperator:
-			note_use(self, uses, type, false);
-			break;
+		case CXCursor_ConditionalOperator: note_use(self, uses, type, false); break;
 		case CXCursor_BinaryOperator:
 		case CXCursor_VarDecl:
 		case CXCursor_CXXNewExpr: /* a place to make it at */
 			note_use(self, uses, type, false);
 			return;
-		default:
-			return;
+		default: return;
 		}
 	}
 }
@@ -429,10 +420,8 @@ static bool is_direct(const struct walk *self, CXCursor call)
 	case CXCursor_FunctionTemplate:
 	case CXCursor_CXXMethod:
 	case CXCursor_ConversionFunction:
-	case CXCursor_OverloadedDeclRef:
-		return true;
-	default:
-		return false;
+	case CXCursor_OverloadedDeclRef: return true;
+	default: return false;
 	}
 }
 
@@ -464,10 +453,8 @@ static bool may_have_templates(enum CXCursorKind kind)
 	case CXCursor_StructDecl:
 	case CXCursor_ClassDecl:
 	case CXCursor_ClassTemplate:
-	case CXCursor_FunctionTemplate:
-		return true;
-	default:
-		return false;
+	case CXCursor_FunctionTemplate: return true;
+	default: return false;
 	}
 }
 
@@ -531,7 +518,8 @@ static void walk_instance(struct walk *self, CXCursor function)
 
 void walk_all(struct walk *self)
 {
-	self->clang->visitChildren(self->clang->getTranslationUnitCursor(self->parsed), visit, self);
+	self->clang->visitChildren(self->clang->getTranslationUnitCursor(self->parsed), visit,
+				   self);
 	for (u64 i = 0; i < self->instances.count; i++)
 		walk_instance(self, self->instances.data[i]);
 }

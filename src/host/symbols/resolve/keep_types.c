@@ -107,8 +107,8 @@ static int keep_file(struct keeping *self, u32 file, struct err *err)
 	return status || !known ? status : err_memory_for(err, "types");
 }
 
-/* The C and C++ libraries stay where they are, their types are seldom anybody's, and their debug files are
- * compressed, which costs more than all else. */
+/* The C and C++ libraries stay where they are, their types are seldom anybody's, and their debug
+ * files are compressed, which costs more than all else. */
 static bool is_left_out(const char *path)
 {
 	static const char *const names[] = {"libc.so",  "libc-",      "libm.so",   "libpthread",

@@ -30,7 +30,7 @@ struct resolution {
 
 static int read_trace(struct resolution *self, const char *path, struct err *err)
 {
-	struct trace_read_options options = { .image = TRACE_ALL_IMAGES };
+	struct trace_read_options options = {.image = TRACE_ALL_IMAGES};
 	struct stream_sink sink = collect_sink(&self->collect);
 	struct trace_reader *reader = trace_open(path, err);
 	int result;
@@ -53,9 +53,11 @@ static void count_state(struct symbolize_summary *summary, enum symbolizer_state
 static int add_entry(struct resolution *self, const struct wanted *wanted,
 		     const struct symbolizer_answer *answer)
 {
-	struct symbol_entry entry = { .image = wanted->image, .module = wanted->module,
-				      .address = wanted->address, .frames = answer->frames,
-				      .frame_count = answer->frame_count };
+	struct symbol_entry entry = {.image = wanted->image,
+				     .module = wanted->module,
+				     .address = wanted->address,
+				     .frames = answer->frames,
+				     .frame_count = answer->frame_count};
 
 	self->summary.addresses++;
 	if (!answer->frame_count)
@@ -85,12 +87,14 @@ static int resolve_types(struct resolution *self, u32 file, u32 module, struct e
 		return 0;
 	self->types_done.data[file] = 1;
 	for (u64 i = 0; i < self->collect.types.count && !result; i++) {
-		struct type_name name = { .image = wanted[i].image, .module = wanted[i].module,
-					  .identity = wanted[i].identity };
+		struct type_name name = {.image = wanted[i].image,
+					 .module = wanted[i].module,
+					 .identity = wanted[i].identity};
 
 		if (wanted[i].file != file)
 			continue;
-		result = symbolizer_type(self->symbolizer, module, wanted[i].address, &name.name, err);
+		result = symbolizer_type(self->symbolizer, module, wanted[i].address, &name.name,
+					 err);
 		self->summary.types++;
 		if (result || !name.name[0])
 			continue;
@@ -111,7 +115,8 @@ static int resolve_more_types(struct resolution *self, struct err *err)
 
 		if (self->types_done.data[file])
 			continue;
-		result = symbolizer_add(self->symbolizer, &self->collect.files.data[file], &module, err);
+		result = symbolizer_add(self->symbolizer, &self->collect.files.data[file], &module,
+					err);
 		if (!result)
 			result = resolve_types(self, file, module, err);
 		if (!result)
@@ -121,31 +126,38 @@ static int resolve_more_types(struct resolution *self, struct err *err)
 }
 
 /* The functions that a runtime named: no file has them. */
-static int resolve_codes(struct resolution *self, const struct wanted *wanted, u64 count, struct err *err)
+static int resolve_codes(struct resolution *self, const struct wanted *wanted, u64 count,
+			 struct err *err)
 {
 	for (u64 i = 0; i < count; i++) {
-		const u64 *name = map_find(&self->collect.codes, (u64)wanted[i].image << 32 | wanted[i].address);
+		const u64 *name = map_find(&self->collect.codes,
+					   (u64)wanted[i].image << 32 | wanted[i].address);
 		struct symbol_frame *frame = arena_new(&self->collect.arena, struct symbol_frame);
 
 		if (!frame)
 			return err_memory_for(err, "the symbols of a trace");
-		*frame = (struct symbol_frame){ .function = name ? (const char *)(uintptr_t)*name : "", .file = "" };
-		if (add_entry(self, &wanted[i], &(struct symbolizer_answer){ frame, name != NULL }) < 0)
+		*frame = (struct symbol_frame){.function =
+						       name ? (const char *)(uintptr_t)*name : "",
+					       .file = ""};
+		if (add_entry(self, &wanted[i], &(struct symbolizer_answer){frame, name != NULL}) <
+		    0)
 			return err_memory_for(err, "the symbols of a trace");
 	}
 	return 0;
 }
 
 /* Code that the program generated: its runtime may have written down the names. */
-static int resolve_generated(struct resolution *self, const struct wanted *wanted, u64 count, struct err *err)
+static int resolve_generated(struct resolution *self, const struct wanted *wanted, u64 count,
+			     struct err *err)
 {
-	struct perf_map map = { 0 };
+	struct perf_map map = {0};
 	int result = 0;
 
 	perf_map_read(&map, self->collect.files.data[wanted->file].path);
 	for (u64 i = 0; i < count && !result; i++) {
 		const char *name = perf_map_find(&map, wanted[i].address);
-		struct symbol_frame *frame = name ? arena_new(&self->collect.arena, struct symbol_frame) : NULL;
+		struct symbol_frame *frame =
+			name ? arena_new(&self->collect.arena, struct symbol_frame) : NULL;
 
 		if (!name)
 			continue;
@@ -153,8 +165,8 @@ static int resolve_generated(struct resolution *self, const struct wanted *wante
 		if (!frame || !name) {
 			result = ERR_MEMORY;
 		} else {
-			*frame = (struct symbol_frame){ .function = name, .file = "" };
-			result = add_entry(self, &wanted[i], &(struct symbolizer_answer){ frame, 1 });
+			*frame = (struct symbol_frame){.function = name, .file = ""};
+			result = add_entry(self, &wanted[i], &(struct symbolizer_answer){frame, 1});
 		}
 	}
 	perf_map_release(&map);
@@ -186,8 +198,10 @@ static int resolve_file(struct resolution *self, const struct wanted *wanted, u6
 	if (result)
 		goto done;
 	count_state(&self->summary, symbolizer_state(self->symbolizer, module));
-	/* The program's types are read from the same tables. Few files may stay open: to close them takes as long as all else. */
-	if (!self->collect.own.data[wanted->file] && !(self->options->symbolizer && self->collect.files.count <= FILES_FEW))
+	/* The program's types are read from the same tables. Few files may stay open: to close them
+	 * takes as long as all else. */
+	if (!self->collect.own.data[wanted->file] &&
+	    !(self->options->symbolizer && self->collect.files.count <= FILES_FEW))
 		symbolizer_drop(self->symbolizer, module);
 	for (u64 i = 0; i < count && !result; i++) {
 		at += addresses[at] != wanted[i].address;
@@ -231,16 +245,17 @@ static void drop_programs(struct resolution *self, struct err *err)
 
 	for (u64 i = 0; i < self->collect.files.count; i++)
 		if (self->collect.own.data[i] &&
-		    symbolizer_add(self->symbolizer, &self->collect.files.data[i], &module, err) == 0)
+		    symbolizer_add(self->symbolizer, &self->collect.files.data[i], &module, err) ==
+			    0)
 			symbolizer_drop(self->symbolizer, module);
 }
 
 static int keep_types(struct resolution *self, const char *path, struct err *err)
 {
-	struct keep_types_query query = { .collect = &self->collect,
-					  .symbolizer = self->symbolizer,
-					  .debug_path = self->options->debug_path,
-					  .max_bytes = self->options->type_bytes };
+	struct keep_types_query query = {.collect = &self->collect,
+					 .symbolizer = self->symbolizer,
+					 .debug_path = self->options->debug_path,
+					 .max_bytes = self->options->type_bytes};
 
 	int result = symbols_keep_types(path, &query, err);
 
@@ -253,12 +268,12 @@ int symbols_resolve_trace(const char *path, const struct symbolize_options *opti
 			  struct symbolize_summary *summary, struct err *err)
 {
 	static const struct symbolize_options defaults;
-	struct resolution self = { .options = options ? options : &defaults };
+	struct resolution self = {.options = options ? options : &defaults};
 	struct symbolizer_options symbolizer_options = {
 		.no_inlines = self.options->no_inlines,
 		.debug_path = self.options->debug_path,
 	};
-	struct err own_err = { 0 };
+	struct err own_err = {0};
 	int result;
 
 	err = err ? err : &own_err;

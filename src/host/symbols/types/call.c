@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Reads the call sites that have a type.
- * Host. Debug info is most of a program: whether a unit has the attribute at all is asked of its table of
- * abbreviations, which is small. Depth is bounded, siblings only go forward. */
+ * Host. Debug info is most of a program: whether a unit has the attribute at all is asked of its
+ * table of abbreviations, which is small. Depth is bounded, siblings only go forward. */
 #include "host/symbols/types/call.h"
 
 #include <dwarf.h>
@@ -150,7 +150,8 @@ static int visit(struct reading *self, Dwarf_Die *die)
 	return *row.type && vec_push(&self->out->rows, row) ? 0 : ERR_MEMORY;
 }
 
-/* The DIE behind the one on top: its child, its sibling, or that of the nearest ancestor that has one. */
+/* The DIE behind the one on top: its child, its sibling, or that of the nearest ancestor that has
+ * one. */
 static bool next_die(struct reading *self)
 {
 	Dwarf_Die *top = &self->levels[self->depth - 1], next;
@@ -232,7 +233,8 @@ static int read_calls(struct reading *self, const struct call_types_query *query
 {
 	const struct symbolizer_module *module = &query->modules[number];
 	const struct debug_types_file *kept =
-		debug_types_find(query->kept, module->path, module->build_id, module->build_id_bytes);
+		debug_types_find(query->kept, module->path, module->build_id,
+				 module->build_id_bytes);
 
 	return kept ? take_kept(self, kept) : read_module(self, module, places);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Types that a compiler wrote beside calls that allocate: clang (LLVM 21 and later) gives the call site of a
- * new expression, and of functions that are declared as allocators, the attribute DW_AT_LLVM_alloc_type.
+ * Types that a compiler wrote beside calls that allocate: clang (LLVM 21 and later) gives the call
+ * site of a new expression, and of functions that are declared as allocators, the attribute
+ * DW_AT_LLVM_alloc_type.
  *
  *	struct call_types calls = {0};
  *	call_types_read(&calls, &(struct call_types_query){ … }, err);
@@ -25,7 +26,8 @@ struct call_type {
 struct call_types_query {
 	const struct symbolizer_module *modules;
 	u32 module_count;
-	const struct debug_types *kept; /* of the trace; debug info of files that are in it is not read. May be NULL */
+	/* of the trace; debug info of files that are in it is not read. May be NULL */
+	const struct debug_types *kept;
 	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
 };
 
@@ -34,8 +36,8 @@ struct call_types {                 /* all zero = empty */
 	struct names names;
 };
 
-/* Units without such an attribute are not read. Damaged debug info ends a unit early; only a lack of memory
- * is an error. */
+/* Units without such an attribute are not read. Damaged debug info ends a unit early; only a lack
+ * of memory is an error. */
 int call_types_read(struct call_types *self, const struct call_types_query *query, struct err *err);
 void call_types_release(struct call_types *self);
 

@@ -21,19 +21,40 @@ static bool starts_with_any(const char *text, const char *const *list, u32 count
 
 #define STARTS_WITH_ANY(text, list) starts_with_any(text, list, sizeof(list) / sizeof *(list))
 
-/* Helpers that stand between an allocator and its container. Of libraries that also are applications
- * of themselves only the parts that do nothing else. */
+/* Helpers that stand between an allocator and its container. Of libraries that also are
+ * applications of themselves only the parts that do nothing else. */
 static bool is_helper(const char *path)
 {
 	static const char *const list[] = {
-		"std::",           "__gnu_cxx::",     "core::",           "alloc::",
-		"__rust_alloc",    "__rdl_alloc",     "__rustc",          "hashbrown::",
-		"boost::container::", "boost::allocator_", "boost::detail::", "boost::unordered::",
-		"absl::container_internal::", "absl::inlined_vector_internal::", "absl::base_internal::",
-		"folly::detail::", "folly::f14::",    "folly::checked",   "llvm::allocate_buffer",
-		"llvm::safe_",     "llvm::SmallVectorBase", "QArrayData::", "QListData::",
-		"QHashData::",     "QMapDataBase::",  "QtPrivate::",      "QHashPrivate::",
-		"QtSharedPointer::", "heapwise::",
+		"std::",
+		"__gnu_cxx::",
+		"core::",
+		"alloc::",
+		"__rust_alloc",
+		"__rdl_alloc",
+		"__rustc",
+		"hashbrown::",
+		"boost::container::",
+		"boost::allocator_",
+		"boost::detail::",
+		"boost::unordered::",
+		"absl::container_internal::",
+		"absl::inlined_vector_internal::",
+		"absl::base_internal::",
+		"folly::detail::",
+		"folly::f14::",
+		"folly::checked",
+		"llvm::allocate_buffer",
+		"llvm::safe_",
+		"llvm::SmallVectorBase",
+		"QArrayData::",
+		"QListData::",
+		"QHashData::",
+		"QMapDataBase::",
+		"QtPrivate::",
+		"QHashPrivate::",
+		"QtSharedPointer::",
+		"heapwise::",
 	};
 
 	return STARTS_WITH_ANY(path, list);
@@ -42,11 +63,13 @@ static bool is_helper(const char *path)
 /* Functions that run code of others. */
 static bool runs_others(struct span function)
 {
-	static const char *const list[] = {"construct", "_M_construct", "_Construct", "__invoke",
-					   "invoke",    "_M_invoke",    "operator()", "call_once",
-					   "_M_run",    "_S_construct", "destroy",    "__uninitialized",
-					   "uninitialized", "drop_in_place", "__rust_begin_short_backtrace",
-					   "{shim:",    "{{vtable.shim"};
+	static const char *const list[] = {
+		"construct",     "_M_construct",  "_Construct",
+		"__invoke",      "invoke",        "_M_invoke",
+		"operator()",    "call_once",     "_M_run",
+		"_S_construct",  "destroy",       "__uninitialized",
+		"uninitialized", "drop_in_place", "__rust_begin_short_backtrace",
+		"{shim:",        "{{vtable.shim"};
 
 	for (u32 i = 0; i < sizeof list / sizeof *list; i++)
 		if (span_starts(function, list[i]))
@@ -62,15 +85,18 @@ static bool is_constructor(const struct name_parts *parts)
 		return false;
 	last = parts->parts[parts->count - 1].name;
 	class = parts->parts[parts->count - 2].name;
-	if (span_is(parts->parts[0].name, "alloc")) /* Rust's alloc::alloc::alloc constructs nothing */
+	/* Rust's alloc::alloc::alloc constructs nothing */
+	if (span_is(parts->parts[0].name, "alloc"))
 		return false;
 	return last.bytes == class.bytes && memcmp(last.text, class.text, last.bytes) == 0;
 }
 
 /* ---- rules ---- */
 
-/* The rule for the longest beginning of the path, and the number of the part that has the arguments. */
-static const struct rule *find_rule(struct frame_search *self, const struct name_parts *parts, u32 *at)
+/* The rule for the longest beginning of the path, and the number of the part that has the
+ * arguments. */
+static const struct rule *find_rule(struct frame_search *self, const struct name_parts *parts,
+				    u32 *at)
 {
 	struct span last = parts->parts[parts->count - 1].name;
 
@@ -156,7 +182,8 @@ static struct span slice_element(struct span type)
 	return span_between(type.text + 1, end - 1);
 }
 
-/* p = behind the '<' of "<T as Trait>": the " as ", or end if there is none; NULL if that is no such name. */
+/* p = behind the '<' of "<T as Trait>": the " as ", or end if there is none; NULL if that is no
+ * such name. */
 static const char *find_as(const char *p, const char *end)
 {
 	while (p && (p = name_find_outside(p, end, " ")) && p < end && strncmp(p, " as ", 4) != 0)
@@ -171,11 +198,13 @@ static bool span_ends(struct span span, const char *text)
 	return span.bytes >= bytes && memcmp(span.text + span.bytes - bytes, text, bytes) == 0;
 }
 
-/* Rust's functions of what they copy: "<str as alloc::borrow::ToOwned>::to_owned", "<[u8]>::to_vec",
- * "<u32 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec". */
+/* Rust's functions of what they copy: "<str as alloc::borrow::ToOwned>::to_owned",
+ * "<[u8]>::to_vec", "<u32 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "<u8 as
+ * <[_]>::to_vec_in::ConvertVec>::to_vec". */
 static bool add_copied(struct strbuf *out, const char *function, struct span last)
 {
-	const char *end = *function == '<' ? name_skip_brackets(function, function + strlen(function)) : NULL;
+	const char *end =
+		*function == '<' ? name_skip_brackets(function, function + strlen(function)) : NULL;
 	const char *as = end ? find_as(function + 1, end - 1) : NULL;
 	struct span type, trait, element;
 	bool is_library, is_element;
@@ -191,7 +220,9 @@ static bool add_copied(struct strbuf *out, const char *function, struct span las
 		return add_one(out, type);
 	if (element.text == type.text || (trait.bytes && !is_library))
 		return false;
-	return (span_is(type, "str") || span_starts(last, "to_owned") || span_starts(last, "to_vec")) && add_one(out, element);
+	return (span_is(type, "str") || span_starts(last, "to_owned") ||
+		span_starts(last, "to_vec")) &&
+	       add_one(out, element);
 }
 
 static bool add_table(struct strbuf *out, struct span entry)
@@ -226,8 +257,7 @@ static bool add_shape(struct strbuf *out, const struct rule *rule, const struct 
 	struct name_part inner;
 
 	switch ((enum shape)rule->shape) {
-	case ELEMENT:
-		break;
+	case ELEMENT: break;
 	case POINTEE:
 		if (type.bytes && type.text[type.bytes - 1] == '*')
 			type.bytes--;
@@ -240,13 +270,9 @@ static bool add_shape(struct strbuf *out, const struct rule *rule, const struct 
 			return false;
 		type = argument(&inner, 0);
 		break;
-	case OWNED:
-		type = slice_element(type);
-		break;
-	case TUPLE:
-		return add_table(out, type);
-	case ENTRY:
-		return add_entry(out, part, rule->argument);
+	case OWNED: type = slice_element(type); break;
+	case TUPLE: return add_table(out, type);
+	case ENTRY: return add_entry(out, part, rule->argument);
 	case POLICY:
 		if (!arguments_of(type, &inner))
 			return false;
@@ -269,7 +295,8 @@ static void set_type(struct frame_search *self, const char *format, const char *
 		strbuf_addf(&text, "%.*s%s%s", (int)(place - format), format, type, place + 2);
 	else
 		strbuf_add(&text, format ? format : type);
-	if (place && (strncmp(format, "std::_", 6) == 0 || strncmp(format, "alloc::collections::", 20) == 0))
+	if (place &&
+	    (strncmp(format, "std::_", 6) == 0 || strncmp(format, "alloc::collections::", 20) == 0))
 		type_add_readable(&self->type, span_of(strbuf_text(&text)));
 	else
 		strbuf_add(&self->type, strbuf_text(&text));
@@ -297,7 +324,8 @@ static bool span_has(struct span span, const char *text)
 	return memmem(span.text, span.bytes, text, strlen(text)) != NULL;
 }
 
-/* A hash table says it by its traits: _Hashtable_traits<cached, constant iterators, unique keys>. */
+/* A hash table says it by its traits: _Hashtable_traits<cached, constant iterators, unique
+ * keys>. */
 static enum keys keys_of_traits(const struct name_part *part)
 {
 	struct name_part traits;
@@ -311,11 +339,13 @@ static enum keys keys_of_traits(const struct name_part *part)
 	return KEYS_UNTOLD;
 }
 
-/* What a frame of the C++ library says of the container: nodes of map and multimap have one type. */
+/* What a frame of the C++ library says of the container: nodes of map and multimap have one
+ * type. */
 static enum keys keys_of(const struct name_parts *parts)
 {
 	static const char *const unique[] = {"map", "set", "unordered_map", "unordered_set"},
-				 *const equal[] = {"multimap", "multiset", "unordered_multimap", "unordered_multiset"};
+				 *const equal[] = {"multimap", "multiset", "unordered_multimap",
+						   "unordered_multiset"};
 	const struct name_part *part = parts->count > 1 ? &parts->parts[1] : &parts->parts[0];
 	struct span last = parts->parts[parts->count - 1].name;
 
@@ -325,10 +355,12 @@ static enum keys keys_of(const struct name_parts *parts)
 		if (span_is(part->name, equal[i]))
 			return KEYS_EQUAL;
 	}
-	if (span_is(part->name, "_Rb_tree") || span_is(part->name, "__tree") || span_is(part->name, "__hash_table")) {
+	if (span_is(part->name, "_Rb_tree") || span_is(part->name, "__tree") ||
+	    span_is(part->name, "__hash_table")) {
 		if (span_has(last, "_unique"))
 			return KEYS_UNIQUE;
-		return span_has(last, "_equal") || span_has(last, "_multi") ? KEYS_EQUAL : KEYS_UNTOLD;
+		return span_has(last, "_equal") || span_has(last, "_multi") ? KEYS_EQUAL
+									    : KEYS_UNTOLD;
 	}
 	for (u32 i = 1; i < parts->count; i++)
 		if (keys_of_traits(&parts->parts[i]))
@@ -336,7 +368,8 @@ static enum keys keys_of(const struct name_parts *parts)
 	return KEYS_UNTOLD;
 }
 
-static const char *const tables[] = {"std::unordered_map<", "std::unordered_set<", "std::map<", "std::set<"};
+static const char *const tables[] = {"std::unordered_map<", "std::unordered_set<", "std::map<",
+				     "std::set<"};
 
 static bool is_of_table(const struct strbuf *type)
 {
@@ -364,7 +397,8 @@ static void rename_multi(struct strbuf *type)
 	strbuf_release(&text);
 }
 
-/* Looks at the frame for which container a node is of. Until one tells, it is only likely to be of the usual one. */
+/* Looks at the frame for which container a node is of. Until one tells, it is only likely to be of
+ * the usual one. */
 static bool refine_keys(struct frame_search *self, const struct name_parts *parts)
 {
 	enum keys keys = keys_of(parts);
@@ -383,7 +417,8 @@ static bool refine_keys(struct frame_search *self, const struct name_parts *part
 static bool refine(struct frame_search *self, const struct name_parts *parts)
 {
 	static const struct rule deque = {"", 0, ELEMENT, TYPE_EXACT, NULL, "std::deque<%s> map"};
-	static const struct rule set = {"", 1, ELEMENT, TYPE_EXACT, NULL, "std::unordered_set<%s> buckets"};
+	static const struct rule set = {"",         1,    ELEMENT,
+					TYPE_EXACT, NULL, "std::unordered_set<%s> buckets"};
 	const struct name_part *part = parts->count > 1 ? &parts->parts[1] : NULL;
 	struct span last = parts->parts[parts->count - 1].name;
 	struct name_part pair;
@@ -396,8 +431,8 @@ static bool refine(struct frame_search *self, const struct name_parts *parts)
 		apply(self, &deque, part);
 	else if (span_is(part->name, "_Hashtable") &&
 		 strcmp(strbuf_text(&self->type), "std::__detail::_Hash_node_base*") == 0) {
-		static const struct rule map = {"", 0, ENTRY, TYPE_EXACT, NULL,
-						"std::unordered_map<%s> buckets"};
+		static const struct rule map = {"",         0,    ENTRY,
+						TYPE_EXACT, NULL, "std::unordered_map<%s> buckets"};
 
 		if (span_starts(argument(part, 1), "std::pair<") &&
 		    arguments_of(argument(part, 1), &pair))
@@ -409,8 +444,8 @@ static bool refine(struct frame_search *self, const struct name_parts *parts)
 	return --self->more > 0;
 }
 
-/* Rust's compiler makes one function of those whose code is the same: RawVec<A>::grow_one may be called for a Vec<B>, whose own
- * functions, being small, are in the caller. */
+/* Rust's compiler makes one function of those whose code is the same: RawVec<A>::grow_one may be
+ * called for a Vec<B>, whose own functions, being small, are in the caller. */
 static bool refine_vector(struct frame_search *self, const struct name_parts *parts)
 {
 	const struct rule *rule;
@@ -439,7 +474,8 @@ static bool found(struct frame_search *self, enum type_confidence confidence)
 }
 
 /* The frame that tells the type may tell the container, too. */
-static bool found_by(struct frame_search *self, const struct name_parts *parts, enum type_confidence confidence)
+static bool found_by(struct frame_search *self, const struct name_parts *parts,
+		     enum type_confidence confidence)
 {
 	bool more = found(self, confidence);
 
@@ -452,7 +488,8 @@ static bool found_by(struct frame_search *self, const struct name_parts *parts, 
 }
 
 /* A class with operators new of its own; what derives from it may use them, too. */
-static bool own_operator(struct frame_search *self, const struct name_parts *parts, const char *function)
+static bool own_operator(struct frame_search *self, const struct name_parts *parts,
+			 const char *function)
 {
 	struct span class = parts->parts[parts->count - 2].name;
 	const char *end = class.text + class.bytes;
@@ -462,13 +499,12 @@ static bool own_operator(struct frame_search *self, const struct name_parts *par
 	if (!end)
 		return true;
 	strbuf_clear(&self->type);
-	type_add_readable(&self->type,
-			  span_between(parts->parts[0].name.text, end));
+	type_add_readable(&self->type, span_between(parts->parts[0].name.text, end));
 	return found(self, TYPE_GUESS);
 }
 
-/* Whether all that it can allocate is its characters, whatever was inlined: code of the library that runs
- * nobody else's. A function with template arguments may run somebody's iterators. */
+/* Whether all that it can allocate is its characters, whatever was inlined: code of the library
+ * that runs nobody else's. A function with template arguments may run somebody's iterators. */
 static bool is_plain_string(const struct name_parts *parts, u32 at)
 {
 	const struct name_part *class = &parts->parts[at];
@@ -480,7 +516,8 @@ static bool is_plain_string(const struct name_parts *parts, u32 at)
 
 static bool c_function(struct frame_search *self, const struct symbol_frame *frame)
 {
-	const char *type = self->c_library && !self->found ? c_function_type(frame->function) : NULL;
+	const char *type =
+		self->c_library && !self->found ? c_function_type(frame->function) : NULL;
 
 	if (!type)
 		return false;
@@ -498,7 +535,8 @@ static bool thrown(struct frame_search *self, const struct name_parts *parts)
 
 	if (span_starts(last, "operator new")) {
 		last = span_of("bad_alloc");
-	} else if (parts->count == 2 && span_is(parts->parts[0].name, "std") && span_starts(last, "__throw_")) {
+	} else if (parts->count == 2 && span_is(parts->parts[0].name, "std") &&
+		   span_starts(last, "__throw_")) {
 		last = span_between(last.text + 8, last.text + last.bytes);
 		if (last.bytes > 4 && memcmp(last.text + last.bytes - 4, "_fmt", 4) == 0)
 			last.bytes -= 4;
@@ -527,11 +565,15 @@ static bool is_copied(struct frame_search *self, const struct symbol_frame *fram
 /* Rust: what is in a box is called, and allocates what it likes. */
 static bool is_call(struct span function)
 {
-	return span_is(function, "call") || span_is(function, "call_mut") || span_is(function, "call_once");
+	return span_is(function, "call") || span_is(function, "call_mut") ||
+	       span_is(function, "call_once");
 }
 
 /* Rust: what the closure allocates may be inlined, and without lines nobody knows. */
-static bool may_hide_closure(const struct symbol_frame *frame) { return !frame->line && strstr(frame->function, "{closure#"); }
+static bool may_hide_closure(const struct symbol_frame *frame)
+{
+	return !frame->line && strstr(frame->function, "{closure#");
+}
 
 bool frame_search_step(struct frame_search *self, const struct symbol_frame *frame)
 {
@@ -560,7 +602,8 @@ bool frame_search_step(struct frame_search *self, const struct symbol_frame *fra
 		/* Without lines nobody knows what was inlined into it. */
 		bool plain = rule->confidence < TYPE_EXACT && !frame->line &&
 			     !is_plain_string(&parts, at);
-		bool more = found_by(self, &parts, plain ? TYPE_GUESS : (enum type_confidence)rule->confidence);
+		bool more = found_by(self, &parts,
+				     plain ? TYPE_GUESS : (enum type_confidence)rule->confidence);
 
 		self->of_vector = strcmp(rule->path, "alloc::raw_vec::RawVec") == 0;
 		if (self->of_vector)
@@ -571,10 +614,12 @@ bool frame_search_step(struct frame_search *self, const struct symbol_frame *fra
 		return found(self, frame->line ? TYPE_LIKELY : TYPE_GUESS);
 	if (is_allocator(&parts) && apply(self, &own_allocator, &parts.parts[parts.count - 2]))
 		return found_by(self, &parts, TYPE_LIKELY);
-	if (*frame->function == '<' && is_placeholder(parts.parts[0].name)) /* "<&A as core::alloc::Allocator>::allocate" */
+	/* "<&A as core::alloc::Allocator>::allocate" */
+	if (*frame->function == '<' && is_placeholder(parts.parts[0].name))
 		return true;
 	name_path(&parts, parts.count, &self->path);
-	return is_helper(strbuf_text(&self->path)) && !is_constructor(&parts) && !runs_others(last) && !may_hide_closure(frame);
+	return is_helper(strbuf_text(&self->path)) && !is_constructor(&parts) &&
+	       !runs_others(last) && !may_hide_closure(frame);
 }
 
 void frame_search_release(struct frame_search *self)

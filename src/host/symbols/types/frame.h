@@ -9,10 +9,10 @@
  *		… search.type, search.confidence
  *	frame_search_release(&search);
  *
- * Functions of the C library are known by their names alone, if the caller says that a frame is one.
- * Frames are looked at as long as they belong to a library that allocates for others. Beyond the first
- * function of the program's own, or a constructor, nothing can be said: what calls it may have any
- * type. */
+ * Functions of the C library are known by their names alone, if the caller says that a frame is
+ * one. Frames are looked at as long as they belong to a library that allocates for others. Beyond
+ * the first function of the program's own, or a constructor, nothing can be said: what calls it may
+ * have any type. */
 #ifndef HOST_SYMBOLS_TYPES_FRAME_H
 #define HOST_SYMBOLS_TYPES_FRAME_H
 
@@ -20,16 +20,18 @@
 #include "host/symbols/type_text.h"
 #include "host/trace/symtab.h"
 
-struct frame_search {     /* all zero = ready */
+struct frame_search {       /* all zero = ready */
 	struct strbuf type; /* readable, see type_add_readable */
 	struct strbuf path; /* scratch */
 	enum type_confidence confidence;
-	enum type_confidence sure; /* it will be that when it is known which container a node is of */
+	/* it will be that when it is known which container a node is of */
+	enum type_confidence sure;
 	bool found;
-	bool single;    /* one object, and more bytes behind it: not an array */
-	bool c_library; /* set by the caller before each step: the frame is code of the C library, or of the
-			 * recorder, which stands before it */
-	u32 more; /* frames that may still tell what the block is for */
+	bool single; /* one object, and more bytes behind it: not an array */
+	/* set by the caller before each step: the frame is code of the C library, or of the
+	 * recorder, which stands before it */
+	bool c_library;
+	u32 more;       /* frames that may still tell what the block is for */
 	bool thrown;    /* the block is an exception's, with its header */
 	bool of_vector; /* the type is that of a function which may be one for several types */
 };

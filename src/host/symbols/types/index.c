@@ -241,11 +241,13 @@ static bool is_multiple(const struct type_site *site, u64 bytes)
 {
 	if (bytes % site->size == 0)
 		return true;
-	/* Before a new array may stand its number of elements: 8 bytes, more if elements are aligned so. */
+	/* Before a new array may stand its number of elements: 8 bytes, more if elements are
+	 * aligned so. */
 	return site->kind == SITE_NEW && bytes > 8 && (bytes - 8) % site->size == 0;
 }
 
-/* 0: no size is known or it is a multiple, 1: there is more than that (a flexible array), 2: cannot be. */
+/* 0: no size is known or it is a multiple, 1: there is more than that (a flexible array), 2: cannot
+ * be. */
 static u32 misfit(const struct type_site *site, u64 bytes)
 {
 	if (!bytes || !site->size)
@@ -287,7 +289,8 @@ static void lower_to(struct type_index_answer *answer, enum type_index_confidenc
 		answer->confidence = confidence;
 }
 
-/* Keeps the first type of those that fit best. An instantiation's own type goes before the pattern. */
+/* Keeps the first type of those that fit best. An instantiation's own type goes before the
+ * pattern. */
 static bool choose(const struct candidates *found, const char *function, u64 bytes,
 		   struct type_index_answer *answer)
 {
@@ -394,7 +397,8 @@ bool type_index_find_stack(const struct type_index *self, const struct type_inde
 		find_place(self, frame, &found);
 		keep_callers(&found, inner, passed);
 		if (!found.count && inner && frame->column) {
-			/* Compilers place some calls at the statement: what was called tells which. */
+			/* Compilers place some calls at the statement: what was called tells
+			 * which. */
 			struct symbol_frame line = *frame;
 
 			line.column = 0;

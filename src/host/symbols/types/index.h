@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Which types allocations in the source have: the index that `heapwise trace types-index` writes, and
- * look-ups in it by the positions of call sites. docs/TYPES-INDEX.md has the file.
+ * Which types allocations in the source have: the index that `heapwise trace types-index` writes,
+ * and look-ups in it by the positions of call sites. docs/TYPES-INDEX.md has the file.
  *
  *	struct type_index *index = type_index_load(path, err);
  *	struct type_index_query query = {.frames = frames, .frame_count = count, .size_bytes = 48};
@@ -122,12 +122,13 @@ int type_index_sort(struct type_index *self, struct err *err);
 bool type_index_find(const struct type_index *self, const struct symbol_frame *frame,
 		     u64 size_bytes, struct type_index_answer *answer);
 
-/* Type of the chunk that a stack allocated: of its innermost frame, or of a caller of functions that
- * pass blocks on. */
+/* Type of the chunk that a stack allocated: of its innermost frame, or of a caller of functions
+ * that pass blocks on. */
 bool type_index_find_stack(const struct type_index *self, const struct type_index_query *query,
 			   struct type_index_answer *answer);
 
-/* Path of the index of a program: beside it, or in one of the folders above. False if there is none. */
+/* Path of the index of a program: beside it, or in one of the folders above. False if there is
+ * none. */
 bool type_index_locate(const char *program, struct strbuf *path);
 
 /* Path without "//", "/./" and "/../". */

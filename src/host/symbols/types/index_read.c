@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Reads a types index: lines of fields, checked one by one.
- * Runs on the host. Never believes a number of the file before it was compared with what is there. */
+ * Runs on the host. Never believes a number of the file before it was compared with what is
+ * there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,17 +189,11 @@ static bool read_line(struct reading *self, char *line)
 	if (self->ended || strlen(self->fields[0]) != 1)
 		return false;
 	switch (*self->fields[0]) {
-	case 'f':
-		return read_file(self);
-	case 's':
-		return read_site(self);
-	case 'u':
-		return read_unit(self);
-	case 'e':
-		self->ended = true;
-		return true;
-	default: /* of a later version */
-		return true;
+	case 'f': return read_file(self);
+	case 's': return read_site(self);
+	case 'u': return read_unit(self);
+	case 'e': self->ended = true; return true;
+	default: /* of a later version */ return true;
 	}
 }
 
@@ -212,8 +207,8 @@ static int read_head(const char *line, struct err *err)
 		return err_set(err, ERR_INPUT, "the file is not a type index");
 	if (version != TYPE_INDEX_VERSION)
 		return err_set(err, ERR_INPUT,
-			       "the index has version %llu, but this heapwise reads version %d; build it again with "
-			       "'heapwise trace types-index'",
+			       "the index has version %llu, but this heapwise reads version %d; "
+			       "build it again with 'heapwise trace types-index'",
 			       (unsigned long long)version, TYPE_INDEX_VERSION);
 	return 0;
 }
@@ -226,7 +221,8 @@ static int read_lines(struct type_index *index, char *text, struct err *err)
 		char *end = strchr(text, '\n');
 
 		if (!end)
-			return err_set(err, ERR_INPUT, "the index is truncated in line %llu; build it again",
+			return err_set(err, ERR_INPUT,
+				       "the index is truncated in line %llu; build it again",
 				       (unsigned long long)self.line + 1);
 		*end = 0;
 		self.line++;

@@ -56,11 +56,11 @@ static void put_type(struct strbuf *out, Dwarf_Die *die, u32 depth)
 		type_add_readable(out, span_of(name));
 		return;
 	}
-	suffix = tag == DW_TAG_pointer_type          ? "*"
-		 : tag == DW_TAG_reference_type      ? "&"
+	suffix = tag == DW_TAG_pointer_type            ? "*"
+		 : tag == DW_TAG_reference_type        ? "&"
 		 : tag == DW_TAG_rvalue_reference_type ? "&&"
-		 : tag == DW_TAG_array_type          ? "[]"
-						     : "";
+		 : tag == DW_TAG_array_type            ? "[]"
+						       : "";
 	if (tag == DW_TAG_subroutine_type)
 		strbuf_add(out, "function");
 	else if (depth < DEPTH_MAX && type_die(die, &inner))
@@ -107,8 +107,8 @@ static bool place_member(Dwarf_Die *die, u64 *offset)
 	return true;
 }
 
-/* Where a bit-field is: the bytes that its bits are in. DWARF 2 and 3 count bits from the most significant
- * one of the storage unit. */
+/* Where a bit-field is: the bytes that its bits are in. DWARF 2 and 3 count bits from the most
+ * significant one of the storage unit. */
 static bool place_bits(Dwarf_Die *die, u64 *offset, u64 *bytes)
 {
 	u64 bits, at, unit = 0;
@@ -253,8 +253,8 @@ static void visit_class(struct search *self, Dwarf_Die *die, const char *name)
 {
 	u64 size;
 
-	if (dwarf_hasattr(die, DW_AT_declaration) || !number_of(die, DW_AT_byte_size, &size) || !size ||
-	    !is_wanted(self, name))
+	if (dwarf_hasattr(die, DW_AT_declaration) || !number_of(die, DW_AT_byte_size, &size) ||
+	    !size || !is_wanted(self, name))
 		return;
 	self->found = true;
 	self->out->name = names_keep(&self->out->names, strbuf_text(&self->text));
@@ -311,7 +311,8 @@ static int read_module(struct search *self, const struct symbolizer_module *desc
 	return self->failed ? ERR_MEMORY : 0;
 }
 
-/* Nodes of multimap are those of map; debug information knows one type of both, and its name is the latter's. */
+/* Nodes of multimap are those of map; debug information knows one type of both, and its name is the
+ * latter's. */
 static void add_usual_node(struct strbuf *out, const char *name)
 {
 	static const char *const heads[] = {"std::multi", "std::unordered_multi"};
@@ -320,7 +321,8 @@ static void add_usual_node(struct strbuf *out, const char *name)
 	for (u32 i = 0; i < 2; i++) {
 		size_t head = strlen(heads[i]);
 
-		if (bytes < head + 5 || strncmp(name, heads[i], head) != 0 || strcmp(name + bytes - 5, " node") != 0)
+		if (bytes < head + 5 || strncmp(name, heads[i], head) != 0 ||
+		    strcmp(name + bytes - 5, " node") != 0)
 			continue;
 		strbuf_add_bytes(out, name, head - strlen("multi"));
 		name += head;
@@ -329,7 +331,8 @@ static void add_usual_node(struct strbuf *out, const char *name)
 	strbuf_add(out, name);
 }
 
-int type_layout_read(struct type_layout *self, const struct type_layout_query *query, struct err *err)
+int type_layout_read(struct type_layout *self, const struct type_layout_query *query,
+		     struct err *err)
 {
 	struct search search = {.out = self};
 	struct module_places places = {0};

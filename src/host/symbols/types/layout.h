@@ -29,13 +29,15 @@ struct type_layout_query {
 
 struct type_layout { /* all zero = empty */
 	const char *name;
-	u64 size; /* 0 = there is no such type */
+	u64 size;                        /* 0 = there is no such type */
 	VEC(struct type_member) members; /* by offset, those of base classes and padding included */
 	struct names names;
 };
 
-/* The first definition that is found. Damaged debug info gives less; only a lack of memory is an error. */
-int type_layout_read(struct type_layout *self, const struct type_layout_query *query, struct err *err);
+/* The first definition that is found. Damaged debug info gives less; only a lack of memory is an
+ * error. */
+int type_layout_read(struct type_layout *self, const struct type_layout_query *query,
+		     struct err *err);
 void type_layout_release(struct type_layout *self);
 
 #endif

@@ -137,7 +137,8 @@ static bool template_argument(const char *function, const char *name, u64 name_b
 	return false;
 }
 
-/* Finds the word among the parameters of the pattern; 1 = filled in, 0 = no parameter, -1 = not told. */
+/* Finds the word among the parameters of the pattern; 1 = filled in, 0 = no parameter, -1 = not
+ * told. */
 static int fill_word(const char *word, u64 bytes, const char *pattern, const char *function,
 		     struct strbuf *out)
 {

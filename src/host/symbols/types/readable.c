@@ -19,7 +19,8 @@ static void add_span(struct strbuf *out, struct span span)
 
 static const struct {
 	const char *dwarf, *usual;
-} scalars[] = { /* longer ones first */
+} scalars[] = {
+	/* longer ones first */
 	{"long long unsigned int", "unsigned long long"},
 	{"short unsigned int", "unsigned short"},
 	{"long unsigned int", "unsigned long"},
@@ -30,7 +31,7 @@ static const struct {
 
 static bool is_inline_space(struct span rest, u32 *bytes)
 {
-	static const char *const names[] = {"__cxx11::", "__1::",    "__2::",      "__ndk1::",
+	static const char *const names[] = {"__cxx11::", "__1::",     "__2::",      "__ndk1::",
 					    "__8::",     "__debug::", "__cxx1998::"};
 
 	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
@@ -80,12 +81,21 @@ static void add_plain(struct strbuf *out, struct span text)
 
 static bool is_default(struct span argument)
 {
-	static const char *const names[] = {"std::allocator<", "std::char_traits<", "std::less<",
-					    "std::hash<",      "std::equal_to<",    "std::default_delete<",
-					    "std::__1::allocator<", "std::__1::char_traits<",
-					    "std::__1::less<", "std::__1::hash<", "std::__1::equal_to<",
-					    "std::__1::default_delete<", "alloc::alloc::Global",
-					    "std::hash::random::RandomState", "std::collections::hash::map::RandomState"};
+	static const char *const names[] = {"std::allocator<",
+					    "std::char_traits<",
+					    "std::less<",
+					    "std::hash<",
+					    "std::equal_to<",
+					    "std::default_delete<",
+					    "std::__1::allocator<",
+					    "std::__1::char_traits<",
+					    "std::__1::less<",
+					    "std::__1::hash<",
+					    "std::__1::equal_to<",
+					    "std::__1::default_delete<",
+					    "alloc::alloc::Global",
+					    "std::hash::random::RandomState",
+					    "std::collections::hash::map::RandomState"};
 
 	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_starts(argument, names[i]))
@@ -170,9 +180,9 @@ static bool is_pair(struct span type, struct arguments *pair)
 /* A pair whose first part cannot change is an entry of a map. */
 static bool is_entry(struct span type, struct arguments *pair)
 {
-	return is_pair(type, pair) && (without_const(pair->data[0]).bytes != pair->data[0].bytes ||
-				       span_starts(type, "std::__1::__value") ||
-				       span_starts(type, "std::__value"));
+	return is_pair(type, pair) &&
+	       (without_const(pair->data[0]).bytes != pair->data[0].bytes ||
+		span_starts(type, "std::__1::__value") || span_starts(type, "std::__value"));
 }
 
 /* ---- templates ---- */
@@ -222,7 +232,8 @@ static void add_node(struct strbuf *out, u32 which, struct span element, u32 dep
 }
 
 /* A node with key and value apart; a set's have a value without bytes. */
-static void add_entry_node(struct strbuf *out, u32 which, const struct arguments *arguments, u32 depth)
+static void add_entry_node(struct strbuf *out, u32 which, const struct arguments *arguments,
+			   u32 depth)
 {
 	bool is_map = arguments->count > 1 && !span_is(arguments->data[1], "()") &&
 		      !span_starts(arguments->data[1], "alloc::collections::btree::set_val::");
@@ -276,11 +287,13 @@ static bool is_string(const char *head, const struct arguments *arguments, struc
 	return true;
 }
 
-static void add_all(struct strbuf *out, const char *head, const struct arguments *arguments, u32 depth)
+static void add_all(struct strbuf *out, const char *head, const struct arguments *arguments,
+		    u32 depth)
 {
 	u32 count = arguments->count;
 
-	if (strncmp(head, "std::", 5) == 0 || strncmp(head, "alloc::", 7) == 0 || strncmp(head, "hashbrown::", 11) == 0)
+	if (strncmp(head, "std::", 5) == 0 || strncmp(head, "alloc::", 7) == 0 ||
+	    strncmp(head, "hashbrown::", 11) == 0)
 		while (count > 1 && is_default(arguments->data[count - 1]))
 			count--;
 	strbuf_addf(out, "%s<", head);

@@ -146,7 +146,8 @@ static bool is_made_up(const char *name)
 {
 	bool is_tuple = name[0] == '(' && strncmp(name, "(anonymous", 10) != 0;
 
-	return is_tuple || strchr("&*[", name[0]) || strstr(name, "{closure_env") || strstr(name, "{vtable");
+	return is_tuple || strchr("&*[", name[0]) || strstr(name, "{closure_env") ||
+	       strstr(name, "{vtable");
 }
 
 static enum type_rank rank_of(struct walk *self, Dwarf_Die *die, const char *name, bool scalar)
@@ -156,7 +157,8 @@ static enum type_rank rank_of(struct walk *self, Dwarf_Die *die, const char *nam
 	if (is_standard(name))
 		return TYPE_STANDARD;
 	/* g++ makes up a type whose name is "typedef __va_list_tag __va_list_tag". */
-	if (name[0] == '_' || strncmp(name, "typedef ", 8) == 0 || is_made_up(name) || self->is_c_library)
+	if (name[0] == '_' || strncmp(name, "typedef ", 8) == 0 || is_made_up(name) ||
+	    self->is_c_library)
 		return TYPE_RESERVED;
 	file = declared_in(self, die);
 	if (is_of_system(file) || (scalar && !file))
@@ -521,7 +523,8 @@ static bool is_known(struct walk *self, const char *name, u64 size)
 	u64 hash = hash_u64((u64)(uintptr_t)name) ^ size, *index;
 
 	for (; (index = map_find(&self->known, hash)) && *index; hash = hash_u64(hash + 1))
-		if (self->out->data[*index - 1].name == name && self->out->data[*index - 1].size == size)
+		if (self->out->data[*index - 1].name == name &&
+		    self->out->data[*index - 1].size == size)
 			return true;
 	return !map_put(&self->known, hash, self->out->count + 1);
 }
@@ -568,8 +571,9 @@ int typesizes_read(struct typesizes *self, const struct typesizes_query *query, 
 			(query->all || query->size_count || query->name_count);
 	     i++) {
 		const struct symbolizer_module *module = &query->modules[i];
-		const struct debug_types_file *kept = debug_types_find(
-			query->kept, module->path, module->build_id, module->build_id_bytes);
+		const struct debug_types_file *kept =
+			debug_types_find(query->kept, module->path, module->build_id,
+					 module->build_id_bytes);
 
 		if (kept) {
 			self->states[i] = SYMBOLIZER_DEBUG;

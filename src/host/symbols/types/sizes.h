@@ -37,12 +37,15 @@ struct typesizes_query {
 	u32 own_modules;  /* how many of these are the program itself: 0 or 1 */
 	const u64 *sizes; /* ascending; no others are kept */
 	u64 size_count;
-	const char *const *names; /* ascending, without template arguments and what they are in; types of
-				   * these names are kept whatever their size */
+	/* ascending, without template arguments and what they are in; types of these names are kept
+	 * whatever their size */
+	const char *const *names;
 	u64 name_count;
 	bool all; /* all types are kept, whatever they are called and however large */
-	const struct debug_types *kept; /* of the trace; debug info of files that are in it is not read. May be NULL */
-	const struct symbolizer *symbolizer; /* files that it has open are not opened anew; may be NULL */
+	/* of the trace; debug info of files that are in it is not read. May be NULL */
+	const struct debug_types *kept;
+	/* files that it has open are not opened anew; may be NULL */
+	const struct symbolizer *symbolizer;
 	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
 	u64 max_bytes;          /* of debug info to read; 0 = a bound that takes seconds */
 };

@@ -60,8 +60,8 @@ static const char *skip_name(const char *p, const char *end)
 /* "unsigned long int": words of the language. */
 static const char *skip_scalar(const char *p)
 {
-	static const char *const words[] = {"unsigned", "signed", "long", "short", "int",
-					    "char",     "double", "float", "bool", "wchar_t"};
+	static const char *const words[] = {"unsigned", "signed", "long",  "short", "int",
+					    "char",     "double", "float", "bool",  "wchar_t"};
 	const char *end = p, *at = p;
 
 	for (u32 i = 0; i < sizeof words / sizeof *words;) {
@@ -80,8 +80,8 @@ static const char *skip_scalar(const char *p)
 static void add_type(struct source_types *out, const char *line, const char *from, const char *p,
 		     bool is_new)
 {
-	static const char *const qualifiers[] = {"const", "struct", "union", "class", "volatile",
-						 "typename"};
+	static const char *const qualifiers[] = {"const", "struct",   "union",
+						 "class", "volatile", "typename"};
 	const char *end = line + strlen(line), *behind;
 	struct source_type row = {.column = (u32)(from - line) + 1, .is_new = is_new};
 
@@ -116,7 +116,8 @@ static void add_new(struct source_types *out, const char *line, const char *at)
 	add_type(out, line, at, p, true);
 }
 
-/* "throw X(…)" and "throw X{…}"; the value of a variable or of a function may be anything, but a function has no size. */
+/* "throw X(…)" and "throw X{…}"; the value of a variable or of a function may be anything, but a
+ * function has no size. */
 static void add_thrown(struct source_types *out, const char *line, const char *at)
 {
 	struct source_type *row = &out->rows[out->count];
@@ -158,10 +159,14 @@ const char *source_standard_exception(const char *name, u64 *size)
 		const char *name;
 		u64 size; /* in libstdc++ and libc++ */
 	} classes[] = {
-		{"std::exception", 8}, {"std::bad_alloc", 8}, {"std::bad_cast", 8}, {"std::bad_typeid", 8},
-		{"std::bad_function_call", 8}, {"std::logic_error", 16}, {"std::domain_error", 16}, {"std::invalid_argument", 16},
-		{"std::length_error", 16}, {"std::out_of_range", 16}, {"std::runtime_error", 16}, {"std::range_error", 16},
-		{"std::overflow_error", 16}, {"std::underflow_error", 16}, {"std::system_error", 32}, {"std::ios_base::failure", 32},
+		{"std::exception", 8},         {"std::bad_alloc", 8},
+		{"std::bad_cast", 8},          {"std::bad_typeid", 8},
+		{"std::bad_function_call", 8}, {"std::logic_error", 16},
+		{"std::domain_error", 16},     {"std::invalid_argument", 16},
+		{"std::length_error", 16},     {"std::out_of_range", 16},
+		{"std::runtime_error", 16},    {"std::range_error", 16},
+		{"std::overflow_error", 16},   {"std::underflow_error", 16},
+		{"std::system_error", 32},     {"std::ios_base::failure", 32},
 	};
 
 	for (u32 i = 0; i < sizeof classes / sizeof *classes; i++)
@@ -178,14 +183,47 @@ u64 source_scalar_size(const char *name)
 		const char *name;
 		u64 size;
 	} scalars[] = {
-		{"char", 1}, {"signed char", 1}, {"unsigned char", 1}, {"bool", 1}, {"short", 2},
-		{"unsigned short", 2}, {"int", 4}, {"unsigned", 4}, {"unsigned int", 4}, {"float", 4},
-		{"wchar_t", 4}, {"long", 8}, {"unsigned long", 8}, {"long long", 8},
-		{"unsigned long long", 8}, {"double", 8}, {"long double", 16}, {"uint8_t", 1},
-		{"int8_t", 1}, {"uint16_t", 2}, {"int16_t", 2}, {"uint32_t", 4}, {"int32_t", 4},
-		{"uint64_t", 8}, {"int64_t", 8}, {"size_t", 8}, {"std::size_t", 8},
-		{"u8", 1}, {"i8", 1}, {"u16", 2}, {"i16", 2}, {"u32", 4}, {"i32", 4}, {"f32", 4}, {"u64", 8}, {"i64", 8},
-		{"f64", 8}, {"usize", 8}, {"isize", 8}, {"u128", 16}, {"i128", 16},
+		{"char", 1},
+		{"signed char", 1},
+		{"unsigned char", 1},
+		{"bool", 1},
+		{"short", 2},
+		{"unsigned short", 2},
+		{"int", 4},
+		{"unsigned", 4},
+		{"unsigned int", 4},
+		{"float", 4},
+		{"wchar_t", 4},
+		{"long", 8},
+		{"unsigned long", 8},
+		{"long long", 8},
+		{"unsigned long long", 8},
+		{"double", 8},
+		{"long double", 16},
+		{"uint8_t", 1},
+		{"int8_t", 1},
+		{"uint16_t", 2},
+		{"int16_t", 2},
+		{"uint32_t", 4},
+		{"int32_t", 4},
+		{"uint64_t", 8},
+		{"int64_t", 8},
+		{"size_t", 8},
+		{"std::size_t", 8},
+		{"u8", 1},
+		{"i8", 1},
+		{"u16", 2},
+		{"i16", 2},
+		{"u32", 4},
+		{"i32", 4},
+		{"f32", 4},
+		{"u64", 8},
+		{"i64", 8},
+		{"f64", 8},
+		{"usize", 8},
+		{"isize", 8},
+		{"u128", 16},
+		{"i128", 16},
 	};
 
 	for (u32 i = 0; i < sizeof scalars / sizeof *scalars; i++)

@@ -23,7 +23,8 @@ struct source_types {
 /* What "new X", "throw X(…)", "sizeof(X)" and "sizeof(struct X)" of the line name. */
 void source_types_find(const char *line, struct source_types *out);
 
-/* The full name of an exception of the C++ library ("runtime_error", with or without std::), and its bytes; NULL = none. */
+/* The full name of an exception of the C++ library ("runtime_error", with or without std::), and
+ * its bytes; NULL = none. */
 const char *source_standard_exception(const char *name, u64 *size);
 
 /* Bytes of a type of the language on a machine with 64 bits ("unsigned long"), 0 = no such type. */

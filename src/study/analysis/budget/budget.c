@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Holds recordings to their budgets, and finds who is to blame for what is above.
- * Host. A recording that is known to lack something cannot pass: what is missing may be what is above. */
+ * Host. A recording that is known to lack something cannot pass: what is missing may be what is
+ * above. */
 #include "study/analysis/budget/budget.h"
 
 #include <stdlib.h>
@@ -35,9 +36,9 @@ static void why_incomplete(const struct budget_trace *trace, struct strbuf *out)
 	if (model->strange_events)
 		add_reason(out, "events contradict each other");
 	if (model->aggregated)
-		add_reason(
-			out,
-			"the trace reached its size limit; peaks and temporary chunks cover the run up to then");
+		add_reason(out,
+			   "the trace reached its size limit; peaks and temporary chunks cover the "
+			   "run up to then");
 }
 
 /* ---- who is to blame ---- */
@@ -64,15 +65,17 @@ static u64 *values_by_point(const struct check *self, const struct check_row *ro
 	}
 	if (!values || !set->by_chunk)
 		return values;
-	EACH_CHUNK(chunk, model, .words = set->by_chunk) {
+	EACH_CHUNK (chunk, model, .words = set->by_chunk) {
 		bool kept = chunk_is_kept(&chunk);
-		bool counts = row->metric == COMPARE_KEPT        ? kept
-			      : row->metric == COMPARE_TEMPORARY ? !kept && chunk.page->others[chunk.at] == 0
-								 : true;
+		bool counts = row->metric == COMPARE_KEPT ? kept
+			      : row->metric == COMPARE_TEMPORARY
+				      ? !kept && chunk.page->others[chunk.at] == 0
+				      : true;
 
 		if (counts)
-			values[chunk_point(&chunk).index] +=
-				compare_metric_is_bytes(row->metric) ? chunk.page->size[chunk.at] : 1;
+			values[chunk_point(&chunk).index] += compare_metric_is_bytes(row->metric)
+								     ? chunk.page->size[chunk.at]
+								     : 1;
 	}
 	return values;
 }
@@ -213,7 +216,8 @@ int check_run(struct check *self, const struct check_query *query, struct err *e
 
 	self->query = *query;
 	if (budgets_have_growth(query->budgets) && !query->baseline)
-		return err_set(err, ERR_USAGE, "max-growth needs a baseline; give one with --baseline");
+		return err_set(err, ERR_USAGE,
+			       "max-growth needs a baseline; give one with --baseline");
 	if (!vec_extend(&self->values, count) || !vec_extend(&self->base, count) ||
 	    !vec_extend(&self->sets, count))
 		return err_memory_for(err, "budgets");

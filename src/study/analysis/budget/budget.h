@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Budgets: limits that a recording must keep, of the whole program or of what a function, type, module or
- * file allocates; absolute, or as growth against an older recording. Defined in docs/METHODS.md, "Budgets".
+ * Budgets: limits that a recording must keep, of the whole program or of what a function, type,
+ * module or file allocates; absolute, or as growth against an older recording. Defined in
+ * docs/METHODS.md, "Budgets".
  *
  *	struct budgets budgets = {0};
  *	if (budgets_init(&budgets, err) < 0 || budgets_read(&budgets, "heap.toml", err) < 0) ...
@@ -67,7 +68,8 @@ bool budget_parse_growth(const char *text, double *growth);
 /* "max-peak", "max-bytes" … */
 const char *budget_limit_name(enum compare_metric metric);
 
-/* Whether the name matches: * stands for any characters. Of functions also without their parameters. */
+/* Whether the name matches: * stands for any characters. Of functions also without their
+ * parameters. */
 bool budget_matches(const struct budget *self, const char *name);
 
 /* ---- what is checked ---- */

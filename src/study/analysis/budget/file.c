@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Budgets from a TOML file.
- * Host. Whatever the file says that is not understood is an error: a limit that is misspelt must not pass
- * for one that is kept. */
+ * Host. Whatever the file says that is not understood is an error: a limit that is misspelt must
+ * not pass for one that is kept. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +127,8 @@ static int take_growth(struct file *self, struct budget *to, const struct toml_e
 	else if (value->type == TOML_REAL && value->real >= 0)
 		to->growth = value->real / 100;
 	else if (value->type != TOML_STRING || !budget_parse_growth(value->text, &to->growth))
-		return refuse(self, value, "max-growth must be a percentage such as \"5%%\" or 2.5");
+		return refuse(self, value,
+			      "max-growth must be a percentage such as \"5%%\" or 2.5");
 	return 0;
 }
 
@@ -137,14 +138,16 @@ static int take_growth_of(struct file *self, struct budget *to, const struct tom
 
 	to->growth_of = 0;
 	if (value->type != TOML_ARRAY || !value->count)
-		return refuse(self, value, "growth-of must be an array such as [\"peak\", \"kept\"]");
+		return refuse(self, value,
+			      "growth-of must be an array such as [\"peak\", \"kept\"]");
 	for (u32 i = 0; i < value->count; i++) {
 		const struct toml_value *item = &value->items[i];
 		enum compare_metric metric;
 
 		if (item->type != TOML_STRING || !compare_metric_parse(item->text, &metric))
 			return refuse(self, item,
-				      "growth-of must list bytes, allocations, peak, kept or temporary");
+				      "growth-of must list bytes, allocations, peak, kept or "
+				      "temporary");
 		to->growth_of |= 1u << metric;
 	}
 	return 0;
@@ -194,8 +197,7 @@ static int take_baseline(struct file *self, const struct toml_entry *entry)
 	strbuf_add(&path, name);
 	self->out->baseline = path.failed ? NULL : keep(self, strbuf_text(&path));
 	strbuf_release(&path);
-	return self->out->baseline ? 0
-				   : err_memory_for(self->err, "budgets");
+	return self->out->baseline ? 0 : err_memory_for(self->err, "budgets");
 }
 
 static int unknown_key(struct file *self, const struct toml_entry *entry, bool whole)
@@ -263,7 +265,8 @@ static int take_table(struct file *self, u32 number)
 	int status = 0;
 
 	if (number && (strcmp(table->name, "budget") != 0 || !table->array))
-		return refuse_at(self, table->line, 1, "unknown table; only [[budget]] tables are known");
+		return refuse_at(self, table->line, 1,
+				 "unknown table; only [[budget]] tables are known");
 	for (u64 i = 0; i < self->toml.entries.count && status == 0; i++)
 		if (self->toml.entries.data[i].table == number)
 			status = take_entry(self, to, &self->toml.entries.data[i], !number);
@@ -274,11 +277,9 @@ static int take_table(struct file *self, u32 number)
 				 "this budget needs a function, type, module or file");
 	if (!has_limit(&fresh))
 		return refuse_at(self, table->line, 1,
-				 "this budget needs a limit: max-peak, max-bytes, max-allocs, max-kept, max-temporary "
-				 "or max-growth");
-	return vec_push(&self->out->list, fresh)
-		       ? 0
-		       : err_memory_for(self->err, "budgets");
+				 "this budget needs a limit: max-peak, max-bytes, max-allocs, "
+				 "max-kept, max-temporary or max-growth");
+	return vec_push(&self->out->list, fresh) ? 0 : err_memory_for(self->err, "budgets");
 }
 
 int budgets_parse(struct budgets *self, const char *text, u64 bytes, const char *path,

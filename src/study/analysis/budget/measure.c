@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What each budget is about, and how much that is.
- * Host. Sums come from the model; the peak of a part of the program is followed through the events, in their
- * order, because times are shared by several. */
+ * Host. Sums come from the model; the peak of a part of the program is followed through the events,
+ * in their order, because times are shared by several. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,7 +88,7 @@ static bool set_chunks(struct budget_set *self, const struct budget *budget,
 	self->by_chunk = calloc(model->chunks.count / 64 + 1, sizeof *self->by_chunk);
 	if (!self->by_chunk)
 		return false;
-	EACH_CHUNK(chunk, model) {
+	EACH_CHUNK (chunk, model) {
 		struct type_answer answer = type_of_chunk(trace->types, chunk.number);
 
 		if (!answer.name || !budget_matches(budget, answer.name))
@@ -121,7 +121,8 @@ void budget_sets_release(struct budget_set *sets, u64 count)
 
 /* ---- what libraries keep on purpose ---- */
 
-/* As for leaks: buffers of stdio and the like are nobody's fault, and every program would be above 0. */
+/* As for leaks: buffers of stdio and the like are nobody's fault, and every program would be above
+ * 0. */
 static int find_hidden(struct budget_set *self, const struct stack_source *source, struct err *err)
 {
 	const struct model *model = source->model;
@@ -174,7 +175,7 @@ static struct compare_sums sums_of(const struct budget_set *set, const u8 *hidde
 			compare_sums_add(&sums, &one);
 		}
 	if (set->by_chunk)
-		EACH_CHUNK(chunk, model, .words = set->by_chunk)
+		EACH_CHUNK (chunk, model, .words = set->by_chunk)
 			add_chunk(&chunk, &sums);
 	compare_sums_settle(model, &sums);
 	sums.value[COMPARE_PEAK] = 0; /* to be followed */

@@ -14,7 +14,8 @@ const struct problem_rule check_rules[] = {
 	{"max-temporary",
 	 "Chunks freed before the next allocation of their thread must stay within the limit."},
 	{"max-growth", "Numbers must not grow beyond the baseline by more than the limit."},
-	{"incomplete", "The recording must contain every event; otherwise the limits cannot be checked."},
+	{"incomplete", "The recording must contain every event; otherwise the limits cannot be "
+		       "checked."},
 };
 const u32 check_rule_count = sizeof check_rules / sizeof *check_rules;
 
@@ -127,6 +128,5 @@ int check_problems(const struct check *self, struct problem_list *list, struct e
 	add_end(self, list, source);
 	for (u64 i = 0; i < self->rows.count; i++)
 		add_problem(self, &self->rows.data[i], list, source);
-	return list->failed ? err_memory_for(err, "the result of a check")
-			    : 0;
+	return list->failed ? err_memory_for(err, "the result of a check") : 0;
 }

@@ -45,15 +45,15 @@ static const struct result_column limit_columns[COLUMNS] = {
 	[AT_METRIC] =
 		COLUMN("metric", NULL, VALUE_TEXT, "bytes, allocations, peak, kept or temporary"),
 	[AT_UNIT] = COLUMN("unit", NULL, VALUE_TEXT, "unit of value, limit, base and over_by"),
-	[AT_GROWTH] =
-		COLUMN("growth", NULL, VALUE_SHARE, "allowed growth; none = no such limit"),
+	[AT_GROWTH] = COLUMN("growth", NULL, VALUE_SHARE, "allowed growth; none = no such limit"),
 	[AT_VALUE] = COLUMN("value", NULL, VALUE_COUNT, "measured value"),
 	[AT_LIMIT] = COLUMN("limit", NULL, VALUE_COUNT, "limit"),
-	[AT_BASE] =
-		COLUMN("base", NULL, VALUE_COUNT, "value in the baseline; only for growth"),
-	[AT_OVER_BY] = COLUMN("over_by", NULL, VALUE_COUNT, "excess over the limit; 0 = within the limit"),
+	[AT_BASE] = COLUMN("base", NULL, VALUE_COUNT, "value in the baseline; only for growth"),
+	[AT_OVER_BY] =
+		COLUMN("over_by", NULL, VALUE_COUNT, "excess over the limit; 0 = within the limit"),
 	[AT_OVER] = COLUMN("over", NULL, VALUE_BOOL, "whether the limit is exceeded"),
-	[AT_LINE] = COLUMN("line", NULL, VALUE_ID, "line in the budget file; none = set by an option"),
+	[AT_LINE] =
+		COLUMN("line", NULL, VALUE_ID, "line in the budget file; none = set by an option"),
 };
 
 /* Copies and empties the text. */
@@ -135,11 +135,13 @@ static struct result *culprits_of(const struct check *self)
 {
 	static const struct result_column columns[] = {
 		COLUMN("subject", "where", VALUE_TEXT, "exceeded limit"),
-		COLUMN("amount", "how much", VALUE_TEXT, "share of the value at this place, as text"),
+		COLUMN("amount", "how much", VALUE_TEXT,
+		       "share of the value at this place, as text"),
 		COLUMN("rule", NULL, VALUE_TEXT, "key or option that sets the limit"),
 		COLUMN("value", NULL, VALUE_COUNT, "the same as a number"),
 		COLUMN("base", NULL, VALUE_COUNT, "the same in the baseline; only for growth"),
-		COLUMN("stack", "stack", VALUE_STACK, "stack that allocates; innermost frame first"),
+		COLUMN("stack", "stack", VALUE_STACK,
+		       "stack that allocates; innermost frame first"),
 	};
 	struct result *table = result_new(RESULT_TABLE, "culprits", "Most of it");
 	struct strbuf text = {0};
@@ -208,16 +210,19 @@ static void say_of_baseline(const struct check *self, struct result *record)
 				  compare_program_name(now), compare_program_name(before));
 	if (!now->image.sample_bytes != !before->image.sample_bytes)
 		result_add_caveat(record,
-				  "only one of recording and baseline is sampled: small growth may be chance");
+				  "only one of recording and baseline is sampled: small growth may "
+				  "be chance");
 }
 
 static const char *title_of(const struct check *self, struct result *record, struct strbuf *text)
 {
 	if (self->over)
 		strbuf_addf(text, "%s of %s %s exceeded", units_count(self->over).text,
-			    units_things(self->rows.count, "limit(s)").text, self->over == 1 ? "is" : "are");
+			    units_things(self->rows.count, "limit(s)").text,
+			    self->over == 1 ? "is" : "are");
 	else
-		strbuf_addf(text, "%s%s", units_things(self->rows.count, "limit(s) (holds|hold)").text,
+		strbuf_addf(text, "%s%s",
+			    units_things(self->rows.count, "limit(s) (holds|hold)").text,
 			    self->failed ? " for the part that was recorded" : "");
 	return take_copy(record, text);
 }
@@ -229,27 +234,28 @@ static void add_head(struct result *record, const struct check *self)
 
 	record->title = title_of(self, record, &text);
 	result_field(record, "file", "trace", VALUE_TEXT,
-	    value_text(result_copy(record, self->query.trace.label)), "checked trace");
+		     value_text(result_copy(record, self->query.trace.label)), "checked trace");
 	result_field(record, "baseline", "baseline", VALUE_TEXT,
-	    self->query.baseline ? value_text(result_copy(record, self->query.baseline->label))
-				 : value_unknown(),
-	    "baseline trace");
-	result_field(record, "program", NULL, VALUE_PATH,
-	    model->has_image ? value_text(result_copy(record, model->image.program))
+		     self->query.baseline
+			     ? value_text(result_copy(record, self->query.baseline->label))
 			     : value_unknown(),
-	    "its program");
+		     "baseline trace");
+	result_field(record, "program", NULL, VALUE_PATH,
+		     model->has_image ? value_text(result_copy(record, model->image.program))
+				      : value_unknown(),
+		     "its program");
 	result_field(record, "passed", NULL, VALUE_BOOL, value_number(!self->failed),
-	    "whether the check passed");
+		     "whether the check passed");
 	result_field(record, "checked", NULL, VALUE_COUNT, value_number(self->rows.count),
-	    "checked limits");
+		     "checked limits");
 	result_field(record, "over", NULL, VALUE_COUNT, value_number(self->over),
-	    "exceeded limits");
+		     "exceeded limits");
 	result_field(record, "hidden_kept_bytes", NULL, VALUE_BYTES,
-	    value_number(self->sets.data[0].hidden_bytes),
-	    "bytes that the C and C++ libraries keep on purpose; not counted as kept");
+		     value_number(self->sets.data[0].hidden_bytes),
+		     "bytes that the C and C++ libraries keep on purpose; not counted as kept");
 	result_field(record, "complete", NULL, VALUE_BOOL,
-	    value_number(!self->incomplete[0].count && !self->incomplete[1].count),
-	    "whether every event is in trace and baseline");
+		     value_number(!self->incomplete[0].count && !self->incomplete[1].count),
+		     "whether every event is in trace and baseline");
 	for (u32 i = 0; i < 2; i++)
 		if (self->incomplete[i].count) {
 			check_say_incomplete(self, i, &text);

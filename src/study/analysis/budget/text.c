@@ -102,7 +102,8 @@ const char *check_path(const char *root, const char *path)
 	return path;
 }
 
-/* Where a culprit is, as a developer looks for it: "parse (src/parse.c:12), called by main: 1.5 MiB". */
+/* Where a culprit is, as a developer looks for it: "parse (src/parse.c:12), called by main: 1.5
+ * MiB". */
 void check_add_place(const struct check *self, const struct check_row *row,
 		     const struct check_culprit *culprit, struct strbuf *out)
 {
@@ -133,9 +134,7 @@ void check_say_incomplete(const struct check *self, u32 which, struct strbuf *ou
 {
 	strbuf_addf(out, "the %s is incomplete: %s%s", which ? "baseline" : "recording",
 		    strbuf_text(&self->incomplete[which]),
-		    self->query.allow_incomplete
-			    ? ""
-			    : "; --allow-incomplete accepts it");
+		    self->query.allow_incomplete ? "" : "; --allow-incomplete accepts it");
 }
 
 /* A program that did not come to its own end did less than it should. False if it did. */
@@ -150,7 +149,8 @@ bool check_say_end(const struct check *self, struct strbuf *out)
 	else if (model->has_end && model->end.how == IMAGE_DETACHED)
 		strbuf_add(
 			out,
-			"the recording was stopped before the program's end; numbers cover the run up to then");
+			"the recording was stopped before the program's end; numbers cover the run "
+			"up to then");
 	return out->count != 0;
 }
 

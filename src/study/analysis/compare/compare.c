@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Adds up both sides of a comparison by their keys, and tells what became of each.
- * Host. Reads the models, never changes them. Whole recordings by stack or place take the sums that the
- * model has for each point; types, threads and moments take one pass over the chunks of each side. */
+ * Host. Reads the models, never changes them. Whole recordings by stack or place take the sums that
+ * the model has for each point; types, threads and moments take one pass over the chunks of each
+ * side. */
 #include "study/analysis/compare/compare.h"
 
 #include <stdlib.h>
@@ -107,10 +108,7 @@ const char *compare_program_name(const struct model *model)
 	return path_file(model->has_image ? model->image.program : "");
 }
 
-static bool gave_up_by_exec(const struct model *model)
-{
-	return model_keeps_nothing(model);
-}
+static bool gave_up_by_exec(const struct model *model) { return model_keeps_nothing(model); }
 
 struct compare_sums compare_sums_of_point(const struct model *model,
 					  const struct model_point *point)
@@ -140,7 +138,8 @@ static struct compare_fate fate_of(const struct pass *pass, const struct chunk *
 	    peak = pass->model->totals.peak_ticks;
 
 	if (pass->cuts)
-		return compare_cuts_fate(pass->cuts, chunk->number, pass->self->query.side[pass->side].cut);
+		return compare_cuts_fate(pass->cuts, chunk->number,
+					 pass->self->query.side[pass->side].cut);
 	return (struct compare_fate){.born = true,
 				     .freed = !chunk_is_kept(chunk),
 				     .at_peak = born <= peak && (!died || died > peak)};
@@ -148,7 +147,8 @@ static struct compare_fate fate_of(const struct pass *pass, const struct chunk *
 
 static struct compare_sums sums_of_chunk(const struct chunk *chunk, const struct compare_fate *fate)
 {
-	bool quick = fate->freed && chunk->page->end[chunk->at] != CHUNK_EXEC && chunk->page->others[chunk->at] == 0;
+	bool quick = fate->freed && chunk->page->end[chunk->at] != CHUNK_EXEC &&
+		     chunk->page->others[chunk->at] == 0;
 	u64 units, bytes;
 
 	model_weigh(chunk->model, chunk->page->size[chunk->at], &units, &bytes);
@@ -198,7 +198,7 @@ static int add_chunks(struct pass *pass, struct err *err)
 {
 	if (!vec_extend(&pass->rows, pass->model->points.count + 1))
 		return err_memory_for(err, "a comparison");
-	EACH_CHUNK(chunk, pass->model) {
+	EACH_CHUNK (chunk, pass->model) {
 		int status = add_chunk(pass, &chunk, err);
 
 		if (status < 0)

@@ -31,7 +31,8 @@ enum compare_by {
 bool compare_by_parse(const char *word, enum compare_by *by);
 const char *compare_by_name(enum compare_by by);
 
-/* Length of the part of a function's name that compilers do not change: less ".constprop.0", ".isra.1" … */
+/* Length of the part of a function's name that compilers do not change: less ".constprop.0",
+ * ".isra.1" … */
 size_t function_plain_length(const char *function);
 
 enum compare_metric {
@@ -54,8 +55,8 @@ bool compare_align_parse(const char *word, enum compare_align *align);
 const char *compare_align_name(enum compare_align align);
 
 /* A moment of a recording: what is counted is what happened up to it, as if the recording had ended
- * there. Marks and the peak are places in the order of the trace: their times may be those of other events,
- * too. All zero = the whole recording. */
+ * there. Marks and the peak are places in the order of the trace: their times may be those of other
+ * events, too. All zero = the whole recording. */
 enum compare_moment_kind { MOMENT_END, MOMENT_TIME, MOMENT_MARK, MOMENT_PEAK };
 
 struct compare_moment {
@@ -65,14 +66,14 @@ struct compare_moment {
 	u64 mark;         /* MOMENT_MARK: index */
 };
 
-/* "1.5s", "200ms", "30us", "12ns", "2min", a plain number of seconds; "start", "peak", "end"; the name of a
- * mark or a phase, NAME@K for the K-th of that name, #N for mark number N, snapshotN. ERR_USAGE if it is
- * none of these, or is after the end. */
+/* "1.5s", "200ms", "30us", "12ns", "2min", a plain number of seconds; "start", "peak", "end"; the
+ * name of a mark or a phase, NAME@K for the K-th of that name, #N for mark number N, snapshotN.
+ * ERR_USAGE if it is none of these, or is after the end. */
 int compare_moment_find(const struct model *model, const char *word, struct compare_moment *moment,
 			struct err *err);
 
-/* Which chunks were born and freed by two moments of a recording, and by the peaks before them. The columns
- * have times, and events share times: the order is only in the trace, which is read twice.
+/* Which chunks were born and freed by two moments of a recording, and by the peaks before them. The
+ * columns have times, and events share times: the order is only in the trace, which is read twice.
  *
  *	struct compare_cuts cuts = {0};
  *	if (compare_cuts_init(&cuts, model, moments, err) == 0) ...
@@ -112,8 +113,9 @@ struct compare_side {
 	const struct trace_info *info; /* may be NULL */
 	const char *label;             /* path of the trace */
 	struct type_cascade *types;    /* for COMPARE_BY_TYPE; its source is `source` */
-	/* Moment `cut` of these, after both passes. NULL = the whole recording, where the peak of types and
-	 * threads goes by times, and misses chunks that were freed at the very time of it. */
+	/* Moment `cut` of these, after both passes. NULL = the whole recording, where the peak of
+	 * types and threads goes by times, and misses chunks that were freed at the very time of
+	 * it. */
 	const struct compare_cuts *cuts;
 	u32 cut;
 };
@@ -227,8 +229,8 @@ bool compare_chart(const struct comparison *self, struct chart *chart, struct ch
 /* ---- the parts, for compare.c ---- */
 
 /* Which row a point of a side belongs to: its key and name. */
-int compare_key_of_point(struct comparison *self, u32 side, struct point_id point, struct compare_row *row,
-			 struct err *err);
+int compare_key_of_point(struct comparison *self, u32 side, struct point_id point,
+			 struct compare_row *row, struct err *err);
 /* The same for keys that each chunk has: type and thread. */
 int compare_key_of_chunk(struct comparison *self, u32 side, u64 chunk, struct compare_row *row,
 			 struct err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the rows of a comparison are told apart by, so that a program that was built again finds its own
- * rows: names instead of addresses.
+ * What the rows of a comparison are told apart by, so that a program that was built again finds its
+ * own rows: names instead of addresses.
  * Host. Stacks are kept as a tree of names, which both sides share; each frame is named once. */
 #include <inttypes.h>
 #include <string.h>
@@ -20,7 +20,8 @@ static const char *keep(struct comparison *self)
 	return *kept ? kept : NULL;
 }
 
-/* Where the part of the name ends that compilers do not change: "f.constprop.0", "f(int) [clone .cold]". */
+/* Where the part of the name ends that compilers do not change: "f.constprop.0", "f(int) [clone
+ * .cold]". */
 size_t function_plain_length(const char *function)
 {
 	static const char *const suffixes[] = {".constprop.", ".isra.", ".part.", ".cold",
@@ -111,14 +112,16 @@ static u32 node_find(struct comparison *self, u32 parent, const char *name, bool
 	}
 }
 
-/* One call further in. What is outside of main is the C library's, and differs between versions of it. */
+/* One call further in. What is outside of main is the C library's, and differs between versions of
+ * it. */
 static u32 node_call(struct comparison *self, u32 parent, const char *name, bool is_unnamed)
 {
 	if (!name)
 		return UINT32_MAX;
 	if (strcmp(name, "main") == 0)
 		parent = 0;
-	/* How many frames of its own an unknown module has is as little to be trusted as offsets. */
+	/* How many frames of its own an unknown module has is as little to be trusted as
+	 * offsets. */
 	if (is_unnamed && parent && self->nodes.data[parent].name == name)
 		return parent;
 	for (u32 at = self->query.fold_recursion ? parent : 0; at; at = self->nodes.data[at].parent)
@@ -148,8 +151,8 @@ static u32 node_of_frame(struct comparison *self, u32 side, u32 index, u32 paren
 	return parent;
 }
 
-/* The node of a whole stack. Frames are shared by stacks and remember theirs; no recursion, because a
- * stack may be as deep as memory allows. */
+/* The node of a whole stack. Frames are shared by stacks and remember theirs; no recursion, because
+ * a stack may be as deep as memory allows. */
 static int node_of_stack(struct comparison *self, u32 side, struct frame_id id, u32 *node,
 			 struct err *err)
 {
@@ -264,10 +267,11 @@ static int set_name(struct compare_row *row, const char *name, struct err *err)
 	return 0;
 }
 
-int compare_key_of_point(struct comparison *self, u32 side, struct point_id point, struct compare_row *row,
-			 struct err *err)
+int compare_key_of_point(struct comparison *self, u32 side, struct point_id point,
+			 struct compare_row *row, struct err *err)
 {
-	const struct model_point *from = &self->query.side[side].source->model->points.data[point.index];
+	const struct model_point *from =
+		&self->query.side[side].source->model->points.data[point.index];
 	u32 node;
 	int status;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The heaps of both sides over time, on one clock.
- * Host. Reads the models' timelines, whose buckets keep their highest value, so that no peak is lost. */
+ * Host. Reads the models' timelines, whose buckets keep their highest value, so that no peak is
+ * lost. */
 #include <string.h>
 
 #include "study/analysis/compare/compare.h"
@@ -66,8 +67,8 @@ static bool find_anchors(struct lines *self)
 	return true;
 }
 
-/* A time of side `from` on the clock of the other: between two anchors at their rate, after the last at
- * the same speed. */
+/* A time of side `from` on the clock of the other: between two anchors at their rate, after the
+ * last at the same speed. */
 static double across(const struct lines *self, u32 from, double ns)
 {
 	const struct anchor *at = self->anchors.data, *next;
@@ -89,12 +90,9 @@ static double across(const struct lines *self, u32 from, double ns)
 static double to_common(const struct lines *self, u32 side, double own_ns)
 {
 	switch (self->found->query.align) {
-	case COMPARE_ALIGN_PEAK:
-		return own_ns - (double)self->side[side].peak_ns;
-	case COMPARE_ALIGN_MARKS:
-		return side ? across(self, 1, own_ns) : own_ns;
-	case COMPARE_ALIGN_START:
-		break;
+	case COMPARE_ALIGN_PEAK: return own_ns - (double)self->side[side].peak_ns;
+	case COMPARE_ALIGN_MARKS: return side ? across(self, 1, own_ns) : own_ns;
+	case COMPARE_ALIGN_START: break;
 	}
 	return own_ns;
 }
@@ -102,12 +100,9 @@ static double to_common(const struct lines *self, u32 side, double own_ns)
 static double to_own(const struct lines *self, u32 side, double common_ns)
 {
 	switch (self->found->query.align) {
-	case COMPARE_ALIGN_PEAK:
-		return common_ns + (double)self->side[side].peak_ns;
-	case COMPARE_ALIGN_MARKS:
-		return side ? across(self, 0, common_ns) : common_ns;
-	case COMPARE_ALIGN_START:
-		break;
+	case COMPARE_ALIGN_PEAK: return common_ns + (double)self->side[side].peak_ns;
+	case COMPARE_ALIGN_MARKS: return side ? across(self, 0, common_ns) : common_ns;
+	case COMPARE_ALIGN_START: break;
 	}
 	return common_ns;
 }

@@ -85,8 +85,9 @@ int compare_moment_find(const struct model *model, const char *word, struct comp
 		return at_time(model, word, ns, moment, err);
 	} else if (strcmp(word, "end") != 0) {
 		return err_set(err, ERR_USAGE,
-			       "'%s' is not a moment of this recording; expected a time such as 1.5s or 200ms, start, "
-			       "peak, end, the name of a mark, #N for mark number N, or snapshotN",
+			       "'%s' is not a moment of this recording; expected a time such as "
+			       "1.5s or 200ms, start, peak, end, the name of a mark, #N for mark "
+			       "number N, or snapshotN",
 			       word);
 	}
 	return 0;
@@ -113,20 +114,17 @@ void compare_cuts_release(struct compare_cuts *self)
 	*self = (struct compare_cuts){0};
 }
 
-/* Whether the event is not after the moment. In the first pass nobody knows where the peak will be. */
+/* Whether the event is not after the moment. In the first pass nobody knows where the peak will
+ * be. */
 static bool counts(const struct compare_cuts *self, u32 side, const struct event *event)
 {
 	const struct compare_moment *moment = &self->moment[side];
 
 	switch (moment->kind) {
-	case MOMENT_TIME:
-		return event->ticks <= moment->ticks;
-	case MOMENT_MARK:
-		return self->marks <= moment->mark;
-	case MOMENT_PEAK:
-		return self->pass == 1 || self->event < self->at[side];
-	case MOMENT_END:
-		break;
+	case MOMENT_TIME: return event->ticks <= moment->ticks;
+	case MOMENT_MARK: return self->marks <= moment->mark;
+	case MOMENT_PEAK: return self->pass == 1 || self->event < self->at[side];
+	case MOMENT_END: break;
 	}
 	return true;
 }

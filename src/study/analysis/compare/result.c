@@ -74,12 +74,13 @@ static void add_total(struct result *record, const struct comparison *self,
 		COLUMN(totals[metric].b, label, type_of(metric), totals[metric].meaning);
 
 	now.remark = a == b ? "unchanged" : remark_of(metric, a != 0);
-	result_field(record, totals[metric].a, NULL, type_of(metric), value_number(a), "the same in A");
+	result_field(record, totals[metric].a, NULL, type_of(metric), value_number(a),
+		     "the same in A");
 	result_add_field(record, now, value_number(b));
-	result_field(record, totals[metric].delta, NULL, delta_type_of(metric), value_signed(delta(a, b)),
-	    "B minus A");
+	result_field(record, totals[metric].delta, NULL, delta_type_of(metric),
+		     value_signed(delta(a, b)), "B minus A");
 	result_field(record, totals[metric].change, NULL, VALUE_CHANGE, change(a, b),
-	    "the difference as a share of A");
+		     "the difference as a share of A");
 }
 
 static struct result *summary_of(const struct comparison *self)
@@ -99,9 +100,9 @@ static struct result *summary_of(const struct comparison *self)
 	result_field(record, "duration_ns.a", NULL, VALUE_NS, value_number(a), "the same in A");
 	result_add_field(record, now, value_number(b));
 	result_field(record, "duration_ns.delta", NULL, VALUE_DELTA_NS, value_signed(delta(a, b)),
-	    "B minus A");
+		     "B minus A");
 	result_field(record, "duration_ns.pct", NULL, VALUE_CHANGE, change(a, b),
-	    "the difference as a share of A");
+		     "the difference as a share of A");
 	return record;
 }
 
@@ -147,7 +148,8 @@ static void set_columns(struct result *table, const struct compare_query *query)
 		[AT_KEY] = COLUMN("key", NULL, VALUE_TEXT,
 				  "key that identifies the row; equal for equal names"),
 		[AT_STACK] = COLUMN("stack", NULL, VALUE_STACK,
-				    "a stack of the row, from B or else from A; innermost frame first"),
+				    "a stack of the row, from B or else from A; innermost frame "
+				    "first"),
 		[AT_SEVERITY_A] =
 			COLUMN("sev_a", NULL, VALUE_ID, "severity in A, 1 to 12; none = unknown"),
 		[AT_SEVERITY_B] =
@@ -244,8 +246,7 @@ static struct result *rows_of(const struct comparison *self)
 static struct result *lines_of(const struct comparison *self)
 {
 	static const struct result_column columns[] = {
-		COLUMN("time_ns", "time", VALUE_SIGNED,
-		       "start of the bin on the common clock"),
+		COLUMN("time_ns", "time", VALUE_SIGNED, "start of the bin on the common clock"),
 		COLUMN("a", "A", VALUE_BYTES, "most live bytes of A in the bin"),
 		COLUMN("b", "B", VALUE_BYTES, "most live bytes of B in the bin"),
 		COLUMN("a_time_ns", NULL, VALUE_NS, "the same moment on A's own clock"),
@@ -340,17 +341,19 @@ static void say_of_programs(const struct comparison *self, struct result *record
 
 	if (strcmp(compare_program_name(a), compare_program_name(b)) != 0)
 		result_add_caveat(record,
-				  "the programs differ: A is %s and B is %s; rows are still matched by name",
+				  "the programs differ: A is %s and B is %s; rows are still "
+				  "matched by name",
 				  compare_program_name(a), compare_program_name(b));
 	else if (strcmp(arguments_of(a->image.command), arguments_of(b->image.command)) != 0)
 		result_add_caveat(record, "the command lines differ: A is '%s' and B is '%s'",
 				  a->image.command, b->image.command);
 	if (a->image.arch != b->image.arch)
-		result_add_caveat(record, "A and B ran on different processors, so sizes of types may differ");
+		result_add_caveat(record, "A and B ran on different processors, so sizes of types "
+					  "may differ");
 	if (!a->image.sample_bytes != !b->image.sample_bytes)
 		result_add_caveat(record,
-				  "%s is sampled and %s is not: small differences may be chance, and rows of few bytes "
-				  "may be missing from the sampled one",
+				  "%s is sampled and %s is not: small differences may be chance, "
+				  "and rows of few bytes may be missing from the sampled one",
 				  a->image.sample_bytes ? "A" : "B",
 				  a->image.sample_bytes ? "B" : "A");
 	else if (a->image.sample_bytes)
@@ -387,15 +390,15 @@ static void say_of_matching(const struct comparison *self, struct result *record
 		if (self->unnamed_bytes[side] && !self->query.one_trace && self->loose.count)
 			result_add_caveat(
 				record,
-				"%s of the bytes of %s have stacks with unnamed frames; in files that were rebuilt, "
-				"these are matched by file only",
+				"%s of the bytes of %s have stacks with unnamed frames; in files "
+				"that were rebuilt, these are matched by file only",
 				units_percent(units_share(self->unnamed_bytes[side],
 							  self->all_bytes[side]))
 					.text,
 				side ? "B" : "A");
 	if (self->query.align == COMPARE_ALIGN_MARKS && !self->anchors)
-		result_add_caveat(record, "the recordings have no mark in common, so the heap lines are aligned at the "
-					  "start");
+		result_add_caveat(record, "the recordings have no mark in common, so the heap "
+					  "lines are aligned at the start");
 }
 
 static void say_of_moments(const struct comparison *self, struct result *record)
@@ -403,7 +406,8 @@ static void say_of_moments(const struct comparison *self, struct result *record)
 	const struct model *model = self->query.side[0].source->model;
 
 	if (self->query.one_trace && model->aggregated)
-		result_add_caveat(record, "moments after the trace reached its size limit lack later allocations");
+		result_add_caveat(record, "moments after the trace reached its size limit lack "
+					  "later allocations");
 }
 
 /* ---- the record ---- */
@@ -425,16 +429,18 @@ static void add_side(struct result *record, const struct comparison *self, u32 s
 	file.remark = remarks[side][self->query.one_trace];
 	result_add_field(record, file, value_text(result_copy(record, of->label)));
 	result_field(record, names[side][1], NULL, VALUE_TEXT,
-	    value_text(word ? result_copy(record, word) : NULL),
-	    "moment up to which it counts; none = its end");
+		     value_text(word ? result_copy(record, word) : NULL),
+		     "moment up to which it counts; none = its end");
 	result_field(record, names[side][2], NULL, VALUE_PATH,
-	    value_text(result_copy(record, model->image.program)), "its program");
+		     value_text(result_copy(record, model->image.program)), "its program");
 	result_field(record, names[side][3], NULL, VALUE_TEXT,
-	    value_text(result_copy(record, model->image.command)), "its command line");
+		     value_text(result_copy(record, model->image.command)), "its command line");
 	result_field(record, names[side][4], NULL, VALUE_BOOL,
-	    value_number(summary_complete(model, of->info)), "whether every event is in the trace");
-	result_field(record, names[side][5], NULL, VALUE_BYTES, value_number(model->image.sample_bytes),
-	    "sampling interval; 0 = every allocation is recorded");
+		     value_number(summary_complete(model, of->info)),
+		     "whether every event is in the trace");
+	result_field(record, names[side][5], NULL, VALUE_BYTES,
+		     value_number(model->image.sample_bytes),
+		     "sampling interval; 0 = every allocation is recorded");
 }
 
 static void add_states(struct result *record, const struct comparison *self)
@@ -451,19 +457,21 @@ static void add_states(struct result *record, const struct comparison *self)
 	result_add_field(record, first, value_number(self->rows.count));
 	for (u32 i = 0; i < COMPARE_STATES; i++)
 		result_field(record, names[i], NULL, VALUE_COUNT, value_number(self->states[i]),
-		    "rows with this status");
+			     "rows with this status");
 	share.remark = "of A and {matched.b} of B are in rows that both have";
 	result_add_field(record, share,
 			 self->sum[0] ? value_real(units_share(self->matched[0], self->sum[0]))
 				      : value_unknown());
 	result_field(record, "matched.b", NULL, VALUE_SHARE,
-	    self->sum[1] ? value_real(units_share(self->matched[1], self->sum[1]))
-			 : value_unknown(),
-	    "share of B's metric in rows that both have");
+		     self->sum[1] ? value_real(units_share(self->matched[1], self->sum[1]))
+				  : value_unknown(),
+		     "share of B's metric in rows that both have");
 	result_field(record, "unmatched.a", NULL, type_of(self->query.metric),
-	    value_number(self->sum[0] - self->matched[0]), "A's metric in rows that only A has");
+		     value_number(self->sum[0] - self->matched[0]),
+		     "A's metric in rows that only A has");
 	result_field(record, "unmatched.b", NULL, type_of(self->query.metric),
-	    value_number(self->sum[1] - self->matched[1]), "B's metric in rows that only B has");
+		     value_number(self->sum[1] - self->matched[1]),
+		     "B's metric in rows that only B has");
 }
 
 static void add_head(struct result *record, const struct comparison *self)
@@ -474,20 +482,22 @@ static void add_head(struct result *record, const struct comparison *self)
 	add_side(record, self, 0);
 	add_side(record, self, 1);
 	result_add_field(record, by, value_text(compare_by_name(self->query.by)));
-	result_field(record, "metric", NULL, VALUE_TEXT, value_text(compare_metric_name(self->query.metric)),
-	    "key that identifies rows");
+	result_field(record, "metric", NULL, VALUE_TEXT,
+		     value_text(compare_metric_name(self->query.metric)),
+		     "key that identifies rows");
 	add_states(record, self);
 	result_field(record, "same_build", NULL, VALUE_BOOL, value_number(is_same_build(self)),
-	    "whether both programs have the same build-id, if they have one");
+		     "whether both programs have the same build-id, if they have one");
 	result_field(record, "time_map", NULL, VALUE_TEXT,
-	    value_text(compare_align_name(self->query.align == COMPARE_ALIGN_MARKS && !self->anchors
-						  ? COMPARE_ALIGN_START
-						  : self->query.align)),
-	    "how the clocks of the heap lines are aligned");
+		     value_text(compare_align_name(self->query.align == COMPARE_ALIGN_MARKS &&
+								   !self->anchors
+							   ? COMPARE_ALIGN_START
+							   : self->query.align)),
+		     "how the clocks of the heap lines are aligned");
 	result_field(record, "bin_ns", NULL, VALUE_NS, value_number(self->bin_ns),
-	    "time covered by a row of the heap lines");
+		     "time covered by a row of the heap lines");
 	result_field(record, "common_marks", NULL, VALUE_COUNT, value_number(self->anchors),
-	    "marks in both recordings");
+		     "marks in both recordings");
 }
 
 struct result *compare_result(struct comparison *self, struct err *err)

@@ -30,7 +30,8 @@ static void sort_edges(struct callgraph *self)
 
 /* ---- from routines ---- */
 
-/* The routine itself, not what was inlined at its first instruction: that is the outermost frame. */
+/* The routine itself, not what was inlined at its first instruction: that is the outermost
+ * frame. */
 static const char *symbol_name(const struct symbol_table *symbols, u32 image,
 			       const struct routine_node *node)
 {
@@ -100,8 +101,8 @@ int callgraph_of_routines(struct callgraph *self, const struct routine_graph *gr
 
 /* ---- from stacks ---- */
 
-/* While it is made: what has been counted of the stack at hand, which may pass a function, or a call
- * of one by another, more than once. */
+/* While it is made: what has been counted of the stack at hand, which may pass a function, or a
+ * call of one by another, more than once. */
 struct summing {
 	struct callgraph *graph;
 	const struct mprof_calls *calls;

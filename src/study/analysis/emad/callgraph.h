@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Who calls whom, with names, as `heapwise trace callgraph` shows it: from a routine trace, or, where there
- * is none, from the stacks of the allocations. */
+ * Who calls whom, with names, as `heapwise trace callgraph` shows it: from a routine trace, or,
+ * where there is none, from the stacks of the allocations. */
 #ifndef STUDY_ANALYSIS_EMAD_CALLGRAPH_H
 #define STUDY_ANALYSIS_EMAD_CALLGRAPH_H
 
@@ -40,8 +40,8 @@ int callgraph_of_routines(struct callgraph *self, const struct routine_graph *gr
 int callgraph_of_stacks(struct callgraph *self, const struct mprof_calls *calls, struct err *err);
 void callgraph_release(struct callgraph *self);
 
-/* By node: the number of its cycle, from 1 on, for functions that call each other, or themselves; 0 = in none. The
- * caller's to free; NULL if there is no memory. */
+/* By node: the number of its cycle, from 1 on, for functions that call each other, or themselves; 0
+ * = in none. The caller's to free; NULL if there is no memory. */
 u32 *callgraph_cycles(const struct callgraph *self);
 
 /* A record with the tables "edges" and "routines"; rows after the first `top` of each are left out

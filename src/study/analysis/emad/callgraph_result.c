@@ -24,8 +24,7 @@ static const struct result_column routine_edges[] = {
 static const struct result_column stack_edges[] = {
 	COLUMN("caller", "caller", VALUE_TEXT, "calling function"),
 	COLUMN("callee", "callee", VALUE_TEXT, "called function"),
-	COLUMN("allocations", "allocations", VALUE_COUNT,
-	       "allocations made within the call"),
+	COLUMN("allocations", "allocations", VALUE_COUNT, "allocations made within the call"),
 	COLUMN("caller_id", NULL, VALUE_ID, "number of the caller in the table of functions"),
 	COLUMN("callee_id", NULL, VALUE_ID, "number of the callee in the table of functions"),
 	COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested within the call"),
@@ -57,7 +56,8 @@ static const struct result_column routine_columns[] = {
 	 .over = "allocations"},
 	COLUMN("calls", "calls", VALUE_COUNT, "number of calls"),
 	COLUMN("inclusive_ns", "time", VALUE_NS, "time from its beginning to its end"),
-	COLUMN("exclusive_ns", "own time", VALUE_NS, "time without that of the functions it called"),
+	COLUMN("exclusive_ns", "own time", VALUE_NS,
+	       "time without that of the functions it called"),
 	COLUMN("address", NULL, VALUE_ADDRESS, "address of its first instruction in the module"),
 };
 enum { STACK_COLUMNS = 7, ROUTINE_COLUMNS = sizeof routine_columns / sizeof *routine_columns };
@@ -250,8 +250,8 @@ void callgraph_add_caveats(struct result *result, const struct routine_graph *gr
 
 	if (by && strcmp(by, "emad") == 0)
 		result_add_caveat(result,
-				  "the imported text has times of allocations and frees only, so times of routines are "
-				  "coarse");
+				  "the imported text has times of allocations and frees only, so "
+				  "times of routines are coarse");
 	if (filter && *filter)
 		result_add_caveat(result, "only some routines were recorded: %s", filter);
 	if (sample && *sample)
@@ -262,7 +262,9 @@ void callgraph_add_caveats(struct result *result, const struct routine_graph *gr
 		result_add_caveat(result, "routine events left out while recording: %s", left_out);
 	if (unwritten)
 		result_add_caveat(result,
-				  "routine events missing because the trace had reached its size limit: %s", unwritten);
+				  "routine events missing because the trace had reached its size "
+				  "limit: %s",
+				  unwritten);
 }
 
 /* ---- DOT ---- */
@@ -274,7 +276,8 @@ static const char *remark_of(const struct callgraph *self, const struct callgrap
 	const char *copy;
 
 	if (self->from_stacks)
-		strbuf_addf(&text, "%s", units_things(node->below_allocations, "allocation(s)").text);
+		strbuf_addf(&text, "%s",
+			    units_things(node->below_allocations, "allocation(s)").text);
 	else
 		strbuf_addf(&text, "%s, %s", units_things(node->calls, "call(s)").text,
 			    units_ns((u64)node->inclusive_ns).text);

@@ -75,11 +75,12 @@ bool excessive_is_slowed(const struct excessive *self)
 	const struct stream_image *image = &self->objects.source->model->image;
 	const struct trace_info *info = self->query->info;
 
-	return (info && info->routines) || image->flags & HW_RUN_ROUTINE_STACKS || image->access != ACCESS_NONE;
+	return (info && info->routines) || image->flags & HW_RUN_ROUTINE_STACKS ||
+	       image->access != ACCESS_NONE;
 }
 
-/* It is an anti-pattern of performance: what costs nothing is none. Where durations were not sampled, or are a
- * part of a run that instrumentation made longer, the number has to do. */
+/* It is an anti-pattern of performance: what costs nothing is none. Where durations were not
+ * sampled, or are a part of a run that instrumentation made longer, the number has to do. */
 static bool matters(const struct excessive *self, const struct weight *weight)
 {
 	bool is_cpu;
@@ -93,9 +94,10 @@ static bool matters(const struct excessive *self, const struct weight *weight)
 	       share_of_all(self, weight->allocations) >= self->query->floor;
 }
 
-/* A ratio may be high for a short life alone (section 4.6 of the paper), or for the frequency alone; and a
- * cluster that is frequent in the mean has members that are not. */
-static enum excessive_reason reason_against(const struct excessive *self, const struct excessive_row *row)
+/* A ratio may be high for a short life alone (section 4.6 of the paper), or for the frequency
+ * alone; and a cluster that is frequent in the mean has members that are not. */
+static enum excessive_reason reason_against(const struct excessive *self,
+					    const struct excessive_row *row)
 {
 	if (self->query->paper)
 		return REASON_NONE;
@@ -234,9 +236,9 @@ static bool is_evidence(const struct excessive *self, u32 cluster)
 	return share_of_all(self, allocations) >= self->query->floor;
 }
 
-/* The cluster of the highest mean frequency, if its mean life is the lowest. By the paper's rule that is
- * a matter of the means alone; else another is lower only if it is by more than the spread, and one
- * must be higher by as much, or nothing says that this one is short-lived. */
+/* The cluster of the highest mean frequency, if its mean life is the lowest. By the paper's rule
+ * that is a matter of the means alone; else another is lower only if it is by more than the spread,
+ * and one must be higher by as much, or nothing says that this one is short-lived. */
 static bool first_is_guilty(const struct excessive *self)
 {
 	bool lowest = true, higher = false;
@@ -343,8 +345,8 @@ static bool outliers_matter(const struct excessive *self, double threshold)
 	return weight.allocations > 0 && matters(self, &weight);
 }
 
-/* The IQR as µ is a number of another unit: where lives are microseconds it is thousands, and no object
- * is above. Then the textbook's extreme outliers count, if they matter. */
+/* The IQR as µ is a number of another unit: where lives are microseconds it is thousands, and no
+ * object is above. Then the textbook's extreme outliers count, if they matter. */
 static bool lower_mu(struct excessive *self)
 {
 	struct excessive_iqr *iqr = &self->iqr;
@@ -441,8 +443,8 @@ struct sums { /* of a caller and destroyer, over sizes that were not found */
 	double allocations;
 };
 
-/* A string that grows by a byte is thousands of rare objects: whether any caller has enough allocations by all of
- * its sizes that it is worth to look again. */
+/* A string that grows by a byte is thousands of rare objects: whether any caller has enough
+ * allocations by all of its sizes that it is worth to look again. */
 static int sizes_hide(const struct excessive *self, bool *hide)
 {
 	struct sums *sums = calloc(self->rows.count + 1, sizeof *sums);
@@ -464,7 +466,8 @@ static int sizes_hide(const struct excessive *self, bool *hide)
 			*at = i + 1;
 		sums[*at].sizes++;
 		sums[*at].allocations += row->frequency;
-		*hide = sums[*at].sizes > 1 && share_of_all(self, sums[*at].allocations) >= self->query->floor;
+		*hide = sums[*at].sizes > 1 &&
+			share_of_all(self, sums[*at].allocations) >= self->query->floor;
 	}
 	map_release(&by_pair);
 	free(sums);
@@ -478,14 +481,16 @@ static int list_varied(struct excessive *self)
 	int status = 0;
 
 	for (u64 i = 0; i < self->found.count && status == 0; i++)
-		if (!map_put(&listed, pair_of(&self->objects, &self->rows.data[self->found.data[i]]), 1))
+		if (!map_put(&listed,
+			     pair_of(&self->objects, &self->rows.data[self->found.data[i]]), 1))
 			status = ERR_MEMORY;
 	for (u64 i = 0; i < self->callers->found.count && status == 0; i++) {
 		u32 at = self->callers->found.data[i];
 		const struct excessive_row *row = &self->callers->rows.data[at];
 		const struct alloc_object *object = &self->callers->objects.rows.data[row->object];
 
-		if (object->least == object->most || map_find(&listed, pair_of(&self->callers->objects, row)))
+		if (object->least == object->most ||
+		    map_find(&listed, pair_of(&self->callers->objects, row)))
 			continue;
 		if (!vec_push(&self->varied, at))
 			status = ERR_MEMORY;
@@ -522,8 +527,9 @@ int excessive_find(struct excessive *self, const struct stack_source *source,
 {
 	int status;
 
-	*self = (struct excessive){
-		.query = query, .guilty = UINT32_MAX, .objects = {.by_caller = query->by_caller}};
+	*self = (struct excessive){.query = query,
+				   .guilty = UINT32_MAX,
+				   .objects = {.by_caller = query->by_caller}};
 	call_costs_find(&self->costs, source->model);
 	status = objects_find(&self->objects, source, query->wrappers, err);
 	if (status == 0 && collect(self) < 0)
@@ -544,9 +550,9 @@ int excessive_find(struct excessive *self, const struct stack_source *source,
 
 double excessive_pair_ns(const struct excessive *self, const struct alloc_object *object)
 {
-	u32 freed = object->kind == HW_NEW	   ? HW_DELETE
+	u32 freed = object->kind == HW_NEW         ? HW_DELETE
 		    : object->kind == HW_NEW_ARRAY ? HW_DELETE_ARRAY
-		    : object->kind == HW_POOL	   ? HW_POOL_FREE
+		    : object->kind == HW_POOL      ? HW_POOL_FREE
 						   : HW_FREE;
 
 	return self->costs.ns[object->kind] + self->costs.ns[freed];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Excessive allocation: allocation objects that are frequent and short-lived, found by clusters or by
- * outliers of frequency / mean life. Defined in docs/METHODS.md, "Excessive allocation (EMAD)". */
+ * Excessive allocation: allocation objects that are frequent and short-lived, found by clusters or
+ * by outliers of frequency / mean life. Defined in docs/METHODS.md, "Excessive allocation
+ * (EMAD)". */
 #ifndef STUDY_ANALYSIS_EMAD_EXCESSIVE_H
 #define STUDY_ANALYSIS_EMAD_EXCESSIVE_H
 
@@ -17,8 +18,10 @@ enum { EXCESSIVE_LIFE_MIN_NS = 1 }; /* a life of 0 has no logarithm, and no rati
 
 struct excessive_query {
 	u32 methods; /* BY_* */
-	bool paper; /* the paper's plain rules; else lives are compared with their spread, and floor */
-	double floor; /* share of the run, and of all allocations, below which nothing is excessive */
+	/* the paper's plain rules; else lives are compared with their spread, and floor */
+	bool paper;
+	/* share of the run, and of all allocations, below which nothing is excessive */
+	double floor;
 	bool by_caller; /* sizes are taken together */
 	bool raw; /* cluster frequency and life as they are, not their standardised logarithms */
 	u32 k;    /* 0 = by silhouette */
@@ -64,7 +67,8 @@ struct excessive {
 	struct call_costs costs;
 	VEC(struct excessive_row) rows; /* by ratio, highest first */
 	VEC(u32)
-	found; /* rows that a method found: most frequent first, or by ratio if only that was asked */
+	/* rows that a method found: most frequent first, or by ratio if only that was asked */
+	found;
 	bool enough; /* EXCESSIVE_MIN_OBJECTS are there */
 	struct kmeans clusters;
 	double mean_frequency[KMEANS_MAX], mean_life_ms[KMEANS_MAX];
@@ -75,8 +79,10 @@ struct excessive {
 	u64 found_kmeans, found_iqr, found_both;
 	VEC(u32) set_aside; /* rows, as found; those of found are not in it */
 	struct excessive_query callers_query;
-	struct excessive *callers; /* the same with sizes taken together, where that may find more; else NULL */
-	VEC(u32) varied; /* rows of callers that are found there, have several sizes, and none of these in found */
+	/* the same with sizes taken together, where that may find more; else NULL */
+	struct excessive *callers;
+	/* rows of callers that are found there, have several sizes, and none of these in found */
+	VEC(u32) varied;
 };
 
 /* source and query must outlive self. Released also after a failure. */
@@ -88,8 +94,8 @@ static inline bool excessive_is_found(const struct excessive *self)
 	return self->found.count || self->varied.count;
 }
 
-/* Whether instrumentation (of routines, or of accesses) lengthened the run by an unknown part, so that no share of its
- * time is one of the program's. */
+/* Whether instrumentation (of routines, or of accesses) lengthened the run by an unknown part, so
+ * that no share of its time is one of the program's. */
 bool excessive_is_slowed(const struct excessive *self);
 
 /* Estimated time in the allocator for one allocation of this object and its free; 0 = not known. */

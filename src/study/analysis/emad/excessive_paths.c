@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * How the objects that were found are reached: call trees with the number of allocations on each edge.
+ * How the objects that were found are reached: call trees with the number of allocations on each
+ * edge.
  * Host. A second pass over the chunks, for the objects that are shown only. */
 #include <string.h>
 
@@ -10,10 +11,8 @@ enum { AT_OBJECT, AT_DEPTH, AT_FUNCTION, AT_FREQUENCY, AT_CALLS, COLUMNS };
 static const struct result_column columns[COLUMNS] = {
 	COLUMN("object", "object", VALUE_ID, "number of the object in the table of found objects"),
 	COLUMN("depth", NULL, VALUE_COUNT, "calls between main and this routine"),
-	COLUMN("routine", "routine (allocations through it)", VALUE_TEXT,
-	       "routine on the path"),
-	COLUMN("frequency", NULL, VALUE_COUNT,
-	       "allocations of the object made through this call"),
+	COLUMN("routine", "routine (allocations through it)", VALUE_TEXT, "routine on the path"),
+	COLUMN("frequency", NULL, VALUE_COUNT, "allocations of the object made through this call"),
 	COLUMN("calls", "calls", VALUE_COUNT,
 	       "calls of this routine by its caller in all, from the routine trace"),
 };
@@ -37,7 +36,7 @@ static int count_chunks(struct paths *self)
 	const struct object_table *objects = &self->from->objects;
 	const struct model *model = objects->source->model;
 
-	EACH_CHUNK(chunk, model) {
+	EACH_CHUNK (chunk, model) {
 		u64 units, bytes;
 		u32 call = 0, object = objects_of_chunk(objects, &chunk, &call);
 
@@ -63,8 +62,8 @@ static u64 weight_of(const struct paths *self, u64 object, u32 call)
 	return weight ? *weight : 0;
 }
 
-/* Routines of a graph are places and those of a stack may be inlined: they meet in their names. A call
- * of nobody is that of a routine which no other calls. */
+/* Routines of a graph are places and those of a stack may be inlined: they meet in their names. A
+ * call of nobody is that of a routine which no other calls. */
 static u64 pair_hash(const char *caller, const char *callee)
 {
 	return hash_u64(hash_text(hash_text(HASH_START, caller), callee));

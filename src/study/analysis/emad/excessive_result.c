@@ -36,7 +36,8 @@ enum {
 
 static const struct result_column columns[COLUMNS] = {
 	COLUMN("caller", "caller", VALUE_TEXT, "routine to which the allocation is attributed"),
-	COLUMN("size_bytes", "size", VALUE_BYTES, "requested bytes of each chunk; the mean if sizes are taken together"),
+	COLUMN("size_bytes", "size", VALUE_BYTES,
+	       "requested bytes of each chunk; the mean if sizes are taken together"),
 	COLUMN("destroyer", "destroyer", VALUE_TEXT, "routine to which the free is attributed"),
 	COLUMN("frequency", "frequency", VALUE_COUNT, "number of chunks"),
 	COLUMN("life_ns", "mean life", VALUE_NS, "mean time from allocation to free"),
@@ -44,7 +45,8 @@ static const struct result_column columns[COLUMNS] = {
 	COLUMN("reuse", "reuse", VALUE_RATIO,
 	       "time from its first allocation to its last free / mean life"),
 	COLUMN("cluster", "cluster", VALUE_ID, "number of its cluster, 1 = the most frequent"),
-	COLUMN("found_by", "found by", VALUE_TEXT, "method that found it: kmeans, iqr, both, or none"),
+	COLUMN("found_by", "found by", VALUE_TEXT,
+	       "method that found it: kmeans, iqr, both, or none"),
 	COLUMN("allocator_ns", "allocator", VALUE_NS,
 	       "estimated time in the allocator, for all chunks"),
 	COLUMN("via", "through", VALUE_TEXT,
@@ -54,8 +56,7 @@ static const struct result_column columns[COLUMNS] = {
 	COLUMN("module", NULL, VALUE_PATH, "file that contains the caller"),
 	COLUMN("least_bytes", NULL, VALUE_BYTES, "requested bytes of its smallest chunk"),
 	COLUMN("most_bytes", NULL, VALUE_BYTES, "requested bytes of its largest chunk"),
-	COLUMN("set_aside", NULL, VALUE_TEXT,
-	       "methods that found it before it was set aside"),
+	COLUMN("set_aside", NULL, VALUE_TEXT, "methods that found it before it was set aside"),
 	COLUMN("reason", NULL, VALUE_TEXT, "why it was set aside: cheap, rare or lasting"),
 };
 
@@ -185,22 +186,26 @@ static struct result *found_table(const struct excessive *self)
 
 static struct result *callers_table(const struct excessive *self)
 {
-	struct result *table = object_table_new("callers", "Excessive by caller, sizes taken together (--by caller)");
+	struct result *table = object_table_new("callers", "Excessive by caller, sizes taken "
+							   "together (--by caller)");
 
 	if (!table)
 		return NULL;
 	table->hidden_in_text = !self->varied.count;
-	for (u64 i = 0; i < self->varied.count && (!self->query->top || i < self->query->top); i++) {
+	for (u64 i = 0; i < self->varied.count && (!self->query->top || i < self->query->top);
+	     i++) {
 		const struct excessive_row *row = &self->callers->rows.data[self->varied.data[i]];
 
-		add_object(self->callers, table, &self->callers->objects.rows.data[row->object], row);
+		add_object(self->callers, table, &self->callers->objects.rows.data[row->object],
+			   row);
 	}
 	return table;
 }
 
 static struct result *set_aside_table(const struct excessive *self)
 {
-	struct result *table = object_table_new("set_aside", "Set aside (not counted as excessive)");
+	struct result *table = object_table_new("set_aside", "Set aside (not counted as "
+							     "excessive)");
 
 	if (!table)
 		return NULL;
@@ -341,21 +346,21 @@ static void add_kmeans(struct result *result, const struct excessive *self)
 						.meaning = "objects in the excessive cluster"},
 			 value_number(self->found_kmeans));
 	result_field(result, "kmeans.k", "k", VALUE_COUNT, value_number(self->clusters.k),
-		   "number of clusters");
+		     "number of clusters");
 	result_field(result, "kmeans.k_from", "k is", VALUE_TEXT,
-		   value_text(query->k ? "given" : "that of the best silhouette"),
-		   "how k was chosen");
+		     value_text(query->k ? "given" : "that of the best silhouette"),
+		     "how k was chosen");
 	result_field(result, "kmeans.silhouette", "silhouette", VALUE_RATIO,
-		   value_real(self->clusters.silhouette),
-		   "how well clusters are separated, up to 1");
+		     value_real(self->clusters.silhouette),
+		     "how well clusters are separated, up to 1");
 	result_field(result, "kmeans.features", "features", VALUE_TEXT,
-		   value_text(query->raw ? "frequency and life as they are"
-					 : "standardised logarithms of frequency and life"),
-		   "what is clustered");
+		     value_text(query->raw ? "frequency and life as they are"
+					   : "standardised logarithms of frequency and life"),
+		     "what is clustered");
 	result_field(result, "kmeans.seed", NULL, VALUE_ID, value_number(query->seed),
-		   "seed of the random starts");
+		     "seed of the random starts");
 	result_field(result, "kmeans.restarts", NULL, VALUE_COUNT, value_number(query->restarts),
-		   "random starts, of which the tightest is used");
+		     "random starts, of which the tightest is used");
 }
 
 static void add_iqr(struct result *result, const struct excessive *self)
@@ -373,47 +378,49 @@ static void add_iqr(struct result *result, const struct excessive *self)
 	result_field(result, "iqr.q3", "Q3", VALUE_RATIO, value_real(iqr->q3), "third quartile");
 	result_field(result, "iqr.iqr", "IQR", VALUE_RATIO, value_real(iqr->iqr), "Q3 - Q1");
 	result_field(result, "iqr.mu", "mu", VALUE_RATIO, value_real(iqr->mu),
-		   "number of IQRs above Q3");
+		     "number of IQRs above Q3");
 	result_field(result, "iqr.mu_from", "mu is", VALUE_TEXT, value_text(iqr->mu_from),
-		   "how mu was chosen");
+		     "how mu was chosen");
 	result_field(result, "iqr.threshold", "threshold", VALUE_RATIO, value_real(iqr->threshold),
-		   "Q3 + mu × IQR");
+		     "Q3 + mu × IQR");
 	result_field(result, "iqr.low", "lowest R", VALUE_RATIO, value_real(iqr->low),
-		   "of all objects");
+		     "of all objects");
 	result_field(result, "iqr.high", "highest R", VALUE_RATIO, value_real(iqr->high),
-		   "of all objects");
+		     "of all objects");
 }
 
-static void add_totals(struct result *result, const struct excessive *self, const struct excessive_cost *cost)
+static void add_totals(struct result *result, const struct excessive *self,
+		       const struct excessive_cost *cost)
 {
 	result_field(result, "excessive", NULL, VALUE_BOOL, value_number(excessive_is_found(self)),
-		   "a method found an object, or a caller with all of its sizes");
+		     "a method found an object, or a caller with all of its sizes");
 	result_field(result, "rule", "rule", VALUE_TEXT,
-		   value_text(self->query->paper ? "paper" : "robust"), "deciding rule");
+		     value_text(self->query->paper ? "paper" : "robust"), "deciding rule");
 	if (!self->query->paper)
 		result_field(result, "floor", "floor", VALUE_SHARE, value_real(self->query->floor),
-			   "share of the run's CPU time and of all allocations below which an object is set aside");
+			     "share of the run's CPU time and of all allocations below which an "
+			     "object is set aside");
 	result_field(result, "set_aside_objects", self->set_aside.count ? "set aside" : NULL,
-		   VALUE_COUNT, value_number(self->set_aside.count),
-		   "objects found that are rare, lasting or cheap");
+		     VALUE_COUNT, value_number(self->set_aside.count),
+		     "objects found that are rare, lasting or cheap");
 	result_field(result, "judged", NULL, VALUE_BOOL, value_number(self->enough),
-		   "there were enough objects");
+		     "there were enough objects");
 	result_field(result, "freed_objects", NULL, VALUE_COUNT, value_number(self->rows.count),
-		   "freed allocation objects");
+		     "freed allocation objects");
 	result_field(result, "never_freed_objects", NULL, VALUE_COUNT,
-		   value_number(self->objects.rows.count - self->rows.count),
-		   "allocation objects that were never freed");
-	result_field(result, "found_allocations", excessive_is_found(self) ? "their allocations" : NULL,
-		   VALUE_COUNT, value_number((u64)(cost->allocations + 0.5)),
-		   "chunks of the objects found");
+		     value_number(self->objects.rows.count - self->rows.count),
+		     "allocation objects that were never freed");
+	result_field(result, "found_allocations",
+		     excessive_is_found(self) ? "their allocations" : NULL, VALUE_COUNT,
+		     value_number((u64)(cost->allocations + 0.5)), "chunks of the objects found");
 	if (!(cost->allocator_ns > 0))
 		return;
 	result_field(result, "allocator_ns", "time in the allocator", VALUE_NS,
-		   value_number((u64)cost->allocator_ns),
-		   "estimated time in the allocator for them");
+		     value_number((u64)cost->allocator_ns),
+		     "estimated time in the allocator for them");
 	result_field(result, "pool_saves_ns", "a pool would save", VALUE_NS,
-		   value_number((u64)cost->pool_saves_ns),
-		   "estimated part of that time that a pool would save");
+		     value_number((u64)cost->pool_saves_ns),
+		     "estimated part of that time that a pool would save");
 }
 
 /* Below so many timed calls a single slow one may decide what "costs enough" means. */
@@ -424,26 +431,31 @@ static void add_own_caveats(struct result *result, const struct excessive *self)
 	u64 timed = self->costs.all.timed;
 
 	if (!self->query->paper && excessive_is_slowed(self))
-		result_add_caveat(result, "instrumentation slowed the run, so the floor applies to numbers of "
-					  "allocations instead of time; record without --routines and --access to "
-					  "compare costs with the run");
+		result_add_caveat(result, "instrumentation slowed the run, so the floor applies to "
+					  "numbers of allocations instead of time; record without "
+					  "--routines and --access to compare costs with the run");
 	else if (!self->query->paper && timed && !self->costs.all.enough)
-		result_add_caveat(result, "only %s timed, too few to estimate the cost of allocations: the floor applies to numbers "
-					  "of allocations",
+		result_add_caveat(result,
+				  "only %s timed, too few to estimate the cost of "
+				  "allocations: the floor applies to numbers of allocations",
 				  units_things(timed, "call(s) (was|were)").text);
 	else if (!self->query->paper && timed && timed < TIMED_CALLS_FEW)
 		result_add_caveat(result,
-				  "the cost of allocations is estimated from only %s: near the floor, another run may decide "
-				  "otherwise",
+				  "the cost of allocations is estimated from only %s: near the "
+				  "floor, another run may decide otherwise",
 				  units_things(timed, "timed call(s)").text);
 	if (self->objects.frees_without_stack)
 		result_add_caveat(result,
-				  "%s freed by an unknown routine: objects are distinguished by size and caller only",
-				  units_things(self->objects.frees_without_stack, "chunk(s) (was|were)").text);
+				  "%s freed by an unknown routine: objects are distinguished by "
+				  "size and caller only",
+				  units_things(self->objects.frees_without_stack, "chunk(s) (was|"
+										  "were)")
+					  .text);
 	if (self->query->paper && self->found_iqr > self->found_both &&
 	    self->query->methods == BY_BOTH)
-		result_add_caveat(result, "ratios also find objects that are rare and very short-lived; check the "
-					  "frequency of those found by iqr alone");
+		result_add_caveat(result, "ratios also find objects that are rare and very "
+					  "short-lived; check the frequency of those found by iqr "
+					  "alone");
 }
 
 struct result *excessive_result(const struct excessive *self, struct err *err)
@@ -457,7 +469,7 @@ struct result *excessive_result(const struct excessive *self, struct err *err)
 	excessive_verdict(self, &verdict);
 	result->title = first_sentence(result, strbuf_text(&verdict));
 	result_field(result, "conclusion", NULL, VALUE_TEXT,
-		   value_text(result_copy(result, strbuf_text(&verdict))), "in words");
+		     value_text(result_copy(result, strbuf_text(&verdict))), "in words");
 	strbuf_release(&verdict);
 	add_totals(result, self, &cost);
 	if (self->enough && (self->query->methods & BY_KMEANS))

@@ -53,27 +53,32 @@ static void say_who(const struct excessive *self, struct strbuf *text)
 			    both ? ", clusters none" : "");
 }
 
-static void say_cost(const struct excessive *self, const struct excessive_cost *cost, struct strbuf *text)
+static void say_cost(const struct excessive *self, const struct excessive_cost *cost,
+		     struct strbuf *text)
 {
 	const struct model *model = self->objects.source->model;
 	bool is_cpu;
 	double run_ns = model_cpu_ns(model, &is_cpu);
 
-	strbuf_addf(text, " They account for %s allocations, %s of all, with about %s live at a time.",
+	strbuf_addf(text,
+		    " They account for %s allocations, %s of all, with about %s live at a time.",
 		    units_count((u64)(cost->allocations + 0.5)).text,
 		    units_percent(cost->allocations /
 				  (double)model_count(model, model->totals.allocations))
 			    .text,
 		    units_count((u64)(cost->live + 0.999)).text);
 	if (!(cost->allocator_ns > 0)) {
-		strbuf_add(text, self->costs.all.timed ? " Too few calls were timed to estimate their cost."
+		strbuf_add(text, self->costs.all.timed ? " Too few calls were timed to estimate "
+							 "their cost."
 						       : " Their cost was not sampled.");
 		return;
 	}
 	strbuf_addf(text, " The allocator spends about %s on them",
 		    units_ns((u64)cost->allocator_ns).text);
 	if (run_ns > 0 && !excessive_is_slowed(self))
-		strbuf_addf(text, ", %s of the run%s", units_percent(cost->allocator_ns / run_ns).text, is_cpu ? "'s CPU time" : "");
+		strbuf_addf(text, ", %s of the run%s",
+			    units_percent(cost->allocator_ns / run_ns).text,
+			    is_cpu ? "'s CPU time" : "");
 	strbuf_addf(text, "; a pool would save about %s, reusing the objects all of it.",
 		    units_ns((u64)cost->pool_saves_ns).text);
 }
@@ -81,15 +86,20 @@ static void say_cost(const struct excessive *self, const struct excessive_cost *
 static void say_varied(const struct excessive *self, struct strbuf *text)
 {
 	if (self->varied.count)
-		strbuf_add(text, units_things(self->varied.count, "caller(s) (is|are) excessive with all sizes together").text);
+		strbuf_add(text, units_things(self->varied.count, "caller(s) (is|are) excessive "
+								  "with all sizes together")
+					 .text);
 }
 
-static void say_verdict(const struct excessive *self, const struct excessive_cost *cost, struct strbuf *text)
+static void say_verdict(const struct excessive *self, const struct excessive_cost *cost,
+			struct strbuf *text)
 {
 	if (!self->enough) {
 		strbuf_addf(text,
-			    "Cannot be judged: only %s freed, and quartiles and clusters need %d. Frequency and life are listed.",
-			    units_things(self->rows.count, "allocation object(s) (was|were)").text, EXCESSIVE_MIN_OBJECTS);
+			    "Cannot be judged: only %s freed, and quartiles and clusters need %d. "
+			    "Frequency and life are listed.",
+			    units_things(self->rows.count, "allocation object(s) (was|were)").text,
+			    EXCESSIVE_MIN_OBJECTS);
 		return;
 	}
 	if (!excessive_is_found(self)) {
@@ -97,8 +107,9 @@ static void say_verdict(const struct excessive *self, const struct excessive_cos
 			    units_things(self->rows.count, "object(s)").text,
 			    self->query->methods == BY_BOTH ? ", by either method" : "");
 		if (self->set_aside.count)
-			strbuf_addf(text, " %s found and set aside: rare, lasting or cheap.",
-				    units_things(self->set_aside.count, "object(s) (was|were)").text);
+			strbuf_addf(
+				text, " %s found and set aside: rare, lasting or cheap.",
+				units_things(self->set_aside.count, "object(s) (was|were)").text);
 		return;
 	}
 	strbuf_addf(text,

@@ -28,8 +28,8 @@ static int judge_functions(struct object_table *self, const struct wrappers *wra
 	return 0;
 }
 
-/* The innermost call that is no wrapper. If all are wrappers nobody is behind them, and the innermost
- * it is. */
+/* The innermost call that is no wrapper. If all are wrappers nobody is behind them, and the
+ * innermost it is. */
 static struct attribution attribute(const struct object_table *self, u32 innermost, u8 wraps)
 {
 	struct attribution found = {.call = innermost, .via = {NO_WRAPPER}};
@@ -48,11 +48,12 @@ static struct attribution attribute(const struct object_table *self, u32 innermo
 /* Contexts that only free have no frames before somebody asks. */
 static int place_frees(struct object_table *self)
 {
-	EACH_CHUNK(chunk, self->source->model) {
+	EACH_CHUNK (chunk, self->source->model) {
 		u32 context = chunk.page->free_context[chunk.at];
 		struct frame_id frame;
 
-		if (!chunk_is_freed(&chunk) || context >= self->free_functions.count || self->free_functions.data[context])
+		if (!chunk_is_freed(&chunk) || context >= self->free_functions.count ||
+		    self->free_functions.data[context])
 			continue;
 		if (model_place(chunk.model, context, &frame, NULL) < 0)
 			return ERR_MEMORY;
@@ -83,7 +84,8 @@ static int judge_allocations(struct object_table *self)
 		struct attribution found =
 			attribute(self, self->calls.points.data[i].call, WRAPS_ALLOCATION);
 
-		if (!vec_push(&self->alloc_calls, found.call) || !vec_push(&self->alloc_via, found.via.index))
+		if (!vec_push(&self->alloc_calls, found.call) ||
+		    !vec_push(&self->alloc_via, found.via.index))
 			return ERR_MEMORY;
 	}
 	return 0;
@@ -107,17 +109,18 @@ static struct object_key key_of(const struct object_table *self, const struct ch
 		destroyer = self->free_functions.data[context];
 	return (struct object_key){
 		.size = self->by_caller ? 0 : page->size[chunk->at],
-		.caller = self->calls.calls.data[self->alloc_calls.data[point->index]].function.index,
+		.caller =
+			self->calls.calls.data[self->alloc_calls.data[point->index]].function.index,
 		.destroyer = !chunk_is_freed(chunk) ? NEVER_FREED
-			     : destroyer                     ? destroyer - 1
-							     : FREE_NOT_SEEN};
+			     : destroyer            ? destroyer - 1
+						    : FREE_NOT_SEEN};
 }
 
 static bool is_object(const struct object_table *self, const struct alloc_object *object,
 		      const struct object_key *key)
 {
-	return (self->by_caller || object->size == key->size) && object->caller.index == key->caller &&
-	       object->destroyer.index == key->destroyer;
+	return (self->by_caller || object->size == key->size) &&
+	       object->caller.index == key->caller && object->destroyer.index == key->destroyer;
 }
 
 static u64 key_hash(const struct object_key *key)
@@ -148,8 +151,8 @@ static struct alloc_object *object_at(struct object_table *self, const struct ob
 }
 
 /* One caller may allocate, and free, through several wrappers: main has a vector and a map. */
-static int count_wrapper(struct map *others, u64 object, struct function_id first, u64 *first_units, u32 wrapper,
-			 u64 units)
+static int count_wrapper(struct map *others, u64 object, struct function_id first, u64 *first_units,
+			 u32 wrapper, u64 units)
 {
 	u64 *sum = first.index == wrapper ? first_units : map_at(others, object << 32 | wrapper);
 
@@ -159,7 +162,8 @@ static int count_wrapper(struct map *others, u64 object, struct function_id firs
 	return 0;
 }
 
-static int count_wrappers(struct object_table *self, struct alloc_object *object, u32 via, u32 freed_via, u64 units)
+static int count_wrappers(struct object_table *self, struct alloc_object *object, u32 via,
+			  u32 freed_via, u64 units)
 {
 	u64 index = (u64)(object - self->rows.data);
 
@@ -167,9 +171,10 @@ static int count_wrappers(struct object_table *self, struct alloc_object *object
 		object->via.index = via;
 		object->freed_via.index = freed_via;
 	}
-	return count_wrapper(&self->other_via, index, object->via, &object->via_units, via, units) < 0 ||
-			       count_wrapper(&self->other_freed_via, index, object->freed_via, &object->freed_via_units,
-					     freed_via, units) < 0
+	return count_wrapper(&self->other_via, index, object->via, &object->via_units, via, units) <
+				       0 ||
+			       count_wrapper(&self->other_freed_via, index, object->freed_via,
+					     &object->freed_via_units, freed_via, units) < 0
 		       ? ERR_MEMORY
 		       : 0;
 }
@@ -209,8 +214,8 @@ static void settle_sizes(struct object_table *self)
 
 static int add_chunk(struct object_table *self, const struct chunk *chunk)
 {
-	u64 size = chunk->page->size[chunk->at], units, bytes, born = chunk->page->alloc_ticks[chunk->at],
-			  died = chunk->page->free_ticks[chunk->at];
+	u64 size = chunk->page->size[chunk->at], units, bytes,
+	    born = chunk->page->alloc_ticks[chunk->at], died = chunk->page->free_ticks[chunk->at];
 	struct point_id point;
 	u32 context = chunk->page->free_context[chunk->at];
 	struct object_key key = key_of(self, chunk, &point);
@@ -220,7 +225,9 @@ static int add_chunk(struct object_table *self, const struct chunk *chunk)
 		return ERR_MEMORY;
 	model_weigh(chunk->model, size, &units, &bytes);
 	if (count_wrappers(self, object, self->alloc_via.data[point.index],
-			   key.destroyer < FREE_NOT_SEEN ? self->freed_via.data[context] : NO_WRAPPER, units) < 0)
+			   key.destroyer < FREE_NOT_SEEN ? self->freed_via.data[context]
+							 : NO_WRAPPER,
+			   units) < 0)
 		return ERR_MEMORY;
 	if (object->units == 0) {
 		object->first_ticks = born;
@@ -247,7 +254,7 @@ static int add_chunk(struct object_table *self, const struct chunk *chunk)
 
 static int add_chunks(struct object_table *self)
 {
-	EACH_CHUNK(chunk, self->source->model)
+	EACH_CHUNK (chunk, self->source->model)
 		if (add_chunk(self, &chunk) < 0)
 			return ERR_MEMORY;
 	return 0;
@@ -261,8 +268,7 @@ int objects_find(struct object_table *self, const struct stack_source *source,
 
 	self->source = source;
 	if (!vec_extend(&self->free_functions, model->contexts.nodes.count) ||
-	    !vec_extend(&self->freed_via, model->contexts.nodes.count) ||
-	    place_frees(self) < 0)
+	    !vec_extend(&self->freed_via, model->contexts.nodes.count) || place_frees(self) < 0)
 		return err_memory_for(err, "allocation objects");
 	status = mprof_calls_read(&self->calls, source, err);
 	if (status < 0)

@@ -20,17 +20,19 @@ struct alloc_object {
 	double bytes;              /* of all units */
 	struct function_id caller; /* whom the allocation is attributed to */
 	struct function_id destroyer;
-	struct function_id via, freed_via; /* outermost wrapper that was looked through for most of its chunks, NO_WRAPPER = none */
-	u64 via_units, freed_via_units;    /* of how many */
-	u64 units;         /* frequency, in units of the model */
-	double life_ticks; /* sum over the chunks, each as often as it stands for */
-	u64 first_ticks, last_ticks; /* its first allocation, its last free */
-	u8 kind;                     /* enum hw_kind of its first allocation */
-	u32 first_call;              /* of the caller, on the stack of its first allocation */
+	/* outermost wrapper that was looked through for most of its chunks, NO_WRAPPER = none */
+	struct function_id via, freed_via;
+	u64 via_units, freed_via_units; /* of how many */
+	u64 units;                      /* frequency, in units of the model */
+	double life_ticks;              /* sum over the chunks, each as often as it stands for */
+	u64 first_ticks, last_ticks;    /* its first allocation, its last free */
+	u8 kind;                        /* enum hw_kind of its first allocation */
+	u32 first_call;                 /* of the caller, on the stack of its first allocation */
 };
 
 struct object_table { /* all zero = empty and ready */
-	bool by_caller; /* sizes are taken together: an object is all that one routine allocates and one frees */
+	/* sizes are taken together: an object is all that one routine allocates and one frees */
+	bool by_caller;
 	const struct stack_source *source;
 	struct mprof_calls calls;
 	VEC(struct alloc_object) rows; /* in the order of first appearance */
@@ -40,9 +42,10 @@ struct object_table { /* all zero = empty and ready */
 	VEC(u32) free_functions;       /* by context: destroyer + 1, 0 = not seen */
 	VEC(u32) freed_via;            /* by context: its wrapper */
 	struct map by_hash;            /* hash of size, caller and destroyer → index + 1 */
-	struct map other_via;          /* object << 32 | wrapper → units, if it is another one than its first chunk's */
-	struct map other_freed_via;    /* likewise */
-	u64 frees_without_stack;       /* chunks */
+	/* object << 32 | wrapper → units, if it is another one than its first chunk's */
+	struct map other_via;
+	struct map other_freed_via; /* likewise */
+	u64 frees_without_stack;    /* chunks */
 };
 
 /* source must outlive self. Released also after a failure. */

@@ -39,7 +39,8 @@ const char *finding_level_name(u32 level)
 struct finding_costs finding_costs(const struct model *model, double byte_ticks)
 {
 	struct finding_costs self = {.model = model,
-				     .run_ticks = (double)(model->last_ticks - model->image.start_ticks)};
+				     .run_ticks = (double)(model->last_ticks -
+							   model->image.start_ticks)};
 	struct call_costs costs;
 	bool known;
 
@@ -53,7 +54,8 @@ struct finding_costs finding_costs(const struct model *model, double byte_ticks)
 	return self;
 }
 
-double finding_cpu_ns(const struct finding_costs *self, struct point_id point, u64 units, double copied_bytes)
+double finding_cpu_ns(const struct finding_costs *self, struct point_id point, u64 units,
+		      double copied_bytes)
 {
 	double calls = (double)model_count(self->model, units);
 	u8 kind = self->model->points.data[point.index].kind;
@@ -80,24 +82,24 @@ static const struct {
 	[SAVING_CPU_NS] = {.look = 0.03, .costly = 0.10, .small = 10e6, .tiny = 1e6},
 };
 
-static bool is_small_peak(const struct finding *finding) { return finding_holds_peak(finding) && finding->saving.amount < PEAK_SMALL; }
+static bool is_small_peak(const struct finding *finding)
+{
+	return finding_holds_peak(finding) && finding->saving.amount < PEAK_SMALL;
+}
 
 /* The most that a finding of its kind can be. */
 static u32 level_at_most(const struct finding *finding)
 {
 	switch (finding->kind) {
-	case FINDING_KEPT: /* freeing it at the end would save nothing before */
-		return LEVEL_MINOR;
-	case FINDING_PEAK: /* it may all be needed: to hold a document is what some programs are for */
-		return LEVEL_LOOK;
-	case FINDING_BURST:
-		return finding->saving.share < 0.75 ? LEVEL_LOOK : LEVEL_COSTLY;
+	case FINDING_KEPT: /* freeing it at the end would save nothing before */ return LEVEL_MINOR;
+	/* it may all be needed: to hold a document is what some programs are for */
+	case FINDING_PEAK: return LEVEL_LOOK;
+	case FINDING_BURST: return finding->saving.share < 0.75 ? LEVEL_LOOK : LEVEL_COSTLY;
 	case FINDING_LEAK:
 		return finding->chunk_class == CLASS_POSSIBLE ? LEVEL_LOOK : LEVEL_COSTLY;
 	case FINDING_GROWTH: /* a short run may just not have come to its end */
 		return finding->bytes_per_s > 0 && !finding->short_run ? LEVEL_COSTLY : LEVEL_LOOK;
-	default:
-		return LEVEL_COSTLY;
+	default: return LEVEL_COSTLY;
 	}
 }
 
@@ -105,8 +107,11 @@ static u32 level_of(const struct finding *finding)
 {
 	const struct saving *saving = &finding->saving;
 	/* A leak that grows has no end. */
-	u32 unit = finding->kind == FINDING_LEAK && finding->bytes_per_s > 0 ? SAVING_BYTES_PER_S : saving->unit;
-	u32 level = saving->share >= limits[unit].costly ? LEVEL_COSTLY : saving->share >= limits[unit].look ? LEVEL_LOOK : LEVEL_MINOR;
+	u32 unit = finding->kind == FINDING_LEAK && finding->bytes_per_s > 0 ? SAVING_BYTES_PER_S
+									     : saving->unit;
+	u32 level = saving->share >= limits[unit].costly ? LEVEL_COSTLY
+		    : saving->share >= limits[unit].look ? LEVEL_LOOK
+							 : LEVEL_MINOR;
 	u32 most = level_at_most(finding);
 
 	if (finding->kind == FINDING_MISUSE)
@@ -122,7 +127,8 @@ void finding_settle(const struct finding_costs *self, struct finding *finding)
 
 	*saving = (struct saving){SAVING_NONE, 0, 0};
 	for (u32 unit = SAVING_PEAK_BYTES; unit < SAVING_UNITS; unit++) {
-		double whole = unit == SAVING_RESIDENT_BYTES ? (double)finding->resident_bytes : self->wholes[unit];
+		double whole = unit == SAVING_RESIDENT_BYTES ? (double)finding->resident_bytes
+							     : self->wholes[unit];
 		double share = whole > 0 ? finding->amounts[unit] / whole : 0;
 
 		if (share > saving->share)
@@ -151,24 +157,17 @@ static u32 concern(const struct finding *finding)
 	if (is_small_peak(finding))
 		return 8;
 	switch (finding->kind) {
-	case FINDING_MISUSE:
-		return finding->confidence == SURE_MEASURED ? 0 : 9;
+	case FINDING_MISUSE: return finding->confidence == SURE_MEASURED ? 0 : 9;
 	case FINDING_LEAK:
-	case FINDING_GROWTH:
-		return 1;
+	case FINDING_GROWTH: return 1;
 	case FINDING_PEAK:
-	case FINDING_BURST:
-		return 2;
-	case FINDING_RESIDENT:
-		return 3;
+	case FINDING_BURST: return 2;
+	case FINDING_RESIDENT: return 3;
 	case FINDING_CHURN:
 	case FINDING_GROWING:
-	case FINDING_ZERO_SIZE:
-		return 5;
-	case FINDING_KEPT:
-		return 6;
-	default:
-		return 4;
+	case FINDING_ZERO_SIZE: return 5;
+	case FINDING_KEPT: return 6;
+	default: return 4;
 	}
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What findings cost, and which of them a developer would want to know first. Defined in docs/METHODS.md, "Findings". */
+ * What findings cost, and which of them a developer would want to know first. Defined in
+ * docs/METHODS.md, "Findings". */
 #ifndef STUDY_ANALYSIS_FINDINGS_COST_H
 #define STUDY_ANALYSIS_FINDINGS_COST_H
 
@@ -17,8 +18,10 @@ struct finding_costs {
 /* byte_ticks: of all chunks. */
 struct finding_costs finding_costs(const struct model *model, double byte_ticks);
 
-/* Calls of the allocator at a point that could be spared, in units, with their frees; and bytes that would not be copied. */
-double finding_cpu_ns(const struct finding_costs *self, struct point_id point, u64 units, double copied_bytes);
+/* Calls of the allocator at a point that could be spared, in units, with their frees; and bytes
+ * that would not be copied. */
+double finding_cpu_ns(const struct finding_costs *self, struct point_id point, u64 units,
+		      double copied_bytes);
 
 /* Bytes of a point at the program's peak, a part of them. */
 double finding_peak_bytes(const struct finding_costs *self, struct point_id point, double part);
@@ -26,8 +29,8 @@ double finding_peak_bytes(const struct finding_costs *self, struct point_id poin
 /* Chooses the saving that is the largest share, and the level by it. */
 void finding_settle(const struct finding_costs *self, struct finding *finding);
 
-/* Memory that stayed resident far above what was live, at the place that had freed most of it. 1 = there is such a finding, 0 = none, or a
- * negative code. */
+/* Memory that stayed resident far above what was live, at the place that had freed most of it. 1 =
+ * there is such a finding, 0 = none, or a negative code. */
 int finding_resident(struct finding *finding, const struct model *model, struct err *err);
 
 bool finding_is_listed(const struct finding *finding, const struct findings_query *query);

@@ -28,8 +28,8 @@ static const double PEAK_SHARE = 0.5;
 int finder_add(struct finder *self, struct finding one, struct err *err);
 void finding_merge(struct finding *into, const struct finding *from);
 
-/* What was inferred of a point; what was found of leaks, growth, misuse and resident memory; and what holds the peak if no
- * place does. */
+/* What was inferred of a point; what was found of leaks, growth, misuse and resident memory; and
+ * what holds the peak if no place does. */
 int finder_add_inferred(struct finder *self, struct point_id point, struct err *err);
 int finder_add_reported(struct finder *self, const struct leak_report *leaks, struct err *err);
 int finder_add_peaks(struct finder *self, struct err *err);
@@ -41,7 +41,10 @@ static inline bool finding_is_single(const struct model *model, const struct fin
 }
 
 /* Nothing but lost chunks leads to what is indirectly lost. */
-static inline bool leak_is_certain(u8 chunk_class) { return chunk_class == CLASS_LOST || chunk_class == CLASS_INDIRECT; }
+static inline bool leak_is_certain(u8 chunk_class)
+{
+	return chunk_class == CLASS_LOST || chunk_class == CLASS_INDIRECT;
+}
 
 /* A sample has so few of its chunks that what was live at a moment is chance. */
 static inline bool point_is_noise(const struct model *model, const struct model_point *point)

@@ -21,8 +21,8 @@ enum finding_kind {
 	FINDING_CHURN,
 	FINDING_GROWING,
 	FINDING_ZERO_SIZE,
-	FINDING_PEAK,  /* most of the program's peak is allocated at one place */
-	FINDING_BURST, /* the same, but only for a small part of the run */
+	FINDING_PEAK,     /* most of the program's peak is allocated at one place */
+	FINDING_BURST,    /* the same, but only for a small part of the run */
 	FINDING_RESIDENT, /* resident memory stays far above what is live */
 	FINDING_KINDS
 };
@@ -43,7 +43,9 @@ enum saving_unit {
 struct saving {
 	u32 unit; /* enum saving_unit */
 	double amount;
-	double share; /* of the peak, the mean live bytes, resident memory at its highest, or the run's CPU time */
+	/* of the peak, the mean live bytes, resident memory at its highest, or the run's CPU
+	 * time */
+	double share;
 };
 
 const char *saving_unit_name(u32 unit);
@@ -71,11 +73,14 @@ struct finding_place {
 struct finding;
 struct finding_place finding_place(const struct stack_source *source, struct frame_id frame);
 
-/* Where another module calls the one that allocates: the function that it calls, and the caller. own.module "" = there is no such call. */
+/* Where another module calls the one that allocates: the function that it calls, and the caller.
+ * own.module "" = there is no such call. */
 struct finding_place finding_entry(const struct stack_source *source, struct frame_id frame);
 
-/* The same of a finding: an arena is its place whoever fills it, and a library's entry whatever it does inside. */
-struct finding_place finding_place_of(const struct stack_source *source, const struct finding *finding);
+/* The same of a finding: an arena is its place whoever fills it, and a library's entry whatever it
+ * does inside. */
+struct finding_place finding_place_of(const struct stack_source *source,
+				      const struct finding *finding);
 
 /* Equal for stacks that end in the same two frames of the program's own code; without lines also
  * if a line was inserted above. */
@@ -88,7 +93,7 @@ struct finding {
 	enum confidence confidence;
 	struct frame_id frame; /* of the stack that costs most */
 	u32 points;
-	u32 level; /* enum finding_level */
+	u32 level;                    /* enum finding_level */
 	struct saving saving;         /* the largest share of: */
 	double amounts[SAVING_UNITS]; /* by unit; of growth the bytes at the peak */
 	double byte_ticks;
@@ -109,17 +114,23 @@ struct finding {
 	struct growth_run growth;
 	u64 growth_runs;
 	double bytes_per_s; /* of growth and of leaks that grow; 0 = the run was too short to say */
-	u64 led_bytes;      /* leak: indirectly lost, and only chunks of this place can lead to them */
-	double held;        /* peak, burst: part of the run for which at least half of the bytes were live */
-	u64 left_bytes;     /* peak, burst: live at the end of the run; resident: live all the while */
+	/* leak: indirectly lost, and only chunks of this place can lead to them */
+	u64 led_bytes;
+	/* peak, burst: part of the run for which at least half of the bytes were live */
+	double held;
+	/* peak, burst: live at the end of the run; resident: live all the while */
+	u64 left_bytes;
 	u64 free_bytes;     /* resident: on pages without a live block */
 	u64 resident_bytes; /* resident: at its highest, without the recorder */
 	u64 lasted_ns;      /* resident */
 	bool temporary;
-	bool short_run;    /* growth, leak: the run says nothing of how it would go on */
-	bool of_type;      /* peak: of a type, or of blocks of one size, at several places */
-	bool of_entry;     /* peak: of what a library allocates below one function of it that the program calls, which is the place */
-	bool of_arena;     /* peak: of one call that gets blocks of whole KiB for many callers, which is the place */
+	bool short_run; /* growth, leak: the run says nothing of how it would go on */
+	bool of_type;   /* peak: of a type, or of blocks of one size, at several places */
+	/* peak: of what a library allocates below one function of it that the program calls, which
+	 * is the place */
+	bool of_entry;
+	/* peak: of one call that gets blocks of whole KiB for many callers, which is the place */
+	bool of_arena;
 	u8 chunk_class;    /* of a leak: enum chunk_class */
 	u8 misuse;         /* enum misuse_what */
 	double own_weight; /* of the stack that costs most, by which it is chosen */
@@ -158,8 +169,9 @@ static inline bool finding_holds_peak(const struct finding *finding)
 	return finding->kind == FINDING_PEAK || finding->kind == FINDING_BURST;
 }
 
-/* In words: what was seen ("Only 1 of 512 bytes is ever used"), the usual repair ("allocate what is needed"), both as one sentence, what
- * the repair would save ("3.1 MiB, 35 % of the peak", nothing of an error), and where ("parse (parse.c:12), called by main (main.c:3)"). They live as long as
+/* In words: what was seen ("Only 1 of 512 bytes is ever used"), the usual repair ("allocate what is
+ * needed"), both as one sentence, what the repair would save ("3.1 MiB, 35 % of the peak", nothing
+ * of an error), and where ("parse (parse.c:12), called by main (main.c:3)"). They live as long as
  * result; NULL (and result failed) if there is no memory. */
 const char *finding_seen(const struct finding *finding, const struct model *model,
 			 struct result *result);

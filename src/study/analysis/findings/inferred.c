@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Findings that rest on inferences: memory that is not used, that is held longer than it is used, and calls that could be spared.
+ * Findings that rest on inferences: memory that is not used, that is held longer than it is used,
+ * and calls that could be spared.
  * Host. Says at most one thing of a kind of cost (space, time, calls) about a point. */
 #include "study/analysis/findings/finder.h"
 
 /* A finding that rests on an inference, with its evidence. */
-static struct finding begun(const struct finder *self, struct point_id point, enum finding_kind kind,
-			    enum inference inference)
+static struct finding begun(const struct finder *self, struct point_id point,
+			    enum finding_kind kind, enum inference inference)
 {
 	const struct behaviour *known = &self->behaviour->points[point.index];
-	struct inference_evidence evidence =
-		inference_of(self->inferences, point, inference);
+	struct inference_evidence evidence = inference_of(self->inferences, point, inference);
 
 	return (struct finding){.kind = kind,
 				.confidence = evidence.confidence,
@@ -24,14 +24,16 @@ static struct finding begun(const struct finder *self, struct point_id point, en
 }
 
 /* A repair would save a part of the point's bytes, at the peak or on average. */
-static void set_bytes(const struct finder *self, struct finding *one, struct point_id point, double part)
+static void set_bytes(const struct finder *self, struct finding *one, struct point_id point,
+		      double part)
 {
 	one->amounts[SAVING_PEAK_BYTES] = finding_peak_bytes(&self->costs, point, part);
 	one->amounts[SAVING_MEAN_BYTES] = part_of(one->byte_ticks, self->costs.run_ticks);
 }
 
-/* Where code was loaded that is not seen to access memory, what it reads or writes for the program looks as if it was only written, or
- * only read: that is how libraries are used, and no reason to look at the program. */
+/* Where code was loaded that is not seen to access memory, what it reads or writes for the program
+ * looks as if it was only written, or only read: that is how libraries are used, and no reason to
+ * look at the program. */
 static bool may_be_unseen(const struct finder *self, enum inference inference)
 {
 	return self->behaviour->plain_libraries &&
@@ -41,8 +43,7 @@ static bool may_be_unseen(const struct finder *self, enum inference inference)
 static bool holds(const struct finder *self, struct point_id point, enum inference inference)
 {
 	return !may_be_unseen(self, inference) &&
-	       inference_of(self->inferences, point, inference).state ==
-	       STATE_HOLDS;
+	       inference_of(self->inferences, point, inference).state == STATE_HOLDS;
 }
 
 /* Of several inferences that hold the one that costs most bytes × time; INFERENCES if none does. */
@@ -138,7 +139,8 @@ static int add_growing(struct finder *self, struct point_id point, struct err *e
 	return finder_add(self, one, err);
 }
 
-/* Short lives or temporary ones, whichever are more: a thread that is preempted makes a life long. */
+/* Short lives or temporary ones, whichever are more: a thread that is preempted makes a life
+ * long. */
 static int add_churn(struct finder *self, struct point_id point, struct err *err)
 {
 	const struct behaviour *known = &self->behaviour->points[point.index];
@@ -185,7 +187,8 @@ static int add_calls(struct finder *self, struct point_id point, struct err *err
 	if (holds(self, point, INFERENCE_ZERO_SIZE) &&
 	    2 * known->hits[INFERENCE_ZERO_SIZE].chunks >= known->all.chunks)
 		return add_zero(self, point, err);
-	/* A buffer that grows anew in each turn of a loop is told by its growth, also if each step is at another place. */
+	/* A buffer that grows anew in each turn of a loop is told by its growth, also if each step
+	 * is at another place. */
 	if (holds(self, point, INFERENCE_GROWING) &&
 	    (!churns || 2 * known->hits[INFERENCE_GROWING].chunks >= known->all.chunks))
 		return add_growing(self, point, err);

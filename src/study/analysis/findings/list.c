@@ -63,7 +63,8 @@ int finder_add(struct finder *self, struct finding one, struct err *err)
 	u64 seed = (u64)one.kind << 16 | (u64)one.chunk_class << 8 | one.misuse;
 	u64 *row;
 
-	if (place.foreign && one.kind != FINDING_MISUSE && (one.kind != FINDING_LEAK || !leak_is_certain(one.chunk_class)))
+	if (place.foreign && one.kind != FINDING_MISUSE &&
+	    (one.kind != FINDING_LEAK || !leak_is_certain(one.chunk_class)))
 		return 0; /* nothing that the program's developer could change */
 	one.points = 1;
 	finding_settle(&self->costs, &one);
@@ -87,18 +88,24 @@ int finder_add(struct finder *self, struct finding one, struct err *err)
 
 /* ---- the list ---- */
 
-/* Whether b says of the same bytes why they are there, so that a, which holds the peak, need not say that they are. */
+/* Whether b says of the same bytes why they are there, so that a, which holds the peak, need not
+ * say that they are. */
 static bool is_explained(const struct finding *a, const struct finding *b)
 {
-	if (a->place != b->place || finding_holds_peak(b) || b->kind == FINDING_KEPT || b->saving.unit == SAVING_CPU_NS)
+	if (a->place != b->place || finding_holds_peak(b) || b->kind == FINDING_KEPT ||
+	    b->saving.unit == SAVING_CPU_NS)
 		return false;
 	if (b->kind == FINDING_RESIDENT && a->kind != FINDING_BURST)
-		return false; /* what is live most of the time is not there because of what is free */
+		/* what is live most of the time is not there because of what is free */
+		return false;
 	return 2 * b->saving.share >= a->saving.share;
 }
 
 /* What holds the peak is told only if it is most of it. */
-static bool is_most(const struct finding *finding) { return finding_holds_peak(finding) && finding->saving.share >= PEAK_SHARE; }
+static bool is_most(const struct finding *finding)
+{
+	return finding_holds_peak(finding) && finding->saving.share >= PEAK_SHARE;
+}
 
 /* Places of which more is said than that something is kept there. */
 static bool find_told(const struct findings *self, struct map *told)
@@ -110,7 +117,8 @@ static bool find_told(const struct findings *self, struct map *told)
 	return true;
 }
 
-static bool is_said(const struct findings *self, const struct finding *finding, const struct map *told)
+static bool is_said(const struct findings *self, const struct finding *finding,
+		    const struct map *told)
 {
 	if (finding->kind == FINDING_KEPT)
 		return map_find(told, finding->place);
@@ -123,14 +131,16 @@ static bool is_said(const struct findings *self, const struct finding *finding, 
 }
 
 /* Rows that another one explains go, and those that would save too little, which are counted. */
-static int drop(struct findings *self, const struct model *model, const struct findings_query *query, struct err *err)
+static int drop(struct findings *self, const struct model *model,
+		const struct findings_query *query, struct err *err)
 {
 	struct map told = {0};
 	bool ok = find_told(self, &told);
 	u64 listed = 0;
 
 	for (u64 i = 0; i < self->rows.count; i++)
-		self->rows.data[i].points *= !is_said(self, &self->rows.data[i], &told) && !finding_is_single(model, &self->rows.data[i]);
+		self->rows.data[i].points *= !is_said(self, &self->rows.data[i], &told) &&
+					     !finding_is_single(model, &self->rows.data[i]);
 	map_release(&told);
 	for (u64 i = 0; i < self->rows.count; i++) {
 		if (!self->rows.data[i].points)

@@ -22,9 +22,11 @@ static bool has_peak_place(const struct finder *self)
 /* "unsigned char", "u8": buffers of it have nothing in common. */
 static bool is_basic(const char *type)
 {
-	static const char *const words[] = {"char",     "signed",   "unsigned", "short", "int", "long", "bool", "float", "double", "wchar_t",
-					    "char8_t", "char16_t", "char32_t", "u8",    "u16", "u32",  "u64",  "usize", "i8",     "i16",
-					    "i32",     "i64",      "isize",    "f32",   "f64"};
+	static const char *const words[] = {"char",    "signed",   "unsigned", "short",  "int",
+					    "long",    "bool",     "float",    "double", "wchar_t",
+					    "char8_t", "char16_t", "char32_t", "u8",     "u16",
+					    "u32",     "u64",      "usize",    "i8",     "i16",
+					    "i32",     "i64",      "isize",    "f32",    "f64"};
 
 	while (*type) {
 		size_t bytes = strcspn(type, " ");
@@ -39,7 +41,8 @@ static bool is_basic(const char *type)
 	return true;
 }
 
-/* What the chunks of a point have in common with those of others: their type, or where that is not known their one size. 0 = nothing. */
+/* What the chunks of a point have in common with those of others: their type, or where that is not
+ * known their one size. 0 = nothing. */
 static u64 likeness(const struct finder *self, struct point_id point)
 {
 	const struct behaviour *known = &self->behaviour->points[point.index];
@@ -57,19 +60,22 @@ static bool holds_peak_together(const struct finder *self, const struct finding 
 	if (finding->of_arena && finding->min_size == finding->max_size)
 		return false; /* it makes things of one kind */
 	return finding->points > 1 && model_count(self->model, finding->chunks) >= CHUNKS_LEAST &&
-	       finding->amounts[SAVING_PEAK_BYTES] >= PEAK_SHARE * (double)self->model->totals.peak_bytes;
+	       finding->amounts[SAVING_PEAK_BYTES] >=
+		       PEAK_SHARE * (double)self->model->totals.peak_bytes;
 }
 
-/* The call that gets blocks of whole KiB, whoever it is for: that is how arenas and pools ask for memory, and callers of xmalloc do not. 0 = it
- * does not. */
+/* The call that gets blocks of whole KiB, whoever it is for: that is how arenas and pools ask for
+ * memory, and callers of xmalloc do not. 0 = it does not. */
 static u64 arena_of(const struct finder *self, struct point_id point)
 {
 	enum { BLOCK = 1024 };
 	const struct behaviour *known = &self->behaviour->points[point.index];
-	struct finding one = {.of_arena = true, .frame = self->model->points.data[point.index].frame};
+	struct finding one = {.of_arena = true,
+			      .frame = self->model->points.data[point.index].frame};
 	struct finding_place place;
 
-	if (!known->min_size || known->min_size % BLOCK || known->max_size % BLOCK || self->model->points.data[point.index].bytes % BLOCK)
+	if (!known->min_size || known->min_size % BLOCK || known->max_size % BLOCK ||
+	    self->model->points.data[point.index].bytes % BLOCK)
 		return 0;
 	place = finding_place_of(self->source, &one);
 	return place.foreign ? 0 : finding_place_hash(&place, 0, false);
@@ -78,13 +84,17 @@ static u64 arena_of(const struct finder *self, struct point_id point)
 /* The program's call of a library that allocates. 0 = there is none. */
 static u64 entry_of(const struct finder *self, struct point_id point)
 {
-	struct finding_place entry = finding_entry(self->source, self->model->points.data[point.index].frame);
+	struct finding_place entry =
+		finding_entry(self->source, self->model->points.data[point.index].frame);
 
 	return *entry.own.module ? finding_place_hash(&entry, 0, false) : 0;
 }
 
-/* Where no place holds most of the peak, points that have something in common may; like: what the finding is then. */
-static int add_common_peak(struct finder *self, u64 (*common)(const struct finder *, struct point_id), struct finding like, struct err *err)
+/* Where no place holds most of the peak, points that have something in common may; like: what the
+ * finding is then. */
+static int add_common_peak(struct finder *self,
+			   u64 (*common)(const struct finder *, struct point_id),
+			   struct finding like, struct err *err)
 {
 	struct map by_common = {0}; /* what they have in common → row + 1 */
 	VEC(struct finding) found = {0};
@@ -96,7 +106,9 @@ static int add_common_peak(struct finder *self, u64 (*common)(const struct finde
 	like.held = 1;
 	for (u32 i = 0; i < self->model->points.count && status == 0; i++) {
 		const struct model_point *point = &self->model->points.data[i];
-		u64 key = point->at_peak_bytes && !point_is_noise(self->model, point) ? common(self, (struct point_id){i}) : 0;
+		u64 key = point->at_peak_bytes && !point_is_noise(self->model, point)
+				  ? common(self, (struct point_id){i})
+				  : 0;
 		u64 *row = key ? map_at(&by_common, key) : NULL;
 		struct finding one = like;
 
@@ -119,7 +131,8 @@ static int add_common_peak(struct finder *self, u64 (*common)(const struct finde
 			*row = found.count;
 	}
 	for (u64 i = 0; i < found.count && status == 0; i++)
-		if (holds_peak_together(self, &found.data[i]) && !vec_push(&self->findings->rows, found.data[i]))
+		if (holds_peak_together(self, &found.data[i]) &&
+		    !vec_push(&self->findings->rows, found.data[i]))
 			status = err_memory_for(err, "the findings");
 	map_release(&by_common);
 	vec_release(&found);

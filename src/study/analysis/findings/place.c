@@ -26,10 +26,12 @@ static struct finding_frame frame_of(const struct stack_names *names, u32 i, u64
 
 static bool same_function(const struct finding_frame *a, const struct finding_frame *b)
 {
-	return *a->function && strcmp(a->function, b->function) == 0 && strcmp(a->module, b->module) == 0;
+	return *a->function && strcmp(a->function, b->function) == 0 &&
+	       strcmp(a->module, b->module) == 0;
 }
 
-/* The first frame is the place and the next one its caller. A function that calls itself is said once. */
+/* The first frame is the place and the next one its caller. A function that calls itself is said
+ * once. */
 struct taking {
 	struct finding_frame frames[2];
 	u32 count;
@@ -61,7 +63,8 @@ struct finding_place finding_place(const struct stack_source *source, struct fra
 			if (!folds_hold(source->folds, one.module, one.function, one.offset))
 				take(&found, &one);
 			else if (found.count == 1 && !*found.frames[0].function)
-				found.count = 0; /* what a wrapper calls and has no name is part of it */
+				/* what a wrapper calls and has no name is part of it */
+				found.count = 0;
 		}
 		at = frame->parent;
 	}
@@ -78,9 +81,11 @@ struct finding_place finding_entry(const struct stack_source *source, struct fra
 {
 	struct finding_place entry = {false, no_frame, no_frame};
 
-	for (u32 at = id.index; at; at = context_table_frame(&source->model->contexts, (struct frame_id){at})->parent) {
+	for (u32 at = id.index; at;
+	     at = context_table_frame(&source->model->contexts, (struct frame_id){at})->parent) {
 		struct stack_names names = stack_names(source, (struct frame_id){at});
-		u64 address = context_table_frame(&source->model->contexts, (struct frame_id){at})->address;
+		u64 address = context_table_frame(&source->model->contexts, (struct frame_id){at})
+				      ->address;
 
 		for (u32 i = 0; i == 0 || i < names.count; i++) {
 			struct finding_frame one = frame_of(&names, i, address);
@@ -98,7 +103,8 @@ struct finding_place finding_entry(const struct stack_source *source, struct fra
 	return entry;
 }
 
-struct finding_place finding_place_of(const struct stack_source *source, const struct finding *finding)
+struct finding_place finding_place_of(const struct stack_source *source,
+				      const struct finding *finding)
 {
 	struct stack_source bare = *source;
 	struct finding_place place;

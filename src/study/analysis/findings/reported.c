@@ -5,13 +5,15 @@
 
 /* A burst is what holds the peak of which half was live for less than this part of the run. */
 static const double BURST_HELD = 0.1;
-/* Programs that read, build and exit grow all the while: whether it would go on is not to be said of a run shorter than this. */
+/* Programs that read, build and exit grow all the while: whether it would go on is not to be said
+ * of a run shorter than this. */
 static const u64 FORECAST_NS = 10000000000;
 
 /* What is reachable may be kept on purpose, and so may what no scan has judged. */
 static bool is_leak(u8 chunk_class)
 {
-	return chunk_class == CLASS_LOST || chunk_class == CLASS_INDIRECT || chunk_class == CLASS_POSSIBLE;
+	return chunk_class == CLASS_LOST || chunk_class == CLASS_INDIRECT ||
+	       chunk_class == CLASS_POSSIBLE;
 }
 
 /* Whether all lost chunks are of one place. */
@@ -26,7 +28,8 @@ static bool is_lost_at_one_place(const struct finder *self, const struct leak_ta
 
 		if (row->chunk_class != CLASS_LOST)
 			continue;
-		place = finding_place(self->source, self->model->points.data[row->point.index].frame);
+		place = finding_place(self->source,
+				      self->model->points.data[row->point.index].frame);
 		hash = finding_place_hash(&place, 0, true);
 		if (first && hash != first)
 			return false;
@@ -52,7 +55,8 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 	const struct growth_row *rises;
 	u64 *lost;
 	struct finding one = {.kind = is_leak(row->chunk_class) ? FINDING_LEAK : FINDING_KEPT,
-			      .confidence = leak_is_certain(row->chunk_class) ? SURE_MEASURED : SURE_INFERRED,
+			      .confidence = leak_is_certain(row->chunk_class) ? SURE_MEASURED
+									      : SURE_INFERRED,
 			      .chunk_class = row->chunk_class,
 			      .frame = point->frame,
 			      .chunks = row->chunks,
@@ -67,7 +71,8 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 	one.byte_ticks = kept->byte_ticks * part_of((double)row->bytes, (double)kept->bytes);
 	one.amounts[SAVING_PEAK_BYTES] = (double)row->bytes;
 	rises = growth_of(self, row->point);
-	/* What grows and is not certainly lost is told as growth: many containers have interior pointers only. */
+	/* What grows and is not certainly lost is told as growth: many containers have interior
+	 * pointers only. */
 	if (rises && !leak_is_certain(row->chunk_class))
 		return 0;
 	if (rises && 2 * (double)row->bytes >= rises->growth_bytes)
@@ -103,7 +108,8 @@ static int add_growth(struct finder *self, const struct growth_row *row, struct 
 	struct finding one = {.kind = FINDING_GROWTH,
 			      .confidence = SURE_INFERRED,
 			      .frame = point->frame,
-			      .bytes = is_short(self->model) ? row->to_bytes : (u64)row->growth_bytes,
+			      .bytes = is_short(self->model) ? row->to_bytes
+							     : (u64)row->growth_bytes,
 			      .bytes_per_s = row->bytes_per_s,
 			      .short_run = is_short(self->model),
 			      .chunks = point->allocations,
@@ -117,7 +123,8 @@ static int add_growth(struct finder *self, const struct growth_row *row, struct 
 
 static bool grows(const struct finder *self, const struct growth_course *course)
 {
-	return course->grows && !point_is_noise(self->model, &self->model->points.data[course->point.index]);
+	return course->grows &&
+	       !point_is_noise(self->model, &self->model->points.data[course->point.index]);
 }
 
 /* One of the largest points may hold the peak. */
@@ -125,7 +132,8 @@ static int add_course(struct finder *self, const struct growth_course *course, s
 {
 	const struct model_point *point = &self->model->points.data[course->point.index];
 	struct finding one = {.kind = course->held < BURST_HELD ? FINDING_BURST : FINDING_PEAK,
-			      .confidence = self->model->count_shift ? SURE_ESTIMATED : SURE_MEASURED,
+			      .confidence =
+				      self->model->count_shift ? SURE_ESTIMATED : SURE_MEASURED,
 			      .frame = point->frame,
 			      .chunks = point->at_peak_chunks,
 			      .of_chunks = point->allocations,
@@ -135,7 +143,8 @@ static int add_course(struct finder *self, const struct growth_course *course, s
 			      .left_bytes = course->end_bytes,
 			      .amounts = {[SAVING_PEAK_BYTES] = (double)point->at_peak_bytes}};
 
-	if (!one.bytes || point_is_noise(self->model, point) || is_lost(self, course->point, one.bytes))
+	if (!one.bytes || point_is_noise(self->model, point) ||
+	    is_lost(self, course->point, one.bytes))
 		return 0;
 	return finder_add(self, one, err);
 }
@@ -169,7 +178,8 @@ int finder_add_reported(struct finder *self, const struct leak_report *leaks, st
 	self->led = is_lost_at_one_place(self, &leaks->leaks);
 	self->led_bytes = leaks->leaks.classes[CLASS_INDIRECT].bytes;
 	for (u64 i = 0; i < leaks->growth.courses.count && status == 0; i++)
-		if (grows(self, &courses[i]) && !map_put(&self->rising, courses[i].point.index, i + 1))
+		if (grows(self, &courses[i]) &&
+		    !map_put(&self->rising, courses[i].point.index, i + 1))
 			status = err_memory_for(err, "the findings");
 	for (u64 i = 0; i < leaks->misuse.rows.count && status == 0; i++)
 		status = add_misuse(self, &leaks->misuse.rows.data[i], err);

@@ -9,7 +9,8 @@
 enum { PAGE = 4096, TEARDOWN_PARTS = 3 };
 static const u64 TEARDOWN_NS = 10000000000;
 
-/* What was live at a time: bytes by point, and pages with a live block (of a sample: fewer than there were). */
+/* What was live at a time: bytes by point, and pages with a live block (of a sample: fewer than
+ * there were). */
 struct moment {
 	u64 *live;
 	struct map pages;
@@ -17,12 +18,14 @@ struct moment {
 
 static bool add_chunk(struct moment *self, const struct chunk *chunk)
 {
-	u64 address = chunk->page->address[chunk->at], size = chunk->page->size[chunk->at], units, bytes;
+	u64 address = chunk->page->address[chunk->at], size = chunk->page->size[chunk->at], units,
+	    bytes;
 
 	model_weigh(chunk->model, size, &units, &bytes);
 	self->live[chunk_point(chunk).index] += bytes; /* sizes may be anything: sums wrap */
 	/* Only the first and the last page can be shared with what was freed. */
-	return map_put(&self->pages, address / PAGE, 1) && map_put(&self->pages, (address + (size ? size - 1 : 0)) / PAGE, 1);
+	return map_put(&self->pages, address / PAGE, 1) &&
+	       map_put(&self->pages, (address + (size ? size - 1 : 0)) / PAGE, 1);
 }
 
 static int moment_find(struct moment *self, const struct model *model, u64 ticks, struct err *err)
@@ -30,7 +33,7 @@ static int moment_find(struct moment *self, const struct model *model, u64 ticks
 	self->live = calloc(model->points.count + 1, sizeof *self->live);
 	if (!self->live)
 		return err_memory_for(err, "the findings");
-	EACH_CHUNK(chunk, model) {
+	EACH_CHUNK (chunk, model) {
 		bool gone = chunk_is_freed(&chunk) && chunk.page->free_ticks[chunk.at] <= ticks;
 
 		if (chunk.page->alloc_ticks[chunk.at] <= ticks && !gone && !add_chunk(self, &chunk))
@@ -53,7 +56,9 @@ static const struct model_point *freed_most(const struct model *model, const u64
 
 	for (u32 i = 0; i < model->points.count; i++) {
 		const struct model_point *point = &model->points.data[i];
-		u64 gone = point->peak_ticks <= ticks && point->peak_bytes > live[i] ? point->peak_bytes - live[i] : 0;
+		u64 gone = point->peak_ticks <= ticks && point->peak_bytes > live[i]
+				   ? point->peak_bytes - live[i]
+				   : 0;
 
 		if (gone > freed) {
 			freed = gone;
@@ -63,22 +68,25 @@ static const struct model_point *freed_most(const struct model *model, const u64
 	return most;
 }
 
-/* What the allocator held of the gap all the while: all of it where nobody looked at the memory; else what is neither code nor mappings, which
- * come and rarely go. The look may be later than the smallest gap, when much more had been freed, so that it alone would say too much. */
+/* What the allocator held of the gap all the while: all of it where nobody looked at the memory;
+ * else what is neither code nor mappings, which come and rarely go. The look may be later than the
+ * smallest gap, when much more had been freed, so that it alone would say too much. */
 static u64 held_bytes(const struct resident_gap *gap)
 {
 	u64 others, held;
 
 	if (!gap->memory)
 		return gap->bytes;
-	others = resident_cause_bytes(&gap->account, CAUSE_MAPPINGS) + resident_cause_bytes(&gap->account, CAUSE_CODE);
+	others = resident_cause_bytes(&gap->account, CAUSE_MAPPINGS) +
+		 resident_cause_bytes(&gap->account, CAUSE_CODE);
 	held = resident_cause_bytes(&gap->account, CAUSE_ALLOCATOR);
 	if (gap->bytes < others)
 		return 0;
 	return held < gap->bytes - others ? held : gap->bytes - others;
 }
 
-static void fill(struct finding *finding, const struct resident_gap *gap, const struct resident_series *series)
+static void fill(struct finding *finding, const struct resident_gap *gap,
+		 const struct resident_series *series)
 {
 	*finding = (struct finding){.kind = FINDING_RESIDENT,
 				    .confidence = gap->memory ? SURE_MEASURED : SURE_INFERRED,
@@ -87,11 +95,14 @@ static void fill(struct finding *finding, const struct resident_gap *gap, const 
 				    .left_bytes = gap->live_bytes,
 				    .lasted_ns = gap->to_ns - gap->from_ns};
 	finding->amounts[SAVING_RESIDENT_BYTES] = (double)finding->bytes;
-	finding->resident_bytes = series->peak_bytes > gap->recorder_bytes ? series->peak_bytes - gap->recorder_bytes : series->peak_bytes;
+	finding->resident_bytes = series->peak_bytes > gap->recorder_bytes
+					  ? series->peak_bytes - gap->recorder_bytes
+					  : series->peak_bytes;
 }
 
 /* Whose bytes they were, and how many lie on pages without a live block. */
-static int find_place(struct finding *finding, const struct model *model, const struct resident_gap *gap, struct err *err)
+static int find_place(struct finding *finding, const struct model *model,
+		      const struct resident_gap *gap, struct err *err)
 {
 	u64 ticks = tick_clock_ticks(&model->clock, gap->at_ns), held;
 	struct moment moment = {0};
@@ -102,7 +113,8 @@ static int find_place(struct finding *finding, const struct model *model, const 
 		point = freed_most(model, moment.live, ticks);
 		held = moment.pages.used * PAGE;
 		held -= held < finding->left_bytes ? held : finding->left_bytes;
-		finding->free_bytes = finding->bytes - (held < finding->bytes ? held : finding->bytes);
+		finding->free_bytes =
+			finding->bytes - (held < finding->bytes ? held : finding->bytes);
 	}
 	moment_release(&moment);
 	if (point)
@@ -115,7 +127,8 @@ static bool is_teardown(const struct resident_gap *gap, const struct model *mode
 {
 	u64 lasted_ns = gap->to_ns - gap->from_ns;
 
-	return gap->to_end && lasted_ns < TEARDOWN_NS && lasted_ns < model_duration_ns(model) / TEARDOWN_PARTS;
+	return gap->to_end && lasted_ns < TEARDOWN_NS &&
+	       lasted_ns < model_duration_ns(model) / TEARDOWN_PARTS;
 }
 
 int finding_resident(struct finding *finding, const struct model *model, struct err *err)
@@ -131,7 +144,8 @@ int finding_resident(struct finding *finding, const struct model *model, struct 
 		status = resident_gap_find(&gap, model, &series, resident_lasting_ns(model), err);
 	fill(finding, &gap, &series);
 	/* Less than what is live is what allocators usually take for themselves. */
-	if (status == 0 && finding->bytes && finding->bytes >= finding->left_bytes && !is_teardown(&gap, model))
+	if (status == 0 && finding->bytes && finding->bytes >= finding->left_bytes &&
+	    !is_teardown(&gap, model))
 		status = find_place(finding, model, &gap, err);
 	resident_series_release(&series);
 	return status;

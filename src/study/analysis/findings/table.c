@@ -44,26 +44,32 @@ static const struct result_column columns[COLUMNS] = {
 			   "rank: by level; then growth and leaks, the peak, bytes, CPU time"),
 	[AT_LEVEL] = COLUMN("level", "level", VALUE_TEXT, "costly, worth a look, or minor"),
 	[AT_KIND] = COLUMN("kind", "finding", VALUE_TEXT, "kind of finding"),
-	[AT_SAVES] = COLUMN("saves", "a repair saves", VALUE_TEXT, "what a repair would save, with its share of the "
-								   "whole"),
-	[AT_SHARE] = COLUMN("share", NULL, VALUE_SHARE, "share of the whole that a repair would save"),
-	[AT_AMOUNT] = COLUMN("saves_amount", NULL, VALUE_RATIO, "what a repair would save, as a number"),
+	[AT_SAVES] = COLUMN("saves", "a repair saves", VALUE_TEXT,
+			    "what a repair would save, with its share of the whole"),
+	[AT_SHARE] =
+		COLUMN("share", NULL, VALUE_SHARE, "share of the whole that a repair would save"),
+	[AT_AMOUNT] =
+		COLUMN("saves_amount", NULL, VALUE_RATIO, "what a repair would save, as a number"),
 	[AT_UNIT] = COLUMN("saves_unit", NULL, VALUE_TEXT,
-			   "unit of that number: bytes_per_s (share: of the peak), peak_bytes, mean_bytes, "
-			   "resident_bytes or cpu_ns"),
+			   "unit of that number: bytes_per_s (share: of the peak), peak_bytes, "
+			   "mean_bytes, resident_bytes or cpu_ns"),
 	[AT_MEAN_BYTES] = COLUMN("mean_bytes", NULL, VALUE_BYTES,
 				 "bytes that a repair would save, on average over the run"),
-	[AT_ALLOCATIONS] = COLUMN("allocations", NULL, VALUE_COUNT,
-				  "allocations that a repair would save"),
-	[AT_SURE] = COLUMN("confidence", "sure", VALUE_TEXT, "confidence: measured, estimated or inferred"),
-	[AT_ID] = COLUMN("id", NULL, VALUE_TEXT, "identifier; the same in every run with the same behaviour"),
-	[AT_BYTE_SECONDS] =
-		COLUMN("byte_seconds", NULL, VALUE_RATIO, "bytes × seconds that a repair would save"),
+	[AT_ALLOCATIONS] =
+		COLUMN("allocations", NULL, VALUE_COUNT, "allocations that a repair would save"),
+	[AT_SURE] = COLUMN("confidence", "sure", VALUE_TEXT,
+			   "confidence: measured, estimated or inferred"),
+	[AT_ID] = COLUMN("id", NULL, VALUE_TEXT,
+			 "identifier; the same in every run with the same behaviour"),
+	[AT_BYTE_SECONDS] = COLUMN("byte_seconds", NULL, VALUE_RATIO,
+				   "bytes × seconds that a repair would save"),
 	[AT_CHUNKS] = COLUMN("chunks", NULL, VALUE_COUNT, "chunks that the finding covers"),
 	[AT_OF_CHUNKS] = COLUMN("of_chunks", NULL, VALUE_COUNT, "chunks that were examined"),
-	[AT_BYTES] = COLUMN("bytes", NULL, VALUE_BYTES, "bytes of the chunks that the finding covers"),
+	[AT_BYTES] =
+		COLUMN("bytes", NULL, VALUE_BYTES, "bytes of the chunks that the finding covers"),
 	[AT_POINTS] = COLUMN("points", NULL, VALUE_COUNT, "allocation points at this place"),
-	[AT_FUNCTION] = COLUMN("function", NULL, VALUE_TEXT, "innermost function of the program's own code"),
+	[AT_FUNCTION] = COLUMN("function", NULL, VALUE_TEXT,
+			       "innermost function of the program's own code"),
 	[AT_FILE] = COLUMN("file", NULL, VALUE_TEXT, "its source file"),
 	[AT_LINE] = COLUMN("line", NULL, VALUE_ID, "its line"),
 	[AT_TYPE] = COLUMN("type", NULL, VALUE_TEXT, "type of the allocated memory, if known"),
@@ -194,8 +200,7 @@ struct result *findings_result(const struct findings *self, const struct stack_s
 static void add_totals(struct result *record, const struct findings *self,
 		       const struct model *model)
 {
-	struct result_column column =
-		COLUMN("found", "findings", VALUE_COUNT, "findings listed");
+	struct result_column column = COLUMN("found", "findings", VALUE_COUNT, "findings listed");
 
 	column.remark = "--all lists {below} more that would save too little";
 	result_add_field(record, column, value_number(self->rows.count));
@@ -233,10 +238,12 @@ struct result *findings_report(const struct findings *self, const struct stack_s
 	add_totals(record, self, source->model);
 	add_caveats(record, source->model, info);
 	if (!source->model->has_access)
-		result_add_caveat(record, "no accesses were recorded, so whether memory was used is unknown; record "
-					  "with --access valgrind, or build with 'heapwise cc'");
+		result_add_caveat(record, "no accesses were recorded, so whether memory was used "
+					  "is unknown; record with --access valgrind, or build "
+					  "with 'heapwise cc'");
 	else if (self->from_accesses)
-		result_add_caveat(record, "one run takes one path: memory unused here may be used in another run");
+		result_add_caveat(record, "one run takes one path: memory unused here may be used "
+					  "in another run");
 	result_add_part(record, table);
 	folds_add(source->folds, source->model, record);
 	if (!result_failed(record))

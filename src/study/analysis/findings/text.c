@@ -45,7 +45,8 @@ static struct unit_text mean_time(const struct finding *finding, const struct mo
 	return units_ns(rounded(tick_clock_span_ns(&model->clock, ticks)));
 }
 
-/* "MiB a second" of growth, or nothing where it does not grow, or the run was too short for a forecast. */
+/* "MiB a second" of growth, or nothing where it does not grow, or the run was too short for a
+ * forecast. */
 static void put_rate(struct strbuf *out, const struct finding *finding)
 {
 	double gib_ns = 0x1p30 / finding->bytes_per_s * 1e9;
@@ -96,7 +97,8 @@ static void put_leak(struct strbuf *out, const struct finding *finding, const st
 	else if (finding->chunk_class == CLASS_REACHABLE)
 		strbuf_addf(out, ", though pointers to %s remain", one ? "it" : "them");
 	if (finding->led_bytes)
-		strbuf_addf(out, ", nor to %s that only %s", units_bytes(finding->led_bytes).text, one ? "it leads to" : "they lead to");
+		strbuf_addf(out, ", nor to %s that only %s", units_bytes(finding->led_bytes).text,
+			    one ? "it leads to" : "they lead to");
 	if (finding->bytes_per_s > 0) {
 		strbuf_add(out, "; the amount grows until the end");
 		put_rate(out, finding);
@@ -160,19 +162,22 @@ static void put_coverage(struct strbuf *out, const struct finding *finding,
 
 static void put_churn(struct strbuf *out, const struct finding *finding, const struct model *model)
 {
-	strbuf_addf(out, "Allocated and freed %s", units_things(model_count(model, finding->chunks), "time(s)").text);
+	strbuf_addf(out, "Allocated and freed %s",
+		    units_things(model_count(model, finding->chunks), "time(s)").text);
 	if (finding->ticks > 0)
 		strbuf_addf(out, ", on average after %s", mean_time(finding, model).text);
 	if (finding->temporary)
 		strbuf_add(out, ", before the next allocation");
 }
 
-static void put_growing(struct strbuf *out, const struct finding *finding, const struct model *model)
+static void put_growing(struct strbuf *out, const struct finding *finding,
+			const struct model *model)
 {
 	const struct growth_run *run = &finding->growth;
 
 	if (!run->steps) {
-		strbuf_addf(out, "Resized %s by realloc", units_things(model_count(model, finding->chunks), "time(s)").text);
+		strbuf_addf(out, "Resized %s by realloc",
+			    units_things(model_count(model, finding->chunks), "time(s)").text);
 		return;
 	}
 	strbuf_addf(out, "Grew %s from %s to %s", units_things(run->steps, "time(s)").text,
@@ -184,7 +189,8 @@ static void put_growing(struct strbuf *out, const struct finding *finding, const
 static void put_growth(struct strbuf *out, const struct finding *finding)
 {
 	if (finding->short_run)
-		strbuf_addf(out, "Live bytes grew to %s until the end of this short run", units_bytes(finding->bytes).text);
+		strbuf_addf(out, "Live bytes grew to %s until the end of this short run",
+			    units_bytes(finding->bytes).text);
 	else
 		strbuf_add(out, "Live bytes grow until the end");
 	put_rate(out, finding);
@@ -193,22 +199,31 @@ static void put_growth(struct strbuf *out, const struct finding *finding)
 static void put_peak(struct strbuf *out, const struct finding *finding)
 {
 	if (finding->of_arena)
-		strbuf_addf(out, "An arena filled by %s holds %s at the peak, in chunks of %s to %s", units_things(finding->points, "stack(s)").text,
-			    units_bytes(finding->bytes).text, units_bytes(finding->min_size).text, units_bytes(finding->max_size).text);
+		strbuf_addf(out,
+			    "An arena filled by %s holds %s at the peak, in chunks of %s to %s",
+			    units_things(finding->points, "stack(s)").text,
+			    units_bytes(finding->bytes).text, units_bytes(finding->min_size).text,
+			    units_bytes(finding->max_size).text);
 	else if (finding->of_entry)
-		strbuf_addf(out, "What this call makes the library allocate, from %u stacks, holds %s at the peak", finding->points,
-			    units_bytes(finding->bytes).text);
+		strbuf_addf(out,
+			    "What this call makes the library allocate, from %u stacks, holds "
+			    "%s at the peak",
+			    finding->points, units_bytes(finding->bytes).text);
 	else if (finding->of_type && finding->min_size == finding->max_size)
-		strbuf_addf(out, "Chunks of %s, from %s, hold %s at the peak", units_things(finding->min_size, "byte(s)").text,
-			    units_things(finding->points, "stack(s)").text, units_bytes(finding->bytes).text);
+		strbuf_addf(out, "Chunks of %s, from %s, hold %s at the peak",
+			    units_things(finding->min_size, "byte(s)").text,
+			    units_things(finding->points, "stack(s)").text,
+			    units_bytes(finding->bytes).text);
 	else if (finding->of_type)
-		strbuf_addf(out, "Objects of this type, from %s, hold %s at the peak", units_things(finding->points, "stack(s)").text,
+		strbuf_addf(out, "Objects of this type, from %s, hold %s at the peak",
+			    units_things(finding->points, "stack(s)").text,
 			    units_bytes(finding->bytes).text);
 	else
 		strbuf_addf(out, "Holds %s at the peak", units_bytes(finding->bytes).text);
 	if (finding->kind == FINDING_BURST)
 		strbuf_addf(out, ", at least half of it for only %s of the run",
-			    finding->held < 0.01 ? "1 % or less" : units_percent(finding->held).text);
+			    finding->held < 0.01 ? "1 % or less"
+						 : units_percent(finding->held).text);
 	if (finding->left_bytes >= finding->bytes)
 		strbuf_add(out, ", and it was never freed");
 	else if (finding->left_bytes)
@@ -218,33 +233,24 @@ static void put_peak(struct strbuf *out, const struct finding *finding)
 static void put_resident(struct strbuf *out, const struct finding *finding)
 {
 	strbuf_addf(out, "%s stayed resident for %s with %s live: the allocator did not return %s",
-		    units_bytes(finding->of_bytes).text, units_ns(finding->lasted_ns).text, units_bytes(finding->left_bytes).text,
-		    units_bytes(finding->bytes).text);
+		    units_bytes(finding->of_bytes).text, units_ns(finding->lasted_ns).text,
+		    units_bytes(finding->left_bytes).text, units_bytes(finding->bytes).text);
 	if (finding->free_bytes)
-		strbuf_addf(out, ", %s of it on pages without a live chunk", units_bytes(finding->free_bytes).text);
+		strbuf_addf(out, ", %s of it on pages without a live chunk",
+			    units_bytes(finding->free_bytes).text);
 	strbuf_add(out, "; most was freed here");
 }
 
 static void put_seen(struct strbuf *out, const struct finding *finding, const struct model *model)
 {
 	switch (finding->kind) {
-	case FINDING_MISUSE:
-		put_misuse(out, finding, model);
-		break;
+	case FINDING_MISUSE: put_misuse(out, finding, model); break;
 	case FINDING_LEAK:
-	case FINDING_KEPT:
-		put_leak(out, finding, model);
-		break;
-	case FINDING_GROWTH:
-		put_growth(out, finding);
-		break;
+	case FINDING_KEPT: put_leak(out, finding, model); break;
+	case FINDING_GROWTH: put_growth(out, finding); break;
 	case FINDING_PEAK:
-	case FINDING_BURST:
-		put_peak(out, finding);
-		break;
-	case FINDING_RESIDENT:
-		put_resident(out, finding);
-		break;
+	case FINDING_BURST: put_peak(out, finding); break;
+	case FINDING_RESIDENT: put_resident(out, finding); break;
 	case FINDING_UNUSED:
 		put_chunks(out, finding, model);
 		strbuf_addf(out, " %s never accessed", was_or_were(finding, model));
@@ -257,9 +263,7 @@ static void put_seen(struct strbuf *out, const struct finding *finding, const st
 		put_chunks(out, finding, model);
 		strbuf_addf(out, " %s read but never written", was_or_were(finding, model));
 		break;
-	case FINDING_COVERAGE:
-		put_coverage(out, finding, model);
-		break;
+	case FINDING_COVERAGE: put_coverage(out, finding, model); break;
 	case FINDING_EARLY:
 		strbuf_addf(out, "Allocated on average %s before the first use, in %s of %s",
 			    mean_time(finding, model).text, count_of(model, finding->chunks).text,
@@ -270,33 +274,25 @@ static void put_seen(struct strbuf *out, const struct finding *finding, const st
 			    mean_time(finding, model).text, count_of(model, finding->chunks).text,
 			    units_things(model_count(model, finding->of_chunks), "chunk(s)").text);
 		break;
-	case FINDING_CHURN:
-		put_churn(out, finding, model);
-		break;
-	case FINDING_GROWING:
-		put_growing(out, finding, model);
-		break;
+	case FINDING_CHURN: put_churn(out, finding, model); break;
+	case FINDING_GROWING: put_growing(out, finding, model); break;
 	case FINDING_ZERO_SIZE:
-		strbuf_add(out, units_things(model_count(model, finding->chunks), "allocation(s) of 0 bytes").text);
+		strbuf_add(out, units_things(model_count(model, finding->chunks), "allocation(s) "
+										  "of 0 bytes")
+					.text);
 		break;
-	case FINDING_KINDS:
-		break;
+	case FINDING_KINDS: break;
 	}
 }
 
 static const char *leak_repair(const struct finding *finding)
 {
 	switch (finding->chunk_class) {
-	case CLASS_LOST:
-		return "free the memory before the last pointer to it is gone";
-	case CLASS_INDIRECT:
-		return "free it together with the memory that points to it";
-	case CLASS_POSSIBLE:
-		return "free the memory before the pointer to its start is gone";
-	case CLASS_REACHABLE:
-		return "free the memory when it is no longer needed";
-	default:
-		return "free the memory, unless it must live as long as the program";
+	case CLASS_LOST: return "free the memory before the last pointer to it is gone";
+	case CLASS_INDIRECT: return "free it together with the memory that points to it";
+	case CLASS_POSSIBLE: return "free the memory before the pointer to its start is gone";
+	case CLASS_REACHABLE: return "free the memory when it is no longer needed";
+	default: return "free the memory, unless it must live as long as the program";
 	}
 }
 
@@ -329,12 +325,14 @@ const char *finding_repair(const struct finding *finding)
 	if (finding->of_arena)
 		return "put less into it, or free it sooner; --no-fold shows who fills it";
 	if (finding->kind == FINDING_RESIDENT)
-		return 2 * finding->free_bytes >= finding->bytes ? "call malloc_trim() afterwards, or free in reverse "
-								   "order of allocation"
-								 : "allocate long-lived memory apart from short-lived "
-								   "memory";
+		return 2 * finding->free_bytes >= finding->bytes ? "call malloc_trim() afterwards, "
+								   "or free in reverse order of "
+								   "allocation"
+								 : "allocate long-lived memory "
+								   "apart from short-lived memory";
 	if (finding->kind == FINDING_CHURN)
-		return finding->temporary && finding->max_size <= 4096 ? "use the stack, or reuse one buffer"
+		return finding->temporary && finding->max_size <= 4096 ? "use the stack, or reuse "
+									 "one buffer"
 								       : "reuse one buffer";
 	return of_kind[finding->kind];
 }
@@ -378,7 +376,8 @@ const char *finding_saves(const struct finding *finding, struct result *result)
 			    units_bytes(amount).text,
 			    saving->unit == SAVING_BYTES_PER_S ? "/s" : "");
 	if (saving->unit != SAVING_NONE)
-		strbuf_addf(&text, ", %s %s", units_percent(saving->share < 1 ? saving->share : 1).text,
+		strbuf_addf(&text, ", %s %s",
+			    units_percent(saving->share < 1 ? saving->share : 1).text,
 			    wholes[saving->unit]);
 	return taken(&text, result);
 }

@@ -58,14 +58,16 @@ int unnamed_find(struct unnamed *self, const struct stack_source *source, struct
 			continue; /* no stack was recorded, which names would not change */
 		place = finding_place(source, point->frame);
 		if (place.foreign)
-			continue; /* what the C++ library sets aside for itself is nobody's concern */
+			/* what the C++ library sets aside for itself is nobody's concern */
+			continue;
 		self->of_bytes += point->bytes;
 		if (!*place.own.function)
 			done = add(self, &by_path, place.own.module, point->bytes);
 	}
 	map_release(&by_path);
 	if (self->modules.count)
-		qsort(self->modules.data, self->modules.count, sizeof *self->modules.data, most_first);
+		qsort(self->modules.data, self->modules.count, sizeof *self->modules.data,
+		      most_first);
 	return done ? 0 : err_memory_for(err, "modules");
 }
 
@@ -86,7 +88,8 @@ struct advice {
 static void describe(struct advice *self, const struct module_list *list)
 {
 	for (u32 i = 0; i < self->count; i++) {
-		self->modules[i] = (struct symbolizer_module){.path = self->unnamed->modules.data[i].path};
+		self->modules[i] =
+			(struct symbolizer_module){.path = self->unnamed->modules.data[i].path};
 		for (u64 k = 0; k < list->rows.count; k++)
 			if (strcmp(list->rows.data[k].path, self->modules[i].path) == 0)
 				self->modules[i] = list->rows.data[k];
@@ -107,16 +110,19 @@ static void put_modules(const struct advice *self, struct strbuf *out)
 
 		strbuf_add(out, i ? ", " : ": ");
 		if (*row->path)
-			strbuf_addf(out, "%s (%s, %s)", path_file(row->path), share, states[self->remedies[i].state]);
+			strbuf_addf(out, "%s (%s, %s)", path_file(row->path), share,
+				    states[self->remedies[i].state]);
 		else
 			strbuf_addf(out, "JIT or other code outside files (%s)", share);
 	}
 	if (unnamed->modules.count > self->count)
-		strbuf_addf(out, ", and %s more", units_count(unnamed->modules.count - self->count).text);
+		strbuf_addf(out, ", and %s more",
+			    units_count(unnamed->modules.count - self->count).text);
 }
 
 /* One more thing to do. */
-static void put_step(struct strbuf *steps, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put_step(struct strbuf *steps, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 static void put_step(struct strbuf *steps, const char *format, ...)
 {
 	va_list args;
@@ -138,7 +144,8 @@ static void put_packages(const struct advice *self, const char *trace, struct st
 
 		if (!*remedy->install)
 			continue;
-		strbuf_add(&command, command.count ? strrchr(remedy->install, ' ') : remedy->install);
+		strbuf_add(&command,
+			   command.count ? strrchr(remedy->install, ' ') : remedy->install);
 		if (*remedy->archive)
 			archive = remedy->archive;
 	}
@@ -147,7 +154,8 @@ static void put_packages(const struct advice *self, const char *trace, struct st
 	if (command.count && !debug_servers_named())
 		strbuf_addf(&command, " or set DEBUGINFOD_URLS=%s", remedy_server(""));
 	if (command.count)
-		put_step(steps, "%s, then run 'heapwise trace symbolize %s'", strbuf_text(&command), trace);
+		put_step(steps, "%s, then run 'heapwise trace symbolize %s'", strbuf_text(&command),
+			 trace);
 	strbuf_release(&command);
 }
 
@@ -158,18 +166,26 @@ static void put_others(const struct advice *self, const char *trace, struct strb
 		const char *path = self->modules[i].path, *name = path_file(path);
 
 		if (!*name)
-			put_step(steps, "let the runtime write /tmp/perf-PID.map for the code it generates");
+			put_step(steps, "let the runtime write /tmp/perf-PID.map for the code it "
+					"generates");
 		else if (remedy->state == REMEDY_GONE)
-			put_step(steps, "restore %s, then run 'heapwise trace symbolize %s'", path, trace);
+			put_step(steps, "restore %s, then run 'heapwise trace symbolize %s'", path,
+				 trace);
 		else if (remedy->state == REMEDY_REPLACED)
 			put_step(steps, "record again: %s was rebuilt since", name);
 		else if (remedy->state == REMEDY_NAMED)
 			put_step(steps, "run 'heapwise trace symbolize %s' for %s", trace, name);
 		else if (!self->packages)
-			put_step(steps, "install the debug file of %s, then run 'heapwise trace symbolize %s'", name, trace);
+			put_step(steps,
+				 "install the debug file of %s, then run 'heapwise trace "
+				 "symbolize %s'",
+				 name, trace);
 		else if (!*remedy->install)
-			put_step(steps, "build %s with -g, do not strip it, and record again, or run 'heapwise "
-					"trace symbolize --debug-path DIR %s' with the folder of its debug file", name, trace);
+			put_step(steps,
+				 "build %s with -g, do not strip it, and record again, or "
+				 "run 'heapwise trace symbolize --debug-path DIR %s' with "
+				 "the folder of its debug file",
+				 name, trace);
 	}
 }
 
@@ -203,7 +219,8 @@ bool unnamed_advice(const struct stack_source *source, bool packages, struct str
 	struct module_list list = {0};
 	struct advice advice = {.unnamed = &unnamed, .source = source, .packages = packages};
 	struct err err = {0};
-	bool matters = source->symbols && unnamed_find(&unnamed, source, &err) == 0 && unnamed.bytes > unnamed.of_bytes / PART;
+	bool matters = source->symbols && unnamed_find(&unnamed, source, &err) == 0 &&
+		       unnamed.bytes > unnamed.of_bytes / PART;
 
 	if (matters && module_list_fill(&list, source->model)) {
 		advice.count = count_shown(&unnamed);

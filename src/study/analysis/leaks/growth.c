@@ -113,7 +113,7 @@ static void sample_chunk(struct sampler *self, const struct chunk *chunk)
 
 static void sample_all(struct sampler *self)
 {
-	EACH_CHUNK(chunk, self->model)
+	EACH_CHUNK (chunk, self->model)
 		sample_chunk(self, &chunk);
 	for (u32 i = 0; i < self->count; i++) {
 		i64 *series = &self->series[(u64)i * (self->steps + 2)];
@@ -156,8 +156,10 @@ static double theil_sen(const i64 *values, u32 count, double *slopes)
 	return n % 2 ? slopes[n / 2] : (slopes[n / 2 - 1] + slopes[n / 2]) / 2;
 }
 
-/* The second half is judged, so that start-up does not count, without the last sixteenth of the run, in which programs free everything. */
-static bool judge(struct sampler *self, const struct growth_query *query, u32 candidate, struct growth_row *row)
+/* The second half is judged, so that start-up does not count, without the last sixteenth of the
+ * run, in which programs free everything. */
+static bool judge(struct sampler *self, const struct growth_query *query, u32 candidate,
+		  struct growth_row *row)
 {
 	u32 half = self->steps / 2, count = self->steps - self->steps / 16 - half + 1;
 	const i64 *values = &self->series[(u64)candidate * (self->steps + 2) + half];
@@ -178,11 +180,14 @@ static bool judge(struct sampler *self, const struct growth_query *query, u32 ca
 	return slope > 0 && row->growth_bytes >= (double)query->min_bytes;
 }
 
-static int follow(struct sampler *self, const struct growth_query *query, u32 candidate, struct growth_table *table, struct err *err)
+static int follow(struct sampler *self, const struct growth_query *query, u32 candidate,
+		  struct growth_table *table, struct err *err)
 {
 	const i64 *values = &self->series[(u64)candidate * (self->steps + 2)];
 	struct growth_course course = {.point = {self->points[candidate]},
-				       .end_bytes = values[self->steps] > 0 ? (u64)values[self->steps] : 0};
+				       .end_bytes = values[self->steps] > 0
+							    ? (u64)values[self->steps]
+							    : 0};
 	u64 half = self->model->points.data[course.point.index].at_peak_bytes / 2;
 	u32 held = 0;
 
@@ -232,7 +237,8 @@ int growth_find(const struct model *model, const struct growth_query *query,
 		return 0;
 	sampler.steps_per_tick = (double)steps / (double)span;
 	sampler.slopes = calloc(samples * samples / 2, sizeof *sampler.slopes);
-	status = sampler.slopes ? choose(&sampler, query->min_bytes, err) : err_memory_for(err, "growing points");
+	status = sampler.slopes ? choose(&sampler, query->min_bytes, err)
+				: err_memory_for(err, "growing points");
 	if (status == 0 && sampler.count)
 		sample_all(&sampler);
 	self->candidates = self->not_judged ? 0 : sampler.count;
@@ -265,7 +271,8 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_TREND] = COLUMN("trend", "trend", VALUE_SHARE,
 			    "Kendall's tau: 100 % = every later sample is higher"),
 	[AT_FROM] = COLUMN("from_bytes", "from", VALUE_BYTES, "live in the middle of the run"),
-	[AT_TO] = COLUMN("to_bytes", "to", VALUE_BYTES, "live before the last sixteenth of the run"),
+	[AT_TO] =
+		COLUMN("to_bytes", "to", VALUE_BYTES, "live before the last sixteenth of the run"),
 	[AT_GROWTH] = COLUMN("growth_bytes", NULL, VALUE_BYTES,
 			     "growth in the second half, by the fitted line"),
 	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the point, as in the report"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Allocation points whose live bytes keep rising until the end of the run, also if they are freed at
- * exit. Defined in docs/METHODS.md, "Growth". */
+ * Allocation points whose live bytes keep rising until the end of the run, also if they are freed
+ * at exit. Defined in docs/METHODS.md, "Growth". */
 #ifndef STUDY_ANALYSIS_LEAKS_GROWTH_H
 #define STUDY_ANALYSIS_LEAKS_GROWTH_H
 
@@ -30,14 +30,16 @@ struct growth_row {
 /* How the live bytes of a point went, in steps of the whole run. */
 struct growth_course {
 	struct point_id point;
-	double held;      /* part of the run for which it had half of what it had at the program's peak, or more */
-	u64 end_bytes;    /* live at the last step */
+	/* part of the run for which it had half of what it had at the program's peak, or more */
+	double held;
+	u64 end_bytes; /* live at the last step */
 	bool grows;
 	struct growth_row growth; /* if it grows, however short the run is */
 };
 
-struct growth_table {                /* all zero = empty */
-	VEC(struct growth_course) courses; /* of the largest points; none if times of frees are not known */
+struct growth_table { /* all zero = empty */
+	/* of the largest points; none if times of frees are not known */
+	VEC(struct growth_course) courses;
 	VEC(struct growth_row) rows; /* fastest first */
 	const char *not_judged;      /* why the run could not be judged; NULL = it was */
 	u64 candidates;              /* points that were looked at */

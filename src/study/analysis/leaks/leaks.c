@@ -162,13 +162,13 @@ static const struct {
 	const char *bytes, *chunks, *label, *remark, *meaning;
 } sums[] = {
 	{CLASS_LOST, "lost.bytes", "lost.chunks", "lost",
-	 "in {lost.chunks:chunk} that nothing points to any more", "nothing points to them any more"},
+	 "in {lost.chunks:chunk} that nothing points to any more",
+	 "nothing points to them any more"},
 	{CLASS_INDIRECT, "indirect.bytes", "indirect.chunks", "indirectly lost",
 	 "in {indirect.chunks:chunk} that only lost chunks point to",
 	 "only lost chunks point to them"},
 	{CLASS_POSSIBLE, "possible.bytes", "possible.chunks", "possibly lost",
-	 "in {possible.chunks:chunk} with interior pointers only",
-	 "only interior pointers remain"},
+	 "in {possible.chunks:chunk} with interior pointers only", "only interior pointers remain"},
 	{CLASS_REACHABLE, "reachable.bytes", "reachable.chunks", "still reachable",
 	 "in {reachable.chunks:chunk}, still pointed to",
 	 "a chain of pointers leads to their start"},
@@ -187,19 +187,21 @@ static void add_sums(struct result *result, const struct model *model,
 		bool known = scanned || unknown;
 
 		result_field(result, sums[i].bytes, sums[i].label, VALUE_BYTES,
-		      known ? value_number(sum->bytes) : value_unknown(), sums[i].meaning);
+			     known ? value_number(sum->bytes) : value_unknown(), sums[i].meaning);
 		result_last(result)->remark = sums[i].remark;
 		/* After a scan only chunks that came later are of no class. */
 		if (unknown && scanned && !sum->chunks)
 			result_last(result)->label = NULL;
 		result_field(result, sums[i].chunks, NULL, VALUE_COUNT,
-		      known ? value_number(model_count(model, sum->chunks)) : value_unknown(),
-		      "the same in chunks");
+			     known ? value_number(model_count(model, sum->chunks))
+				   : value_unknown(),
+			     "the same in chunks");
 	}
 	result_field(result, "unknown.why", NULL, VALUE_TEXT,
-	      value_text(table->classes[CLASS_UNKNOWN].chunks ? leaks_unknown_reason(model, result)
-							      : NULL),
-	      "why the leak kind of chunks is unknown");
+		     value_text(table->classes[CLASS_UNKNOWN].chunks
+					? leaks_unknown_reason(model, result)
+					: NULL),
+		     "why the leak kind of chunks is unknown");
 }
 
 static void add_head(struct result *result, const struct model *model,
@@ -210,32 +212,34 @@ static void add_head(struct result *result, const struct model *model,
 	u32 state = model->scan.state <= SCAN_FAILED ? model->scan.state : SCAN_NONE;
 
 	result_field(result, "program", "program", VALUE_TEXT,
-	      value_text(result_copy(result, model->image.program)), "path of the executable");
+		     value_text(result_copy(result, model->image.program)),
+		     "path of the executable");
 	result_field(result, "scan.state", NULL, VALUE_TEXT, value_text(states[state]),
-	      "whether memory was scanned for pointers at the end: done, failed or none");
+		     "whether memory was scanned for pointers at the end: done, failed or none");
 	result_field(result, "scan.time_ns", NULL, VALUE_NS,
-	      state == SCAN_DONE ? value_number(model->scan.scan_ns) : value_unknown(),
-	      "duration of the scan");
+		     state == SCAN_DONE ? value_number(model->scan.scan_ns) : value_unknown(),
+		     "duration of the scan");
 	result_field(result, "scan.roots_bytes", NULL, VALUE_BYTES,
-	      state == SCAN_DONE ? value_number(model->scan.roots_bytes) : value_unknown(),
-	      "memory outside the heap that was scanned");
+		     state == SCAN_DONE ? value_number(model->scan.roots_bytes) : value_unknown(),
+		     "memory outside the heap that was scanned");
 	add_sums(result, model, table);
 	result_field(result, "suppressed.bytes", "suppressed", VALUE_BYTES,
-	      value_number(table->suppressed.bytes), "hidden by suppressions");
+		     value_number(table->suppressed.bytes), "hidden by suppressions");
 	result_last(result)->hide_zero = true;
 	result_last(result)->remark = "in {suppressed.chunks:chunk}, see below";
 	result_field(result, "suppressed.chunks", NULL, VALUE_COUNT,
-	      value_number(model_count(model, table->suppressed.chunks)), "the same in chunks");
+		     value_number(model_count(model, table->suppressed.chunks)),
+		     "the same in chunks");
 	if (table->classes[CLASS_UNKNOWN].chunks)
-		result_add_caveat(result,
-				  "the leak kind of some chunks is unknown: %s",
+		result_add_caveat(result, "the leak kind of some chunks is unknown: %s",
 				  leaks_unknown_reason(model, result));
 	if (model->has_end && model->end.how == IMAGE_EXEC)
-		result_add_caveat(result, "the program replaced itself by exec; memory live at that moment does not "
-					  "count as leaked");
+		result_add_caveat(result, "the program replaced itself by exec; memory live at "
+					  "that moment does not count as leaked");
 	if (model_is_collected(model))
-		result_add_caveat(result, "Lisp objects are freed by the garbage collector; objects live at the end "
-					  "were not collected yet and do not count as leaked");
+		result_add_caveat(result, "Lisp objects are freed by the garbage collector; "
+					  "objects live at the end were not collected yet and do "
+					  "not count as leaked");
 }
 
 enum { AT_CLASS, AT_BYTES, AT_CHUNKS, AT_MAX, AT_POINT, AT_DEPTH, AT_STACK, COLUMNS };
@@ -243,7 +247,8 @@ enum { AT_CLASS, AT_BYTES, AT_CHUNKS, AT_MAX, AT_POINT, AT_DEPTH, AT_STACK, COLU
 static const struct result_column columns[COLUMNS] = {
 	[AT_CLASS] = COLUMN("leak_kind", "leak kind", VALUE_TEXT,
 			    "leak kind: lost, indirect, possible, reachable or unknown"),
-	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "kept bytes of this stack and leak kind"),
+	[AT_BYTES] =
+		COLUMN("bytes", "bytes", VALUE_BYTES, "kept bytes of this stack and leak kind"),
 	[AT_CHUNKS] = COLUMN("chunks", "chunks", VALUE_COUNT, "kept chunks"),
 	[AT_MAX] = COLUMN("max_bytes", "largest", VALUE_BYTES, "largest of these chunks"),
 	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the point, as in the report"),

@@ -8,7 +8,8 @@
 
 enum { CLASSES = CLASS_LOST + 1 };
 
-/* "lost", "indirect", "possible", "reachable", "unknown", or "all": adds to a mask of 1 << class. */
+/* "lost", "indirect", "possible", "reachable", "unknown", or "all": adds to a mask of 1 <<
+ * class. */
 bool leaks_kind_parse(const char *word, u32 *kinds);
 const char *leaks_class_name(enum chunk_class chunk_class);
 

@@ -115,7 +115,7 @@ static bool note_thread(struct judge *self, u32 thread, u64 ticks)
 
 static void note_all(struct judge *self)
 {
-	EACH_CHUNK(chunk, self->model) {
+	EACH_CHUNK (chunk, self->model) {
 		const struct chunk_page *page = chunk.page;
 
 		note_chunk(self, page, chunk.at, chunk.number);
@@ -464,18 +464,20 @@ static void add_caveats_of(struct result *result, const struct model *model,
 			   const struct misuse_table *table)
 {
 	if (table->possible)
-		result_add_caveat(result, "uncertain rows may be gaps in the recording: lost events, calls that "
-					  "bypassed the recorder, or functions without names");
+		result_add_caveat(result, "uncertain rows may be gaps in the recording: lost "
+					  "events, calls that bypassed the recorder, or functions "
+					  "without names");
 	if (table->not_judged)
 		result_add_caveat(result,
-				  "not judged: %s of blocks that may have been allocated while recording was paused",
+				  "not judged: %s of blocks that may have been allocated while "
+				  "recording was paused",
 				  units_things(table->not_judged, "free(s)").text);
 	if (table->not_listed)
 		result_add_caveat(result, "%s not listed",
 				  units_things(table->not_listed, "more (row is|rows are)").text);
 	if (model->image.sample_bytes)
-		result_add_caveat(result, "sampled: double frees are not detected, and mismatches only for chunks in "
-					  "the sample");
+		result_add_caveat(result, "sampled: double frees are not detected, and mismatches "
+					  "only for chunks in the sample");
 	if (table->rows.count && !(model->image.flags & HW_RUN_FREE_STACKS))
 		result_add_caveat(result, "recorded without stacks of frees");
 }

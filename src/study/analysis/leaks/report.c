@@ -51,7 +51,8 @@ static void add_fields(struct result *result, const struct leak_report *self)
 			 misuse_value(self, self->misuse.possible));
 	result_add_field(result,
 			 (struct result_column)COLUMN("misuse_not_judged", NULL, VALUE_COUNT,
-						      "frees of blocks that may have been allocated during a pause"),
+						      "frees of blocks that may have been "
+						      "allocated during a pause"),
 			 misuse_value(self, self->misuse.not_judged));
 }
 
@@ -87,7 +88,8 @@ static const char *misuse_remark(const struct leak_report *self)
 {
 	if (!self->misuse.possible)
 		return "wrong call(s) of free and the like; see 'heapwise leaks FILE'";
-	return "wrong call(s) of free and the like, {leaks.misuse_possible} not certain; see 'heapwise leaks FILE'";
+	return "wrong call(s) of free and the like, {leaks.misuse_possible} not certain; see "
+	       "'heapwise leaks FILE'";
 }
 
 void leak_report_mention(const struct leak_report *self, const struct model *model,

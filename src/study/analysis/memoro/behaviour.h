@@ -13,7 +13,8 @@
 #include "study/analysis/places/stacks.h"
 #include "study/analysis/memoro/thresholds.h"
 
-/* What may be said of a point. The first ones are true of single chunks, the others of the point. */
+/* What may be said of a point. The first ones are true of single chunks, the others of the
+ * point. */
 enum inference {
 	INFERENCE_UNUSED,
 	INFERENCE_WRITE_ONLY,
@@ -61,8 +62,9 @@ struct behaviour {
 
 	double group_scores; /* sum over the groups of mean life / span */
 	u64 groups;
-	double used_bytes;                /* of chunks that were both read and written */
-	double unsided_bytes;             /* measured, of chunks of which it is not known whether they were both */
+	double used_bytes; /* of chunks that were both read and written */
+	/* measured, of chunks of which it is not known whether they were both */
+	double unsided_bytes;
 	double useful_sum, useful_chunks; /* active part of lives, chunks */
 	double short_ticks;               /* sum of lives of short chunks */
 	double early_ticks, late_ticks;   /* sum of idle times of the hits */
@@ -84,18 +86,19 @@ struct behaviour_table {          /* all zero = empty */
 	bool borrowed;            /* points are somebody else's */
 };
 
-/* Names are asked for only where code without instrumentation was loaded. If source->behaviour is by the same thresholds,
- * self is that one, borrowed: it must not outlive it. */
+/* Names are asked for only where code without instrumentation was loaded. If source->behaviour is
+ * by the same thresholds, self is that one, borrowed: it must not outlive it. */
 int behaviour_find(const struct stack_source *source, const struct thresholds *thresholds,
 		   struct behaviour_table *self, struct err *err);
 
 /* The same in two steps, of which the first, which takes the time, needs no names. */
-int behaviour_begin(const struct model *model, const struct thresholds *thresholds, struct behaviour_table *self,
-		    struct err *err);
+int behaviour_begin(const struct model *model, const struct thresholds *thresholds,
+		    struct behaviour_table *self, struct err *err);
 void behaviour_finish(const struct stack_source *source, struct behaviour_table *self);
 void behaviour_table_release(struct behaviour_table *self);
 
-/* Chunks of a point that were allocated close together in time, and their part of the lifetime score. */
+/* Chunks of a point that were allocated close together in time, and their part of the lifetime
+ * score. */
 struct lifetime_group {
 	u64 first_ticks, end_ticks;
 	double chunks, score; /* mean life / span */

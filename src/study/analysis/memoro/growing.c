@@ -18,7 +18,8 @@ static bool replaces(const struct open_run *run, const struct seen *chunk, bool 
 				run->end_ticks >= chunk->born && run->end_ticks <= chunk->end));
 }
 
-/* The run that the chunk continues: of several the one whose newest chunk dies closest to its birth. */
+/* The run that the chunk continues: of several the one whose newest chunk dies closest to its
+ * birth. */
 static struct open_run *run_find(struct open_run *runs, const struct seen *chunk, bool *by_realloc)
 {
 	struct open_run *best = NULL;
@@ -55,8 +56,8 @@ static void run_count(const struct pass *pass, struct behaviour *self, const str
 	self->replaced_bytes += enough ? run->bytes - run->newest_bytes : run->replaced_bytes;
 }
 
-/* A step counts if the old chunk was gone when the thread came to this point again: or each queue of
- * things that become larger would be one that grows. */
+/* A step counts if the old chunk was gone when the thread came to this point again: or each queue
+ * of things that become larger would be one that grows. */
 static void run_settle(const struct pass *pass, struct behaviour *self, struct open_run *runs,
 		       struct open_run *run, u64 now)
 {
@@ -104,7 +105,7 @@ static struct open_run extended(const struct open_run *run, bool by_realloc)
 }
 
 void growing_add(const struct pass *pass, struct behaviour *self, struct point_state *state,
-		    const struct seen *chunk)
+		 const struct seen *chunk)
 {
 	const struct chunk_page *page = chunk->page;
 	struct open_run *runs = state->runs, *run,

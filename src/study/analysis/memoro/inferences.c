@@ -117,14 +117,11 @@ static const struct tally *base_of(const struct behaviour *point, enum inference
 	case INFERENCE_WRITE_ONLY:
 	case INFERENCE_READ_ONLY:
 	case INFERENCE_SHARED:
-	case INFERENCE_READ_WRITE:
-		return &point->measured;
+	case INFERENCE_READ_WRITE: return &point->measured;
 	case INFERENCE_EARLY:
 	case INFERENCE_LATE:
-	case INFERENCE_COVERAGE:
-		return &point->accessed;
-	default:
-		return &point->all;
+	case INFERENCE_COVERAGE: return &point->accessed;
+	default: return &point->all;
 	}
 }
 
@@ -163,8 +160,7 @@ static bool holds(const struct inferences *self, const struct behaviour *point,
 		return reaches(evidence->bytes, evidence->of_bytes, limits->idle_bytes);
 	case INFERENCE_COVERAGE:
 		return reaches(evidence->bytes, evidence->of_bytes, limits->coverage_bytes);
-	case INFERENCE_GROWING:
-		return point->growth_runs > 0;
+	case INFERENCE_GROWING: return point->growth_runs > 0;
 	case INFERENCE_ZERO_SIZE:
 		return evidence->chunks &&
 		       model_count(self->model, evidence->chunks) >= limits->zero_min;
@@ -182,10 +178,8 @@ static bool holds(const struct inferences *self, const struct behaviour *point,
 	case INFERENCE_TOP_ALLOCS:
 		return is_on_top(model_point->allocations, self->top_allocs, self->sum_allocations,
 				 limits->top_floor);
-	case INFERENCE_READ_WRITE:
-		return is_one_sided(point, limits->ratio);
-	case INFERENCES:
-		break;
+	case INFERENCE_READ_WRITE: return is_one_sided(point, limits->ratio);
+	case INFERENCES: break;
 	}
 	return false;
 }
@@ -237,7 +231,8 @@ static enum confidence how_sure(const struct inferences *self, const struct beha
 		return sure;
 	if (point->lower_bound & bit || (whole && point->is_lower_bound))
 		return SURE_INFERRED;
-	/* That two threads were seen is certain; that something was not done is what may be wrong. */
+	/* That two threads were seen is certain; that something was not done is what may be
+	 * wrong. */
 	if (self->behaviour->plain_libraries && inference != INFERENCE_SHARED)
 		return SURE_INFERRED;
 	if (point->estimated & bit || (whole && point->is_estimated))

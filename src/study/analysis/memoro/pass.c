@@ -257,7 +257,7 @@ static int chunk_add(struct pass *pass, const struct seen *chunk, struct err *er
 
 static int add_all(struct pass *pass, struct err *err)
 {
-	EACH_CHUNK(chunk, pass->model) {
+	EACH_CHUNK (chunk, pass->model) {
 		struct seen seen = look(pass, chunk.page, chunk.at, chunk.number);
 
 		if (chunk_add(pass, &seen, err) < 0)
@@ -299,8 +299,8 @@ static void sum_up(struct behaviour_table *self)
 	}
 }
 
-/* Whatever was recorded of a chunk, such a library may have accessed it as well. The C and C++ libraries are
- * not meant: what they access for the program is recorded. */
+/* Whatever was recorded of a chunk, such a library may have accessed it as well. The C and C++
+ * libraries are not meant: what they access for the program is recorded. */
 static void tell_plain_libraries(const struct model *model, struct behaviour_table *self)
 {
 	self->plain_libraries = plain_library_any(model);
@@ -315,8 +315,10 @@ static u64 whole(double number) { return number < 0x1p63 ? (u64)number : UINT64_
 
 static void forget_accesses(struct behaviour *self)
 {
-	static const enum inference of_accesses[] = {INFERENCE_UNUSED, INFERENCE_WRITE_ONLY, INFERENCE_READ_ONLY, INFERENCE_EARLY,
-						     INFERENCE_LATE,   INFERENCE_COVERAGE,   INFERENCE_SHARED};
+	static const enum inference of_accesses[] = {INFERENCE_UNUSED,    INFERENCE_WRITE_ONLY,
+						     INFERENCE_READ_ONLY, INFERENCE_EARLY,
+						     INFERENCE_LATE,      INFERENCE_COVERAGE,
+						     INFERENCE_SHARED};
 
 	self->measured = self->accessed = (struct tally){0};
 	for (u32 i = 0; i < sizeof of_accesses / sizeof *of_accesses; i++) {
@@ -330,7 +332,8 @@ static void forget_accesses(struct behaviour *self)
 	self->early_ticks = self->late_ticks = self->covered_bytes = 0;
 }
 
-/* Points whose chunks are used by code that is not instrumented: that none of it was seen says nothing. */
+/* Points whose chunks are used by code that is not instrumented: that none of it was seen says
+ * nothing. */
 static void find_unseen(const struct stack_source *source, struct behaviour_table *self)
 {
 	for (u64 i = 0; i < self->count; i++) {
@@ -383,8 +386,8 @@ void behaviour_worst_groups(const struct model *model, const struct thresholds *
 	worst_take(worst, &group);
 }
 
-int behaviour_begin(const struct model *model, const struct thresholds *limits, struct behaviour_table *self,
-		    struct err *err)
+int behaviour_begin(const struct model *model, const struct thresholds *limits,
+		    struct behaviour_table *self, struct err *err)
 {
 	struct pass pass = {.model = model, .limits = limits, .table = self};
 	double ns_per_tick = tick_clock_span_ns(&model->clock, 1);
@@ -398,7 +401,8 @@ int behaviour_begin(const struct model *model, const struct thresholds *limits, 
 	self->count = model->points.count;
 	self->points = calloc(self->count + 1, sizeof *self->points);
 	pass.states = calloc(self->count + 1, sizeof *pass.states);
-	status = self->points && pass.states ? add_all(&pass, err) : err_memory_for(err, "the behaviour of points");
+	status = self->points && pass.states ? add_all(&pass, err)
+					     : err_memory_for(err, "the behaviour of points");
 	free(pass.states);
 	arena_release(&pass.arena);
 	return status;

@@ -23,7 +23,8 @@ struct score_set scores_of(const struct behaviour *point)
 	struct score_set self = {0};
 
 	set(&self, SCORE_LIFETIME, point->group_scores, (double)point->groups);
-	set(&self, SCORE_USAGE, point->used_bytes, (double)point->measured.bytes - point->unsided_bytes);
+	set(&self, SCORE_USAGE, point->used_bytes,
+	    (double)point->measured.bytes - point->unsided_bytes);
 	set(&self, SCORE_USEFUL, point->useful_sum, point->useful_chunks);
 	return self;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The three scores of the Memoro paper by allocation point, and of the program as a whole. Defined in
- * docs/METHODS.md, "Scores". */
+ * The three scores of the Memoro paper by allocation point, and of the program as a whole. Defined
+ * in docs/METHODS.md, "Scores". */
 #ifndef STUDY_ANALYSIS_MEMORO_SCORES_H
 #define STUDY_ANALYSIS_MEMORO_SCORES_H
 

@@ -59,12 +59,9 @@ static double badness(const struct behaviour *point, enum scores_by by)
 	enum score score;
 
 	switch (by) {
-	case SCORES_BY_SEVERITY:
-		return severity_step(&scores);
-	case SCORES_BY_BYTES:
-		return (double)point->all.bytes;
-	case SCORES_BY_COUNT:
-		return (double)point->all.chunks;
+	case SCORES_BY_SEVERITY: return severity_step(&scores);
+	case SCORES_BY_BYTES: return (double)point->all.bytes;
+	case SCORES_BY_COUNT: return (double)point->all.chunks;
 	default:
 		score = by == SCORES_BY_LIFETIME ? SCORE_LIFETIME
 			: by == SCORES_BY_USAGE  ? SCORE_USAGE
@@ -84,7 +81,8 @@ static struct ranked *rank(const struct scores_work *self, u64 *count)
 
 		if (model_point_is_empty(self->source->model, i))
 			continue;
-		ranked[(*count)++] = (struct ranked){badness(point, self->query->by), point->all.bytes, {i}};
+		ranked[(*count)++] =
+			(struct ranked){badness(point, self->query->by), point->all.bytes, {i}};
 	}
 	if (ranked)
 		qsort(ranked, *count, sizeof *ranked, worst_first);
@@ -118,7 +116,8 @@ enum {
 
 static const struct result_column columns[COLUMNS] = {
 	[AT_STEP] = COLUMN("severity", "severity", VALUE_ID,
-			   "severity from 1 (best) to 12, by the geometric mean of the known scores"),
+			   "severity from 1 (best) to 12, by the geometric mean of the known "
+			   "scores"),
 	[AT_LIFETIME] = COLUMN("lifetime", "lifetime", VALUE_RATIO,
 			       "how long chunks live, relative to their group; 0 to 1"),
 	[AT_USAGE] =
@@ -135,14 +134,15 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_WRITES] = COLUMN("writes", NULL, VALUE_COUNT, "writes to these chunks"),
 	[AT_MAPPED] =
 		COLUMN("mapped", NULL, VALUE_COUNT,
-		       "chunks whose accessed bytes are known, if all have one size of at most 1,024 bytes"),
+		       "chunks whose accessed bytes are known, if all have one size of at most "
+		       "1,024 bytes"),
 	[AT_CHUNK_BYTES] = COLUMN("chunk_bytes", NULL, VALUE_BYTES, "size of each of these chunks"),
 	[AT_UNTOUCHED] = COLUMN("untouched", NULL, VALUE_BYTES,
 				"bytes of that size accessed in none of them"),
-	[AT_UNTOUCHED_AT] =
-		COLUMN("untouched_at", NULL, VALUE_TEXT, "offsets of these bytes, such as 4-7,16-1023"),
-	[AT_GROUPS] = COLUMN("groups", NULL, VALUE_COUNT,
-			     "groups of chunks allocated close together"),
+	[AT_UNTOUCHED_AT] = COLUMN("untouched_at", NULL, VALUE_TEXT,
+				   "offsets of these bytes, such as 4-7,16-1023"),
+	[AT_GROUPS] =
+		COLUMN("groups", NULL, VALUE_COUNT, "groups of chunks allocated close together"),
 	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the allocation point"),
 	[AT_TYPE] = COLUMN("type", NULL, VALUE_TEXT, "type of the allocated memory, if known"),
 	[AT_INFERENCES] = {.name = "inferences",
@@ -168,7 +168,8 @@ static struct value score_value(const struct score_set *scores, enum score score
 }
 
 /* "short 99 of 100, kept 1 of 100": NULL if nothing holds. */
-static const char *inference_words(const struct scores_work *self, struct point_id point, struct result *table)
+static const char *inference_words(const struct scores_work *self, struct point_id point,
+				   struct result *table)
 {
 	const struct model *model = self->source->model;
 	struct strbuf text = {0};
@@ -176,8 +177,7 @@ static const char *inference_words(const struct scores_work *self, struct point_
 
 	for (u32 i = 0; i < INFERENCES; i++) {
 		struct inference_evidence evidence =
-			inference_of(&self->inferences, point,
-				     (enum inference)i);
+			inference_of(&self->inferences, point, (enum inference)i);
 
 		if (evidence.state != STATE_HOLDS)
 			continue;
@@ -236,7 +236,8 @@ static void fill_point(const struct scores_work *self, struct point_id point, st
 	type = stack_type(self->source, model->points.data[point.index].frame);
 	row[AT_TYPE] = value_text(type ? result_copy(table, type) : NULL);
 	row[AT_INFERENCES] = value_text(inference_words(self, point, table));
-	row[AT_STACK] = value_stack(stack_of(self->source, model->points.data[point.index].frame, table));
+	row[AT_STACK] =
+		value_stack(stack_of(self->source, model->points.data[point.index].frame, table));
 }
 
 static struct result *points_table(const struct scores_work *self, const struct ranked *ranked,
@@ -281,12 +282,15 @@ static const struct result_column inference_columns[IN_COLUMNS] = {
 	[IN_STATE] = COLUMN("state", "state", VALUE_TEXT, "holds, no, or unknown"),
 	[IN_CHUNKS] = COLUMN("chunks", "chunks", VALUE_COUNT, "chunks for which it holds"),
 	[IN_OF_CHUNKS] = COLUMN("of_chunks", "of", VALUE_COUNT, "chunks that were examined"),
-	[IN_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "bytes of the chunks for which it holds"),
+	[IN_BYTES] =
+		COLUMN("bytes", "bytes", VALUE_BYTES, "bytes of the chunks for which it holds"),
 	[IN_OF_BYTES] = COLUMN("of_bytes", "of", VALUE_BYTES, "bytes of the examined chunks"),
-	[IN_SURE] = COLUMN("confidence", "sure", VALUE_TEXT, "confidence: measured, estimated or inferred"),
+	[IN_SURE] = COLUMN("confidence", "sure", VALUE_TEXT,
+			   "confidence: measured, estimated or inferred"),
 };
 
-static void add_inference(const struct scores_work *self, struct result *table, struct point_id point, u32 id)
+static void add_inference(const struct scores_work *self, struct result *table,
+			  struct point_id point, u32 id)
 {
 	const struct model *model = self->source->model;
 	struct inference_evidence evidence =
@@ -393,18 +397,19 @@ static void add_access(const struct scores_work *self, struct result *record)
 			 value_number(model_count(model, whole->all.chunks)));
 	if (!whole->measured.chunks)
 		result_add_caveat(record,
-				  "no accesses were recorded, so usage, useful lifetime and inferences about use are "
-				  "unknown; record with --access valgrind, or build with 'heapwise cc'");
+				  "no accesses were recorded, so usage, useful lifetime and "
+				  "inferences about use are unknown; record with --access "
+				  "valgrind, or build with 'heapwise cc'");
 	else if (whole->measured.chunks < whole->all.chunks)
 		result_add_caveat(record, "accesses are known for %s of %s chunks",
 				  units_count(model_count(model, whole->measured.chunks)).text,
 				  units_count(model_count(model, whole->all.chunks)).text);
 	if (whole->is_lower_bound)
-		result_add_caveat(record,
-				  "uninstrumented code may have accessed chunks unseen, so inferences about use are "
-				  "not certain");
+		result_add_caveat(record, "uninstrumented code may have accessed chunks unseen, so "
+					  "inferences about use are not certain");
 	if (model->aggregated)
-		result_add_caveat(record, "scores cover only the part of the run whose events are in the trace");
+		result_add_caveat(record, "scores cover only the part of the run whose events are "
+					  "in the trace");
 }
 
 static struct result *make(const struct scores_work *self, struct err *err)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * From where on something is worth a word: every limit of scores, inferences and findings. Options of
- * the commands fill it; docs/METHODS.md, "Inferences", has the table of the defaults. */
+ * From where on something is worth a word: every limit of scores, inferences and findings. Options
+ * of the commands fill it; docs/METHODS.md, "Inferences", has the table of the defaults. */
 #ifndef STUDY_ANALYSIS_MEMORO_THRESHOLDS_H
 #define STUDY_ANALYSIS_MEMORO_THRESHOLDS_H
 
 #include "format/types.h"
 
-struct thresholds {       /* shares are 0 to 1 */
-	double group_gap; /* lifetime groups split where allocations are further apart: of the run */
+struct thresholds { /* shares are 0 to 1 */
+	/* lifetime groups split where allocations are further apart: of the run */
+	double group_gap;
 	double useless_bytes;  /* unused, write_only, read_only: of the measured bytes */
 	u64 short_us;          /* short: longest life */
 	double short_chunks;   /* of the chunks */

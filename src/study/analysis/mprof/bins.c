@@ -191,20 +191,24 @@ static void add_type_caveats(struct bins *self)
 			strbuf_addf(&missing, "%s%s", count++ ? ", " : "", path_file(path));
 		else if (self->types.states[i] == SYMBOLIZER_STRIPPED && i < self->modules.own)
 			result_add_caveat(self->table,
-					  "types of %s are unknown: it has no debug information; build it with -g",
+					  "types of %s are unknown: it has no debug information; "
+					  "build it with -g",
 					  path);
 	}
 	if (count)
 		result_add_caveat(self->table,
-				  "some types are unknown, because the recorded file is missing or has changed: %s",
+				  "some types are unknown, because the recorded file is missing or "
+				  "has changed: %s",
 				  strbuf_text(&missing));
 	if (self->types.lost_units)
 		result_add_caveat(self->table, "%s not found",
-				  units_things(self->types.lost_units, ".dwo file(s) with types (was|were)").text);
+				  units_things(self->types.lost_units, ".dwo file(s) with types "
+								       "(was|were)")
+					  .text);
 	if (self->types.stopped)
 		result_add_caveat(self->table,
-				  "only part of the debug information was searched for types, because there is too "
-				  "much of it");
+				  "only part of the debug information was searched for types, "
+				  "because there is too much of it");
 	strbuf_release(&missing);
 }
 
@@ -302,7 +306,8 @@ static void fill(struct bins *self)
 	add_row(self, &self->total);
 	if (self->model->aggregated)
 		result_add_caveat(self->table,
-				  "sizes cover the allocations before the trace reached its size limit");
+				  "sizes cover the allocations before the trace reached its size "
+				  "limit");
 }
 
 struct result *analyse_mprof_bins(const struct model *model, const struct mprof_bins_query *query,

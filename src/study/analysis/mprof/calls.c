@@ -55,7 +55,8 @@ static bool is_startup(const char *name)
 /* GNAT's library calls malloc for the program, as operator new does, which is not on the stack. */
 static bool is_allocator(const char *name)
 {
-	return strcmp(name, "__gnat_malloc") == 0 || strcmp(name, "__gnat_realloc") == 0 || strcmp(name, "__gnat_free") == 0;
+	return strcmp(name, "__gnat_malloc") == 0 || strcmp(name, "__gnat_realloc") == 0 ||
+	       strcmp(name, "__gnat_free") == 0;
 }
 
 static u64 function_hash(const char *name, u32 identity)
@@ -181,7 +182,9 @@ static bool is_left_out(const struct growth *self, const struct frame *frame, u3
 	const struct frame *outer = &self->contexts->frames.data[frame->parent];
 
 	if (caller != 0)
-		return self->calls->source->fold && (function->hands_out || (function->minor && function_of(self->calls, caller)->minor));
+		return self->calls->source->fold &&
+		       (function->hands_out ||
+			(function->minor && function_of(self->calls, caller)->minor));
 	/* A stripped C library does not name the function that calls main. */
 	return function->startup ||
 	       (function->unnamed && frame->parent && frame->module != NO_MODULE &&
@@ -321,7 +324,9 @@ static int sum_points_lisp(struct mprof_calls *self, struct err *err)
 {
 	const struct model *model = self->source->model;
 	u8 *categories = malloc(model->types.count + 1);
-	struct group_query query = {.key = point_and_category, .value = group_freed_bytes, .self = categories};
+	struct group_query query = {.key = point_and_category,
+				    .value = group_freed_bytes,
+				    .self = categories};
 	struct group_table groups = {0};
 	int status;
 
@@ -403,8 +408,8 @@ static void sum_all(struct mprof_calls *self, bool startup)
 	}
 }
 
-static int read_calls(struct mprof_calls *self, const struct stack_source *source, bool lisp, bool startup,
-		      struct err *err)
+static int read_calls(struct mprof_calls *self, const struct stack_source *source, bool lisp,
+		      bool startup, struct err *err)
 {
 	int status;
 
@@ -420,7 +425,8 @@ static int read_calls(struct mprof_calls *self, const struct stack_source *sourc
 	return 0;
 }
 
-int mprof_calls_read_lisp(struct mprof_calls *self, const struct stack_source *source, bool startup, struct err *err)
+int mprof_calls_read_lisp(struct mprof_calls *self, const struct stack_source *source, bool startup,
+			  struct err *err)
 {
 	return read_calls(self, source, model_is_collected(source->model), startup, err);
 }

@@ -35,8 +35,9 @@ struct mprof_function {
 	bool unnamed;
 	bool startup; /* runs before main or a thread's function */
 	bool minor;   /* of the standard library */
-	bool hands_out; /* an allocator of the language that is a function of its own: who calls it allocates */
-	bool cut;     /* stands for outer frames that were cut off */
+	/* an allocator of the language that is a function of its own: who calls it allocates */
+	bool hands_out;
+	bool cut; /* stands for outer frames that were cut off */
 };
 
 /* A call in the tree; calls.data[0] is the root, which calls main. Callers have smaller numbers. */
@@ -48,7 +49,7 @@ struct mprof_call {
 };
 
 struct mprof_point {
-	u32 call; /* the innermost */
+	u32 call;     /* the innermost */
 	bool startup; /* of the start of a Lisp, which is in no table; its sums are 0 */
 	struct mprof_sum all, kept; /* of a Lisp: kept is what was collected */
 	u64 frees, freed_bytes;
@@ -59,20 +60,23 @@ struct mprof_calls {
 	VEC(struct mprof_function) functions;
 	VEC(struct mprof_call) calls;
 	VEC(struct mprof_point) points; /* by number of the model's point */
-	VEC(u32) frame_calls; /* by frame: the innermost call of the stack that ends in it, 0 = none */
-	struct mprof_sum all, kept;     /* of the program */
-	bool lisp;                      /* sizes are not by size but by enum lisp_category */
-	struct mprof_sum startup;       /* of a Lisp: what was left out */
-	struct map by_name;             /* hash of name and module → function + 1 */
-	struct map by_symbols;          /* symbol_entry → first of names + 1 */
-	VEC(struct function_id) names;  /* of symbol entries, outermost first */
+	/* by frame: the innermost call of the stack that ends in it, 0 = none */
+	VEC(u32) frame_calls;
+	struct mprof_sum all, kept;    /* of the program */
+	bool lisp;                     /* sizes are not by size but by enum lisp_category */
+	struct mprof_sum startup;      /* of a Lisp: what was left out */
+	struct map by_name;            /* hash of name and module → function + 1 */
+	struct map by_symbols;         /* symbol_entry → first of names + 1 */
+	VEC(struct function_id) names; /* of symbol entries, outermost first */
 	struct arena arena;
 };
 
 /* source must outlive self; its depth does not matter. Released also after a failure. */
 int mprof_calls_read(struct mprof_calls *self, const struct stack_source *source, struct err *err);
-/* The same with the categories of Lisp, if the trace is of one; its start-up is left out, or not. */
-int mprof_calls_read_lisp(struct mprof_calls *self, const struct stack_source *source, bool startup, struct err *err);
+/* The same with the categories of Lisp, if the trace is of one; its start-up is left out, or
+ * not. */
+int mprof_calls_read_lisp(struct mprof_calls *self, const struct stack_source *source, bool startup,
+			  struct err *err);
 void mprof_calls_release(struct mprof_calls *self);
 
 static inline const struct mprof_function *mprof_function(const struct mprof_calls *self,

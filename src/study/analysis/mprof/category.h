@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Lisp types in the categories of mprof's paper: cons cell, floating point number, structure or vector, other. Defined
- * in docs/METHODS.md, "Lisp". */
+ * Lisp types in the categories of mprof's paper: cons cell, floating point number, structure or
+ * vector, other. Defined in docs/METHODS.md, "Lisp". */
 #ifndef STUDY_ANALYSIS_MPROF_CATEGORY_H
 #define STUDY_ANALYSIS_MPROF_CATEGORY_H
 
@@ -17,7 +17,8 @@ enum lisp_category lisp_category(const char *type);
 /* "c", "f", "s", "o". */
 const char *lisp_letter(enum lisp_category category);
 
-/* Name, label and meaning of a column of tables whose columns are by size: of category i instead. */
+/* Name, label and meaning of a column of tables whose columns are by size: of category i
+ * instead. */
 void lisp_column(struct result *result, u64 column, u32 category, const char *prefix);
 
 #endif

@@ -56,27 +56,29 @@ static const struct result_column columns[COLUMNS] = {
 		      .over = "self +\ndesc\n",
 		      .type = VALUE_SHARE,
 		      .look = LOOK_TENTHS,
-		      .meaning = "entries: share of all memory allocated by it and its descendants"},
-	[AT_BYTES] =
-		{.name = "bytes",
-		 .label = "",
-		 .over = "self\n",
-		 .type = VALUE_BYTES,
-		 .look = LOOK_PLAIN,
-		 .meaning = "entries: bytes allocated by the function itself; ancestors: by the entry and its "
-			    "descendants on its behalf; descendants: in it on the entry's behalf"},
+		      .meaning = "entries: share of all memory allocated by it and its "
+				 "descendants"},
+	[AT_BYTES] = {.name = "bytes",
+		      .label = "",
+		      .over = "self\n",
+		      .type = VALUE_BYTES,
+		      .look = LOOK_PLAIN,
+		      .meaning =
+			      "entries: bytes allocated by the function itself; ancestors: by the "
+			      "entry and its descendants on its behalf; descendants: in it on the "
+			      "entry's behalf"},
 	[AT_SHARE] = {.name = "share",
 		      .label = "",
 		      .over = "(%)\n",
 		      .joint = " ",
 		      .type = VALUE_SHARE,
 		      .look = LOOK_BRACKETS_ALL,
-		      .meaning =
-			      "share of these bytes in those of the entry and its descendants; rows of descendants: in "
-			      "those of all descendants"},
+		      .meaning = "share of these bytes in those of the entry and its descendants; "
+				 "rows of descendants: in those of all descendants"},
 	[AT_SIZES] = PART_COLUMN("small", "s", " | ", SIZES_OVER,
 				 "share of these bytes in chunks up to 32 bytes"),
-	PART_COLUMN("medium", "m", " ", SIZES_OVER, "share of these bytes in chunks of 33 to 256 bytes"),
+	PART_COLUMN("medium", "m", " ", SIZES_OVER,
+		    "share of these bytes in chunks of 33 to 256 bytes"),
 	PART_COLUMN("large", "l", " ", SIZES_OVER,
 		    "share of these bytes in chunks of 257 to 2048 bytes"),
 	PART_COLUMN("extra_large", "x", " ", SIZES_OVER, "share of these bytes in larger chunks"),
@@ -92,16 +94,16 @@ static const struct result_column columns[COLUMNS] = {
 		       .type = VALUE_COUNT,
 		       .look = LOOK_PLAIN,
 		       .meaning =
-			       "calls on the stacks of allocations: of the entry by others, by the ancestor, of the "
-			       "descendant"},
+			       "calls on the stacks of allocations: of the entry by others, by the "
+			       "ancestor, of the descendant"},
 	[AT_OTHER] = {.name = "called_of",
 		      .label = "",
 		      .over = CALLED_OVER,
 		      .joint = "/",
 		      .type = VALUE_COUNT,
 		      .look = LOOK_PLAIN,
-		      .meaning = "entries: calls by itself; ancestors: its calls to any function; descendants: calls "
-				 "to it by any function"},
+		      .meaning = "entries: calls by itself; ancestors: its calls to any function; "
+				 "descendants: calls to it by any function"},
 	[AT_NAME] = {.name = "name",
 		     .label = "",
 		     .over = " ancestors\nname\n descendants",
@@ -115,7 +117,8 @@ static const struct result_column columns[COLUMNS] = {
 		       .meaning = "file that contains the function"},
 	[AT_BLOCK] = {.name = "block",
 		      .type = VALUE_ID,
-		      .meaning = "rows with the same number belong together; a cycle has two such groups"},
+		      .meaning = "rows with the same number belong together; a cycle has two such "
+				 "groups"},
 };
 
 struct graph {

@@ -54,13 +54,12 @@ static const struct result_column columns[COLUMNS] = {
 			    .type = VALUE_SHARE,
 			    .look = LOOK_BRACKETS,
 			    .joint = " ",
-			    .meaning = "share of the freed bytes in the bytes allocated through this chain"},
+			    .meaning = "share of the freed bytes in the bytes allocated through "
+				       "this chain"},
 	[AT_KEPT_CHUNKS] = {.name = "kept_chunks",
 			    .type = VALUE_COUNT,
 			    .meaning = "allocations never freed"},
-	[AT_KEPT] = {.name = "kept_bytes",
-		     .type = VALUE_BYTES,
-		     .meaning = "bytes never freed"},
+	[AT_KEPT] = {.name = "kept_bytes", .type = VALUE_BYTES, .meaning = "bytes never freed"},
 	[AT_PATH] = {.name = "path",
 		     .label = "path",
 		     .type = VALUE_STACK,
@@ -411,7 +410,8 @@ struct result *analyse_mprof_leaks(const struct mprof_calls *calls,
 	if (status == 0) {
 		self.table->grid = true;
 		self.table->empty = calls->kept.calls
-					    ? "no chain keeps enough to be listed; --verbose lists all"
+					    ? "no chain keeps enough to be listed; --verbose lists "
+					      "all"
 					    : "nothing was kept";
 		fill(&self);
 		if (result_failed(self.table))

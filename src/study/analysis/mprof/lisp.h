@@ -6,7 +6,8 @@
 #include "study/analysis/mprof/calls.h"
 #include "study/analysis/mprof/category.h"
 
-/* A table named "types", largest first, <TOTAL> last: instead of the bins. NULL and err on failure. */
+/* A table named "types", largest first, <TOTAL> last: instead of the bins. NULL and err on
+ * failure. */
 struct result *analyse_lisp_types(const struct mprof_calls *calls, enum mprof_verbosity verbosity,
 				  struct err *err);
 

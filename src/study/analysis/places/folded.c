@@ -14,5 +14,6 @@ u64 fold_key(const char *module, const char *function, u64 address)
 
 bool folds_hold(const struct folds *self, const char *module, const char *function, u64 address)
 {
-	return self && self->rows.count && map_find(&self->functions, fold_key(module, function, address));
+	return self && self->rows.count &&
+	       map_find(&self->functions, fold_key(module, function, address));
 }

@@ -10,12 +10,14 @@ enum fold_why {
 	FOLD_ASKED, /* the user named it */
 	FOLD_NAME,  /* a known name */
 	FOLD_FORM,  /* many functions allocate through it, in many sizes */
-	FOLD_NEAR,  /* it has no name and is beside such a one: small functions of one source file */
+	/* it has no name and is beside such a one: small functions of one source file */
+	FOLD_NEAR,
 };
 
 struct fold {
 	const char *function, *module; /* live as long as symbols and model */
-	u64 address;                   /* in the module, of a call in a function without a name, which stands for it; else 0 */
+	/* in the module, of a call in a function without a name, which stands for it; else 0 */
+	u64 address;
 	enum fold_why why;
 	u32 callers; /* distinct functions; calls, where they have no names */
 	u64 points;
@@ -32,7 +34,8 @@ struct folds {                 /* all zero = none */
 /* Where a function begins that has no name is not known: each call in it is one by itself. */
 u64 fold_key(const char *module, const char *function, u64 address);
 
-/* self may be NULL: nothing is folded. The module's folder does not matter, nor the address in it if the function has a name. */
+/* self may be NULL: nothing is folded. The module's folder does not matter, nor the address in it
+ * if the function has a name. */
 bool folds_hold(const struct folds *self, const char *module, const char *function, u64 address);
 
 #endif

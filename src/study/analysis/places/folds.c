@@ -11,11 +11,13 @@
 #include "host/base/units.h"
 
 enum {
-	CHAIN = 8,        /* functions of a stack that are looked at, innermost first */
-	ROUNDS = 4,       /* wrappers around wrappers */
-	FORM_CALLERS = 5, /* distinct ones that make a wrapper of a function whose name says nothing */
+	CHAIN = 8,  /* functions of a stack that are looked at, innermost first */
+	ROUNDS = 4, /* wrappers around wrappers */
+	/* distinct ones that make a wrapper of a function whose name says nothing */
+	FORM_CALLERS = 5,
 	NAME_CALLERS = 2, /* and of one whose name says that it allocates something */
-	CALL_CALLERS = 10, /* and of a call without a name: of those several may be in one function */
+	/* and of a call without a name: of those several may be in one function */
+	CALL_CALLERS = 10,
 	FORM_SIZES = 2,   /* the largest mean size is at least so many times the smallest */
 	NEAR_BYTES = 512, /* of code between a wrapper and a call beside it */
 	SHOWN = 3,
@@ -28,10 +30,13 @@ struct function {
 	struct fold fold;
 	bool folded;
 	bool allocates; /* its name says so, and may say of what */
-	bool around;    /* a wrapper, of those that are told by more than their place, is between it and the allocator */
-	u32 through;    /* callers that allocate rather through it */
-	u32 nameless;   /* of a call without a name: what stands for all those of its module; else itself */
-	u64 own;        /* allocations of points at which it is the innermost that is not folded */
+	/* a wrapper, of those that are told by more than their place, is between it and the
+	 * allocator */
+	bool around;
+	u32 through; /* callers that allocate rather through it */
+	/* of a call without a name: what stands for all those of its module; else itself */
+	u32 nameless;
+	u64 own; /* allocations of points at which it is the innermost that is not folded */
 };
 
 struct pair {
@@ -53,11 +58,14 @@ struct finder {
 	VEC(struct pair) pairs;
 	struct {
 		u32 first, count; /* in names; first 0 = not looked up */
-	} *frames;
+	} * frames;
 	VEC(u32) names; /* own functions of frames, + 1; 0 = the beginning */
 };
 
-static u64 key_of_fold(const struct fold *fold) { return fold_key(fold->module, fold->function, fold->address); }
+static u64 key_of_fold(const struct fold *fold)
+{
+	return fold_key(fold->module, fold->function, fold->address);
+}
 
 /* ---- functions of stacks ---- */
 
@@ -76,9 +84,11 @@ static bool judge_name(const struct finder *self, struct function *function)
 	return wrapper_name_is_allocator(name);
 }
 
-static bool function_at(struct finder *self, const char *module, const char *name, u64 address, u32 *number)
+static bool function_at(struct finder *self, const char *module, const char *name, u64 address,
+			u32 *number)
 {
-	struct function one = {.fold = {.function = name, .module = module, .address = *name ? 0 : address}};
+	struct function one = {
+		.fold = {.function = name, .module = module, .address = *name ? 0 : address}};
 	u64 *known;
 
 	one.nameless = (u32)self->functions.count;
@@ -110,7 +120,8 @@ static bool look_up(struct finder *self, u32 index)
 
 		if (!frame_is_own(names.module, name, names.count ? names.frames[i].file : ""))
 			continue;
-		if (!function_at(self, names.module, name, address, &number) || !vec_push(&self->names, number))
+		if (!function_at(self, names.module, name, address, &number) ||
+		    !vec_push(&self->names, number))
 			return false;
 	}
 	self->frames[index].count = (u32)self->names.count - self->frames[index].first;
@@ -151,7 +162,8 @@ static bool add_call(struct finder *self, u32 function, u32 caller, u64 allocati
 
 static void add_point(struct fold *fold, const struct model *model, const struct model_point *point)
 {
-	u64 count = model_count(model, point->allocations), mean = point->bytes / (count ? count : 1);
+	u64 count = model_count(model, point->allocations),
+	    mean = point->bytes / (count ? count : 1);
 
 	if (!fold->points++ || mean < fold->min_bytes)
 		fold->min_bytes = mean;
@@ -173,10 +185,13 @@ static u32 caller_of(const struct finder *self, const struct chain *chain, u32 i
 {
 	u32 caller = chain->functions[i + 1];
 
-	return *self->functions.data[chain->functions[i]].fold.function ? self->functions.data[caller].nameless : caller;
+	return *self->functions.data[chain->functions[i]].fold.function
+		       ? self->functions.data[caller].nameless
+		       : caller;
 }
 
-/* What a function allocates without wrappers; all those of a module that have no name count together, too. */
+/* What a function allocates without wrappers; all those of a module that have no name count
+ * together, too. */
 static void add_own(struct finder *self, struct function *function, u64 allocations)
 {
 	struct function *nameless = &self->functions.data[function->nameless];
@@ -186,7 +201,8 @@ static void add_own(struct finder *self, struct function *function, u64 allocati
 		nameless->own += allocations;
 }
 
-/* Counts for each wrapper of the point's stack, and for the function that may be the next one, who calls it. */
+/* Counts for each wrapper of the point's stack, and for the function that may be the next one, who
+ * calls it. */
 static bool tally_point(struct finder *self, const struct model_point *point)
 {
 	struct chain chain;
@@ -198,11 +214,14 @@ static bool tally_point(struct finder *self, const struct model_point *point)
 
 		if (i == 0 && is_inside(self, &chain))
 			continue;
-		function->around |= i > 0 && self->functions.data[chain.functions[i - 1]].fold.why != FOLD_NEAR;
+		function->around |=
+			i > 0 && self->functions.data[chain.functions[i - 1]].fold.why != FOLD_NEAR;
 		if (!function->folded)
 			add_own(self, function, point->allocations);
 		add_point(&function->fold, self->source->model, point);
-		if (i + 1 < chain.count && !add_call(self, chain.functions[i], caller_of(self, &chain, i), point->allocations))
+		if (i + 1 < chain.count &&
+		    !add_call(self, chain.functions[i], caller_of(self, &chain, i),
+			      point->allocations))
 			return false;
 		if (!function->folded)
 			break;
@@ -221,7 +240,8 @@ static bool tally(struct finder *self)
 
 		one->around = false;
 		one->through = one->fold.callers = 0;
-		one->own = one->fold.points = one->fold.allocations = one->fold.bytes = one->fold.max_bytes = 0;
+		one->own = one->fold.points = one->fold.allocations = one->fold.bytes =
+			one->fold.max_bytes = 0;
 	}
 	for (u64 i = 0; i < model->points.count; i++)
 		if (!tally_point(self, &model->points.data[i]))
@@ -238,7 +258,10 @@ static bool tally(struct finder *self)
 
 /* ---- the rule ---- */
 
-static bool has_sizes(const struct fold *fold) { return fold->max_bytes / FORM_SIZES >= fold->min_bytes; }
+static bool has_sizes(const struct fold *fold)
+{
+	return fold->max_bytes / FORM_SIZES >= fold->min_bytes;
+}
 
 static bool is_wrapper(const struct function *self)
 {
@@ -248,11 +271,12 @@ static bool is_wrapper(const struct function *self)
 		return false;
 	if (self->allocates)
 		return fold->callers >= NAME_CALLERS;
-	return fold->callers >= (*fold->function ? FORM_CALLERS : CALL_CALLERS) && has_sizes(fold) &&
-	       self->through * THROUGH_OF >= fold->callers * THROUGH;
+	return fold->callers >= (*fold->function ? FORM_CALLERS : CALL_CALLERS) &&
+	       has_sizes(fold) && self->through * THROUGH_OF >= fold->callers * THROUGH;
 }
 
-/* A call without a name beside a wrapper without a name: git's do_xmalloc has three callers, and its xmalloc, the next function, dozens. */
+/* A call without a name beside a wrapper without a name: git's do_xmalloc has three callers, and
+ * its xmalloc, the next function, dozens. */
 static bool is_beside_wrapper(const struct finder *self, const struct function *one)
 {
 	if (!one->fold.address || one->around || !one->fold.callers || !has_sizes(&one->fold))
@@ -261,7 +285,8 @@ static bool is_beside_wrapper(const struct finder *self, const struct function *
 		const struct function *other = &self->functions.data[i];
 		u64 a = one->fold.address, b = other->fold.address;
 
-		if (other->folded && other->fold.why == FOLD_FORM && b && (a < b ? b - a : a - b) < NEAR_BYTES &&
+		if (other->folded && other->fold.why == FOLD_FORM && b &&
+		    (a < b ? b - a : a - b) < NEAR_BYTES &&
 		    strcmp(other->fold.module, one->fold.module) == 0)
 			return true;
 	}
@@ -309,7 +334,8 @@ static bool keep(const struct finder *self, struct folds *folds)
 		const struct fold *fold = &self->functions.data[i].fold;
 
 		if (self->functions.data[i].folded && fold->callers &&
-		    (!vec_push(&folds->rows, *fold) || !map_put(&folds->functions, key_of_fold(fold), 1)))
+		    (!vec_push(&folds->rows, *fold) ||
+		     !map_put(&folds->functions, key_of_fold(fold), 1)))
 			return false;
 	}
 	if (folds->rows.count)
@@ -317,14 +343,15 @@ static bool keep(const struct finder *self, struct folds *folds)
 	return true;
 }
 
-int folds_find(struct folds *self, const struct stack_source *source, const struct wrappers *asked, struct err *err)
+int folds_find(struct folds *self, const struct stack_source *source, const struct wrappers *asked,
+	       struct err *err)
 {
 	struct stack_source whole = *source;
 	struct finder finder = {.source = &whole, .asked = asked};
 	bool done;
 
 	if (!source->symbols || !source->symbols->count)
-		return 0; /* nothing has a name */
+		return 0;         /* nothing has a name */
 	if (whole.model->whole) { /* a part has its places where the whole has them */
 		whole.model = whole.model->whole;
 		whole.found = NULL;
@@ -356,7 +383,8 @@ int folds_include(struct folds *self, const struct folds *other, struct err *err
 
 		if (folds_hold(self, fold->module, fold->function, fold->address))
 			continue;
-		if (!vec_push(&self->rows, *fold) || !map_put(&self->functions, key_of_fold(fold), 1))
+		if (!vec_push(&self->rows, *fold) ||
+		    !map_put(&self->functions, key_of_fold(fold), 1))
 			return err_memory_for(err, "wrappers");
 	}
 	return 0;
@@ -364,20 +392,36 @@ int folds_include(struct folds *self, const struct folds *other, struct err *err
 
 /* ---- as a list ---- */
 
-enum { AT_FUNCTION, AT_MODULE, AT_WHY, AT_CALLERS, AT_POINTS, AT_ALLOCATIONS, AT_BYTES, AT_MIN, AT_MAX, COLUMNS };
+enum {
+	AT_FUNCTION,
+	AT_MODULE,
+	AT_WHY,
+	AT_CALLERS,
+	AT_POINTS,
+	AT_ALLOCATIONS,
+	AT_BYTES,
+	AT_MIN,
+	AT_MAX,
+	COLUMNS
+};
 
 static const struct result_column columns[COLUMNS] = {
 	[AT_FUNCTION] = COLUMN("function", "function", VALUE_TEXT, "shown as part of its callers"),
 	[AT_MODULE] = COLUMN("module", "module", VALUE_PATH, "file that contains it"),
 	[AT_WHY] = COLUMN("why", "why", VALUE_TEXT,
-			  "asked: named with --wrapper; name: a known name; callers: many functions allocate through "
-			  "it, in many sizes; beside: it has no name and is next to such a wrapper"),
-	[AT_CALLERS] = COLUMN("callers", "callers", VALUE_COUNT, "functions that call it to allocate"),
+			  "asked: named with --wrapper; name: a known name; callers: many "
+			  "functions allocate through it, in many sizes; beside: it has no name "
+			  "and is next to such a wrapper"),
+	[AT_CALLERS] =
+		COLUMN("callers", "callers", VALUE_COUNT, "functions that call it to allocate"),
 	[AT_POINTS] = COLUMN("points", "points", VALUE_COUNT, "allocation points through it"),
-	[AT_ALLOCATIONS] = COLUMN("allocations", "allocations", VALUE_COUNT, "allocations through it"),
+	[AT_ALLOCATIONS] =
+		COLUMN("allocations", "allocations", VALUE_COUNT, "allocations through it"),
 	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested through it"),
-	[AT_MIN] = COLUMN("min_mean_bytes", "smallest", VALUE_BYTES, "smallest mean size of its points"),
-	[AT_MAX] = COLUMN("max_mean_bytes", "largest", VALUE_BYTES, "largest mean size of its points"),
+	[AT_MIN] = COLUMN("min_mean_bytes", "smallest", VALUE_BYTES,
+			  "smallest mean size of its points"),
+	[AT_MAX] =
+		COLUMN("max_mean_bytes", "largest", VALUE_BYTES, "largest mean size of its points"),
 };
 
 static void put_name(struct strbuf *out, const struct fold *fold)
@@ -401,8 +445,12 @@ static const char *name_of(const struct fold *fold, struct result *result)
 
 static struct result *list(const struct folds *self, const struct model *model)
 {
-	static const char *const whys[] = {[FOLD_ASKED] = "asked", [FOLD_NAME] = "name", [FOLD_FORM] = "callers", [FOLD_NEAR] = "beside"};
-	struct result *table = result_new(RESULT_TABLE, "folded", "Wrappers shown as part of their callers");
+	static const char *const whys[] = {[FOLD_ASKED] = "asked",
+					   [FOLD_NAME] = "name",
+					   [FOLD_FORM] = "callers",
+					   [FOLD_NEAR] = "beside"};
+	struct result *table =
+		result_new(RESULT_TABLE, "folded", "Wrappers shown as part of their callers");
 
 	if (!table)
 		return NULL;
@@ -437,7 +485,8 @@ static void put_why(struct strbuf *out, const struct fold *fold)
 	else if (fold->why == FOLD_NEAR)
 		strbuf_add(out, " (next to another)");
 	else
-		strbuf_addf(out, " (%u %s allocate %s to %s through it)", fold->callers, *fold->function ? "functions" : "places",
+		strbuf_addf(out, " (%u %s allocate %s to %s through it)", fold->callers,
+			    *fold->function ? "functions" : "places",
 			    units_bytes(fold->min_bytes).text, units_bytes(fold->max_bytes).text);
 }
 
@@ -454,8 +503,9 @@ void folds_add(const struct folds *self, const struct model *model, struct resul
 	}
 	if (count > shown)
 		strbuf_addf(&text, " and %s more", units_count(count - shown).text);
-	result_add_caveat(result, "shown as part of %s: %s; --no-fold shows %s", count == 1 ? "its callers" : "their callers",
-			  strbuf_text(&text), count == 1 ? "it" : "them");
+	result_add_caveat(result, "shown as part of %s: %s; --no-fold shows %s",
+			  count == 1 ? "its callers" : "their callers", strbuf_text(&text),
+			  count == 1 ? "it" : "them");
 	strbuf_release(&text);
 	result_add_part(result, list(self, model));
 }

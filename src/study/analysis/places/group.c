@@ -45,7 +45,7 @@ int group_chunks(const struct model *model, const struct group_query *query,
 {
 	struct group_row *row = NULL;
 
-	EACH_CHUNK(chunk, model) {
+	EACH_CHUNK (chunk, model) {
 		u64 key;
 
 		if (query->keep && !query->keep(&chunk, query->self))

@@ -18,11 +18,11 @@ static bool add(struct module_list *self, const struct model *model,
 {
 	return vec_push(&self->identities, module->id) &&
 	       vec_push(&self->rows,
-			(struct symbolizer_module){
-				.path = *module->path ? module->path : model->image.program,
-				.build_id = module->build_id,
-				.build_id_bytes = module->build_id_bytes,
-				.arch = model->image.arch});
+			(struct symbolizer_module){.path = *module->path ? module->path
+									 : model->image.program,
+						   .build_id = module->build_id,
+						   .build_id_bytes = module->build_id_bytes,
+						   .arch = model->image.arch});
 }
 
 bool module_list_fill(struct module_list *self, const struct model *model)
@@ -36,7 +36,8 @@ bool module_list_fill(struct module_list *self, const struct model *model)
 
 			if (!module || !is_first(model, id))
 				continue;
-			is_program = !*module->path || strcmp(module->path, model->image.program) == 0;
+			is_program =
+				!*module->path || strcmp(module->path, model->image.program) == 0;
 			if (is_program == (pass == 0) && !add(self, model, module))
 				return false;
 		}

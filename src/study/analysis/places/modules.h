@@ -6,7 +6,7 @@
 #include "study/model/model.h"
 #include "host/symbols/symbolizer.h"
 
-struct module_list { /* all zero = empty */
+struct module_list {                        /* all zero = empty */
 	VEC(struct symbolizer_module) rows; /* strings are the model's */
 	VEC(u32) identities;                /* of each row, as frames have them */
 	u32 own; /* how many of them, the first, are the program itself: 0 or 1 */

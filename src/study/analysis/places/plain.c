@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Reads the monitor's notes of modules without instrumentation, and with too little: paths, one to a line.
+ * Reads the monitor's notes of modules without instrumentation, and with too little: paths, one to
+ * a line.
  * Host. */
 #include "study/analysis/places/plain.h"
 
@@ -13,7 +14,10 @@ static const char *note_find(const struct model *model, const char *key)
 	return "";
 }
 
-static const char *lines_find(const struct model *model) { return note_find(model, "access_uninstrumented"); }
+static const char *lines_find(const struct model *model)
+{
+	return note_find(model, "access_uninstrumented");
+}
 
 /* The file's name in a path that ends at `length`. */
 static const char *base_of(const char *path, size_t length)
@@ -71,7 +75,8 @@ static bool is_c_library(const char *name)
 	       strncmp(name, "libc++", 6) != 0;
 }
 
-/* The C library for itself: one of its functions below the allocator that does not hand the chunk out. */
+/* The C library for itself: one of its functions below the allocator that does not hand the chunk
+ * out. */
 static bool is_c_library_own(const struct stack_source *source, struct frame_id frame)
 {
 	while (frame.index) {
@@ -87,8 +92,8 @@ static bool is_c_library_own(const struct stack_source *source, struct frame_id 
 	return false;
 }
 
-/* A plain library for itself: it is the innermost that is not the C or C++ library; or there is no other, as when
- * the C++ library is loaded and reserves memory for exceptions. */
+/* A plain library for itself: it is the innermost that is not the C or C++ library; or there is no
+ * other, as when the C++ library is loaded and reserves memory for exceptions. */
 static bool is_library_own(const struct stack_source *source, struct frame_id frame)
 {
 	const char *innermost = frame.index ? stack_names(source, frame).module : "";

@@ -39,17 +39,18 @@ static bool starts_with_any(const char *name, const char *const *starts)
 
 static bool is_library_path(const char *name)
 {
-	static const char *const spaces[] = {"std::",       "__gnu_cxx::", "alloc::", "core::", "hashbrown::",
-					     "__rust_",     "__rustc",     "__rdl_",  "__rg_",  "__gnat_",
-					     "ada.",        "system.",     "gnat.",   "interfaces.", "_gfortran", NULL};
+	static const char *const spaces[] = {"std::",       "__gnu_cxx::", "alloc::",   "core::",
+					     "hashbrown::", "__rust_",     "__rustc",   "__rdl_",
+					     "__rg_",       "__gnat_",     "ada.",      "system.",
+					     "gnat.",       "interfaces.", "_gfortran", NULL};
 
 	return starts_with_any(name, spaces);
 }
 
 static bool is_rust_minor(const char *function);
 
-/* Types of Rust that no other crate may give functions: primitive ones, slices, tuples, parameters, and the libraries' own. What
- * a reference points to counts. */
+/* Types of Rust that no other crate may give functions: primitive ones, slices, tuples, parameters,
+ * and the libraries' own. What a reference points to counts. */
 static bool is_rust_type(const char *type)
 {
 	static const char *const marks[] = {"&", "mut ", "dyn ", "*const ", "*mut ", NULL};
@@ -64,13 +65,15 @@ static bool is_rust_type(const char *type)
 	if (is_library_path(type))
 		return true;
 	word = strspn(type, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-	return word && type[word] && (strchr("<>,;)]", type[word]) || strncmp(type + word, " as ", 4) == 0);
+	return word && type[word] &&
+	       (strchr("<>,;)]", type[word]) || strncmp(type + word, " as ", 4) == 0);
 }
 
 /* Rust's "<T>::f" and "<T as Trait>::f": the program's own if the type or the trait is. */
 static bool is_rust_minor(const char *function)
 {
-	const char *close = name_skip_brackets(function, function + strlen(function)), *as = function + 1;
+	const char *close = name_skip_brackets(function, function + strlen(function)),
+		   *as = function + 1;
 
 	if (!close || strncmp(close, "::", 2) != 0)
 		return false;
@@ -85,7 +88,8 @@ static bool is_rust_minor(const char *function)
 
 bool library_is_runtime(const char *name)
 {
-	static const char *const names[] = {"libgfortran.so", "libquadmath.so", "libgnat-", "libgnarl-", NULL};
+	static const char *const names[] = {"libgfortran.so", "libquadmath.so", "libgnat-",
+					    "libgnarl-", NULL};
 
 	return starts_with_any(name, names);
 }
@@ -100,9 +104,9 @@ static bool is_minor(const char *function)
 	return strncmp(function, "operator new", 12) == 0 || is_library_path(name_start(function));
 }
 
-/* Debug information for lines only (-g1) names an inlined function without its namespace; the headers
- * of the C++ library tell: .../include/c++/12/bits/stl_deque.h, .../include/c++/v1/deque. So they do for what a program makes of
- * Ada's generic packages. */
+/* Debug information for lines only (-g1) names an inlined function without its namespace; the
+ * headers of the C++ library tell: .../include/c++/12/bits/stl_deque.h, .../include/c++/v1/deque.
+ * So they do for what a program makes of Ada's generic packages. */
 static bool is_library_header(const char *file)
 {
 	static const char folder[] = "/include/c++/";
@@ -195,7 +199,8 @@ static struct result_frame named(const struct stack_source *self, const struct f
 		out.inlined = entry->frames[i].inlined;
 		out.minor = function_is_minor(out.function, out.file);
 	}
-	out.minor |= library_is_runtime(path_file(out.module)) || folds_hold(self->folds, out.module, out.function, frame->address);
+	out.minor |= library_is_runtime(path_file(out.module)) ||
+		     folds_hold(self->folds, out.module, out.function, frame->address);
 	return out;
 }
 
@@ -275,8 +280,8 @@ bool frame_is_own(const char *module, const char *function, const char *file)
 {
 	const char *name = path_file(module);
 
-	return !library_is_system(name) && !library_is_runtime(name) && !function_is_minor(function, file) &&
-	       strcmp(function, "_start") != 0;
+	return !library_is_system(name) && !library_is_runtime(name) &&
+	       !function_is_minor(function, file) && strcmp(function, "_start") != 0;
 }
 
 const char *frame_module_path(const struct stack_source *self, const struct frame *frame)

@@ -15,15 +15,18 @@ struct stack_source {
 	const struct model *model;
 	const struct symbol_table *symbols; /* may be NULL: no names */
 	u32 image;                          /* the image's own number, by which symbols are kept */
-	const char *path;                   /* of the trace, which keeps more than the model; may be NULL */
-	u32 depth;                          /* frames to show, 0 = all */
-	const struct type_answer *types;    /* by point; NULL = not asked for */
-	/* What behaviour_find gave for some thresholds: it gives the same again to who asks with them. May be NULL. */
+	/* of the trace, which keeps more than the model; may be NULL */
+	const char *path;
+	u32 depth;                       /* frames to show, 0 = all */
+	const struct type_answer *types; /* by point; NULL = not asked for */
+	/* What behaviour_find gave for some thresholds: it gives the same again to who asks with
+	 * them. May be NULL. */
 	const struct behaviour_table *behaviour;
-	/* What was looked up before, by frame, as many as there are; NULL = it is looked up each time. Shared by all who read
-	 * the model: each place is written by whoever asks first. */
+	/* What was looked up before, by frame, as many as there are; NULL = it is looked up each
+	 * time. Shared by all who read the model: each place is written by whoever asks first. */
 	const struct symbol_entry **found;
-	const struct folds *folds; /* wrappers that are shown as part of their callers; NULL = none */
+	/* wrappers that are shown as part of their callers; NULL = none */
+	const struct folds *folds;
 	bool fold; /* of neighbouring frames of the standard library show the outermost only */
 };
 
@@ -41,15 +44,17 @@ struct stack_names stack_names(const struct stack_source *self, struct frame_id 
 const struct result_stack *stack_of(const struct stack_source *self, struct frame_id frame,
 				    struct result *result);
 
-/* Code of the language's own library: what stands between the program's code and the allocator. It is
- * known by its name or by its source file ("" = unknown). */
+/* Code of the language's own library: what stands between the program's code and the allocator. It
+ * is known by its name or by its source file ("" = unknown). */
 bool function_is_minor(const char *function, const char *file);
 /* The C and C++ libraries and what belongs to them, by the file's name without its folder. */
 bool library_is_system(const char *name);
-/* The libraries of Ada and Fortran, which allocate for the program, too. A function without a name begins with that of its file. */
+/* The libraries of Ada and Fortran, which allocate for the program, too. A function without a name
+ * begins with that of its file. */
 bool library_is_runtime(const char *name);
 
-/* The program's own code: neither of the libraries above nor of a language's own library. Texts are "" where unknown. */
+/* The program's own code: neither of the libraries above nor of a language's own library. Texts are
+ * "" where unknown. */
 bool frame_is_own(const char *module, const char *function, const char *file);
 
 /* The recorder stands between the program and functions that it records (strdup, getline). */

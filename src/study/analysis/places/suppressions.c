@@ -134,8 +134,9 @@ static int parse_line(struct suppressions *self, char *line, const char *origin,
 		return 0;
 	snprintf(where, sizeof where, "%s:%u", origin, number);
 	if (strncmp(line, "leak:", 5) != 0 || !line[5])
-		return err_set(err, ERR_INPUT, "%s: invalid suppression '%.60s'; expected leak:PATTERN",
-			       where, line);
+		return err_set(err, ERR_INPUT,
+			       "%s: invalid suppression '%.60s'; expected leak:PATTERN", where,
+			       line);
 	return add(self, (struct suppression){.pattern = line + 5, .origin = where}, err);
 }
 

@@ -27,7 +27,8 @@ static int add_name(struct wrappers *self, const char *word, size_t bytes, struc
 }
 
 /* The words of a list; "auto" is a name like others if it has no meaning of its own. */
-static int add_list(struct wrappers *self, const char *words, bool has_auto, const char *expected, struct err *err)
+static int add_list(struct wrappers *self, const char *words, bool has_auto, const char *expected,
+		    struct err *err)
 {
 	for (const char *word = words;;) {
 		size_t bytes = strcspn(word, ",");
@@ -48,7 +49,8 @@ int wrappers_parse(struct wrappers *self, const char *words, struct err *err)
 {
 	if (strcmp(words, "none") == 0)
 		return 0;
-	return add_list(self, words, true, "--wrappers must be 'auto', 'none' or names separated by commas", err);
+	return add_list(self, words, true,
+			"--wrappers must be 'auto', 'none' or names separated by commas", err);
 }
 
 int wrappers_add(struct wrappers *self, const char *names, struct err *err)
@@ -101,7 +103,8 @@ static bool next_word(const char **name, char word[32])
 	while (*p && !isalpha((u8)*p))
 		p++;
 	while (isalpha((u8)*p) && count < 31) {
-		/* A capital begins a word after a small letter, or before one: "DBFree" is db, free. */
+		/* A capital begins a word after a small letter, or before one: "DBFree" is db,
+		 * free. */
 		if (count && isupper((u8)*p) && (islower((u8)p[-1]) || islower((u8)p[1])))
 			break;
 		word[count++] = (char)tolower((u8)*p++);
@@ -143,25 +146,30 @@ static bool says_allocates(const char *name)
 	if (strncmp(name, "operator new", 12) == 0)
 		return true;
 	while (next_word(&name, word))
-		if (ends_with_any(word, ends) && !ends_with(word, "dealloc") && !ends_with(word, "deallocate"))
+		if (ends_with_any(word, ends) && !ends_with(word, "dealloc") &&
+		    !ends_with(word, "deallocate"))
 			return true;
 	return false;
 }
 
 /* Words that do not say what is allocated or freed. */
-static const char *const empty[] = {
-	"c", "checked", "custom", "db", "debug", "default", "do", "g", "heap", "hook", "impl", "int", "internal",
-	"je", "lib", "libc", "mem", "memory", "mi", "my", "nn", "p", "perl", "php", "ptr", "py", "pymem", "raw",
-	"real", "safe", "sqlite", "std", "sys", "system", "tc", "wrap", "wrapped", "wrapper", "x", "xml", "z",
-	"zend", NULL};
+static const char *const empty[] = {"c",        "checked", "custom", "db",     "debug", "default",
+				    "do",       "g",       "heap",   "hook",   "impl",  "int",
+				    "internal", "je",      "lib",    "libc",   "mem",   "memory",
+				    "mi",       "my",      "nn",     "p",      "perl",  "php",
+				    "ptr",      "py",      "pymem",  "raw",    "real",  "safe",
+				    "sqlite",   "std",     "sys",    "system", "tc",    "wrap",
+				    "wrapped",  "wrapper", "x",      "xml",    "z",     "zend",
+				    NULL};
 
 /* Besides the C library's name for it there may be words that say how, but none that says what. */
 static bool says_allocator(const char *name)
 {
-	static const char *const ends[] = {"malloc",   "calloc", "realloc", "reallocarray", "memalign",
-					   "strdup", "strndup", "wcsdup",  NULL};
-	static const char *const how[] = {"aligned", "array", "cold", "constprop", "die", "isra", "nofail",
-					  "or",      "part",  "try",  "zero",      NULL};
+	static const char *const ends[] = {"malloc",       "calloc",   "realloc",
+					   "reallocarray", "memalign", "strdup",
+					   "strndup",      "wcsdup",   NULL};
+	static const char *const how[] = {"aligned", "array", "cold", "constprop", "die",  "isra",
+					  "nofail",  "or",    "part", "try",       "zero", NULL};
 	bool allocates = false;
 	char word[32];
 

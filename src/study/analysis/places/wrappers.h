@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Allocator wrappers: functions that only pass on what the allocator gives them (xmalloc, operator
  * new, sqlite3DbMallocRaw) or what it gets back (xfree, sqlite3_free). Who looks for the routine
- * that is to blame looks through them; see study/analysis/places/folds.h, too. Defined in docs/METHODS.md, "Excessive
- * allocation (EMAD)".
+ * that is to blame looks through them; see study/analysis/places/folds.h, too. Defined in
+ * docs/METHODS.md, "Excessive allocation (EMAD)".
  *
  *	struct wrappers wrappers = {0};
  *	if (wrappers_parse(&wrappers, "auto,my_get*", err) < 0) ...
@@ -32,8 +32,9 @@ int wrappers_add(struct wrappers *self, const char *names, struct err *err);
 bool wrappers_allocates(const struct wrappers *self, const char *function);
 bool wrappers_frees(const struct wrappers *self, const char *function);
 
-/* Whether a name says that the function allocates; and that it allocates whatever its caller needs: xmalloc does, so does
- * sqlite3DbMallocRaw, but node_alloc and strdup_list may well decide themselves. */
+/* Whether a name says that the function allocates; and that it allocates whatever its caller needs:
+ * xmalloc does, so does sqlite3DbMallocRaw, but node_alloc and strdup_list may well decide
+ * themselves. */
 bool wrapper_name_allocates(const char *function);
 bool wrapper_name_is_allocator(const char *function);
 

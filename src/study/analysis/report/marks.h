@@ -9,8 +9,8 @@
 /* A table of all marks, part "marks"; NULL and err on failure. */
 struct result *analyse_marks(const struct model *model, struct err *err);
 
-/* A table of the points with most live bytes at each snapshot, at most `top` of each (0 = all), part
- * "snapshots"; NULL and err on failure. */
+/* A table of the points with most live bytes at each snapshot, at most `top` of each (0 = all),
+ * part "snapshots"; NULL and err on failure. */
 struct result *analyse_snapshots(const struct stack_source *source, u64 top, struct err *err);
 
 #endif

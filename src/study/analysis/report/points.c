@@ -48,10 +48,10 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_SHARE] = COLUMN("share", "share", VALUE_SHARE,
 			    "share of the whole program, by the ranking metric"),
 	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the point in this report"),
-	[AT_CALL] = COLUMN("call", NULL, VALUE_TEXT, "function of the allocator that was called first"),
+	[AT_CALL] =
+		COLUMN("call", NULL, VALUE_TEXT, "function of the allocator that was called first"),
 	[AT_FREES] = COLUMN("frees", NULL, VALUE_COUNT, "freed chunks of the point"),
-	[AT_FREED_BYTES] =
-		COLUMN("freed_bytes", NULL, VALUE_BYTES, "freed bytes of the point"),
+	[AT_FREED_BYTES] = COLUMN("freed_bytes", NULL, VALUE_BYTES, "freed bytes of the point"),
 	[AT_PEAK_CHUNKS] = COLUMN("at_peak_chunks", NULL, VALUE_COUNT,
 				  "live chunks of the point at the moment of the program's peak"),
 	[AT_KEPT_CHUNKS] = COLUMN("kept_chunks", NULL, VALUE_COUNT, "chunks never freed"),
@@ -99,16 +99,11 @@ struct ranked {
 static u64 measure(const struct model_point *point, const struct ranked *ranked, enum points_by by)
 {
 	switch (by) {
-	case POINTS_BY_BYTES:
-		return point->bytes;
-	case POINTS_BY_PEAK:
-		return point->at_peak_bytes;
-	case POINTS_BY_KEPT:
-		return point->live_bytes;
-	case POINTS_BY_TEMPORARY:
-		return ranked->temporary;
-	case POINTS_BY_ALLOCATIONS:
-		return point->allocations;
+	case POINTS_BY_BYTES: return point->bytes;
+	case POINTS_BY_PEAK: return point->at_peak_bytes;
+	case POINTS_BY_KEPT: return point->live_bytes;
+	case POINTS_BY_TEMPORARY: return ranked->temporary;
+	case POINTS_BY_ALLOCATIONS: return point->allocations;
 	}
 	return 0;
 }

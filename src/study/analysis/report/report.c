@@ -9,7 +9,8 @@
 #include "study/analysis/resident/series.h"
 #include "study/analysis/summary/summary.h"
 
-/* What 'heapwise leaks' would find, in a line each, and what 'heapwise findings' would begin with. */
+/* What 'heapwise leaks' would find, in a line each, and what 'heapwise findings' would begin
+ * with. */
 static int add_findings(const struct stack_source *source, const struct report_query *query,
 			struct result *report, struct err *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What `heapwise report` shows, as one result: totals, findings, the leading points, sizes, marks. */
+ * What `heapwise report` shows, as one result: totals, findings, the leading points, sizes,
+ * marks. */
 #ifndef STUDY_ANALYSIS_REPORT_REPORT_H
 #define STUDY_ANALYSIS_REPORT_REPORT_H
 

@@ -34,7 +34,8 @@ struct session_merge *session_merge_new(void)
 	struct session_merge *self = calloc(1, sizeof *self);
 
 	if (self)
-		self->points = result_new(RESULT_TABLE, "points", "Most bytes requested, in all processes");
+		self->points = result_new(RESULT_TABLE, "points",
+					  "Most bytes requested, in all processes");
 	if (self && self->points)
 		return self;
 	free(self);
@@ -69,7 +70,8 @@ static u64 hash_stack(const struct result_stack *stack)
 	return hash;
 }
 
-static const struct result_stack *stack_copy(struct result *to, const struct result_stack *from, u64 number)
+static const struct result_stack *stack_copy(struct result *to, const struct result_stack *from,
+					     u64 number)
 {
 	struct result_stack *stack = arena_alloc(&to->arena, sizeof *stack);
 	struct result_frame *frames = arena_alloc(&to->arena, (from->count + 1) * sizeof *frames);
@@ -90,8 +92,8 @@ static const struct result_stack *stack_copy(struct result *to, const struct res
 	return stack;
 }
 
-/* The point that has the stack of this frame, made if it is the first; NULL if there is no memory. What is equal is said
- * by whole stacks, however few frames of them are shown. */
+/* The point that has the stack of this frame, made if it is the first; NULL if there is no memory.
+ * What is equal is said by whole stacks, however few frames of them are shown. */
 static struct merged_point *point_at(struct session_merge *self, const struct stack_source *source,
 				     struct frame_id frame, struct result *scratch)
 {
@@ -116,7 +118,8 @@ static struct merged_point *point_at(struct session_merge *self, const struct st
 
 /* ---- processes ---- */
 
-static int points_add(struct session_merge *self, const struct stack_source *source, struct err *err)
+static int points_add(struct session_merge *self, const struct stack_source *source,
+		      struct err *err)
 {
 	const struct model *model = source->model;
 	struct result *scratch = result_new(RESULT_TABLE, "scratch", "");
@@ -139,7 +142,8 @@ static int points_add(struct session_merge *self, const struct stack_source *sou
 	return whole ? 0 : err_memory(err);
 }
 
-int session_merge_add(struct session_merge *self, const struct stack_source *source, struct err *err)
+int session_merge_add(struct session_merge *self, const struct stack_source *source,
+		      struct err *err)
 {
 	const struct model *model = source->model;
 	struct session_process process = {
@@ -151,7 +155,8 @@ int session_merge_add(struct session_merge *self, const struct stack_source *sou
 		.peak_bytes = model->totals.peak_bytes,
 		.kept_bytes = model_keeps_nothing(model) ? 0 : model->totals.live_bytes,
 		.program = result_copy(self->points, model->image.command && *model->image.command
-							     ? model->image.command : "?"),
+							     ? model->image.command
+							     : "?"),
 	};
 
 	if (!process.program || !vec_push(&self->processes, process))
@@ -161,15 +166,28 @@ int session_merge_add(struct session_merge *self, const struct stack_source *sou
 
 /* ---- results ---- */
 
-enum { AT_PROGRAM, AT_PID, AT_PARENT, AT_DEPTH, AT_ALLOCATIONS, AT_BYTES, AT_PEAK, AT_KEPT, COLUMNS };
+enum {
+	AT_PROGRAM,
+	AT_PID,
+	AT_PARENT,
+	AT_DEPTH,
+	AT_ALLOCATIONS,
+	AT_BYTES,
+	AT_PEAK,
+	AT_KEPT,
+	COLUMNS
+};
 static const struct result_column columns[COLUMNS] = {
-	[AT_PROGRAM] = COLUMN("command", "process", VALUE_TEXT, "command line; text output shows it under its parent's"),
+	[AT_PROGRAM] = COLUMN("command", "process", VALUE_TEXT,
+			      "command line; text output shows it under its parent's"),
 	[AT_PID] = COLUMN("pid", "pid", VALUE_ID, "process id"),
 	[AT_PARENT] = COLUMN("parent_pid", NULL, VALUE_ID, "process id of the parent"),
 	[AT_DEPTH] = COLUMN("depth", NULL, VALUE_COUNT, "generations below the first process"),
-	[AT_ALLOCATIONS] = COLUMN("allocations", "allocations", VALUE_COUNT, "allocations of the process"),
+	[AT_ALLOCATIONS] =
+		COLUMN("allocations", "allocations", VALUE_COUNT, "allocations of the process"),
 	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested by the process"),
-	[AT_PEAK] = COLUMN("peak_bytes", "peak", VALUE_BYTES, "highest live bytes of the process at any moment"),
+	[AT_PEAK] = COLUMN("peak_bytes", "peak", VALUE_BYTES,
+			   "highest live bytes of the process at any moment"),
 	[AT_KEPT] = COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
 };
 
@@ -193,8 +211,8 @@ static void process_row(struct result *table, const struct session_process *proc
 	strbuf_release(&text);
 }
 
-/* The process and what it started, in the order of their traces. Each is listed once, so that numbers that came
- * twice make no circle. */
+/* The process and what it started, in the order of their traces. Each is listed once, so that
+ * numbers that came twice make no circle. */
 static void tree_rows(struct session_merge *self, struct result *table, u64 at, u64 depth)
 {
 	struct session_process *process = &self->processes.data[at];
@@ -202,7 +220,8 @@ static void tree_rows(struct session_merge *self, struct result *table, u64 at, 
 	process->listed = true;
 	process_row(table, process, depth);
 	for (u64 i = 0; i < self->processes.count; i++)
-		if (!self->processes.data[i].listed && self->processes.data[i].parent == process->pid)
+		if (!self->processes.data[i].listed &&
+		    self->processes.data[i].parent == process->pid)
 			tree_rows(self, table, i, depth + 1);
 }
 
@@ -241,17 +260,21 @@ static int most_bytes_first(const void *a, const void *b)
 static void points_fill(struct session_merge *self, u64 top)
 {
 	static const struct result_column point_columns[] = {
-		COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested by the point, in all processes"),
+		COLUMN("bytes", "bytes", VALUE_BYTES,
+		       "bytes requested by the point, in all processes"),
 		COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
 		COLUMN("allocations", "allocations", VALUE_COUNT, "allocations by the point"),
-		COLUMN("processes", "processes", VALUE_COUNT, "processes in which the point allocated"),
+		COLUMN("processes", "processes", VALUE_COUNT,
+		       "processes in which the point allocated"),
 		COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
 	};
 
 	self->points->empty = "nothing was allocated";
-	result_set_columns(self->points, point_columns, sizeof point_columns / sizeof *point_columns);
+	result_set_columns(self->points, point_columns,
+			   sizeof point_columns / sizeof *point_columns);
 	if (self->merged.count)
-		qsort(self->merged.data, self->merged.count, sizeof *self->merged.data, most_bytes_first);
+		qsort(self->merged.data, self->merged.count, sizeof *self->merged.data,
+		      most_bytes_first);
 	for (u64 i = 0; i < self->merged.count && (!top || i < top); i++) {
 		const struct merged_point *point = &self->merged.data[i];
 		struct value *row = result_add_row(self->points);
@@ -276,16 +299,25 @@ static void sums_fill(const struct session_merge *self, struct result *record)
 		bytes += self->processes.data[i].bytes;
 		kept += self->processes.data[i].kept_bytes;
 	}
-	result_add_field(record, (struct result_column)COLUMN("process_count", "processes", VALUE_COUNT, "recorded "
-													 "processes"),
+	result_add_field(record,
+			 (struct result_column)COLUMN("process_count", "processes", VALUE_COUNT,
+						      "recorded processes"),
 			 value_number(self->processes.count));
-	result_add_field(record, (struct result_column)COLUMN("allocations", "allocations", VALUE_COUNT, "of all processes"),
+	result_add_field(record,
+			 (struct result_column)COLUMN("allocations", "allocations", VALUE_COUNT,
+						      "of all processes"),
 			 value_number(allocations));
-	result_add_field(record, (struct result_column)COLUMN("frees", "frees", VALUE_COUNT, "of all processes"),
+	result_add_field(record,
+			 (struct result_column)COLUMN("frees", "frees", VALUE_COUNT,
+						      "of all processes"),
 			 value_number(frees));
-	result_add_field(record, (struct result_column)COLUMN("bytes", "bytes", VALUE_BYTES, "requested by all processes"),
+	result_add_field(record,
+			 (struct result_column)COLUMN("bytes", "bytes", VALUE_BYTES,
+						      "requested by all processes"),
 			 value_number(bytes));
-	result_add_field(record, (struct result_column)COLUMN("kept_bytes", "kept", VALUE_BYTES, "never freed, in all processes"),
+	result_add_field(record,
+			 (struct result_column)COLUMN("kept_bytes", "kept", VALUE_BYTES,
+						      "never freed, in all processes"),
 			 value_number(kept));
 }
 

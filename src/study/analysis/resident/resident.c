@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Takes the resident memory of a moment apart.
- * Host. Which pages were resident is in the trace, which blocks were live is found from the chunks: parts are
- * counted, not estimated, as far as docs/METHODS.md says. */
+ * Host. Which pages were resident is in the trace, which blocks were live is found from the chunks:
+ * parts are counted, not estimated, as far as docs/METHODS.md says. */
 #include "study/analysis/resident/resident.h"
 
 #include <stdlib.h>
@@ -10,7 +10,13 @@
 #include "host/base/path.h"
 #include "study/model/each.h"
 
-enum { PAGE = 4096, GLIBC_HEAD = 8, GLIBC_LEAST = 32, GLIBC_STEP = 16, GLIBC_MAPPED_LEAST = 128 << 10 };
+enum {
+	PAGE = 4096,
+	GLIBC_HEAD = 8,
+	GLIBC_LEAST = 32,
+	GLIBC_STEP = 16,
+	GLIBC_MAPPED_LEAST = 128 << 10
+};
 
 /* A trace may claim any address space; and the recorder reserves much of it. */
 static const u64 PAGES_MAX = 1ull << 30, NO_BITS = UINT64_MAX;
@@ -58,7 +64,8 @@ static void mark_used(struct accounting *self, u64 number, u64 from, u64 to)
 	if (self->first_bit[number] == NO_BITS)
 		return;
 	for (u64 i = self->first_bit[number] + first; i <= self->first_bit[number] + last;) {
-		if (i % 8 == 0 && i + 7 <= self->first_bit[number] + last) { /* areas may be terabytes */
+		/* areas may be terabytes */
+		if (i % 8 == 0 && i + 7 <= self->first_bit[number] + last) {
 			self->used[i / 8] = 0xff;
 			i += 8;
 			continue;
@@ -105,7 +112,8 @@ static void add_block(struct accounting *self, u64 address, u64 size, u64 *absen
 	add_range(self, address + size, address - GLIBC_HEAD + glibc_bytes(size), self->slack);
 }
 
-/* glibc maps large blocks one by one and unmaps them when they are freed; the kernel joins them with what else is mapped beside them. */
+/* glibc maps large blocks one by one and unmaps them when they are freed; the kernel joins them
+ * with what else is mapped beside them. */
 static bool is_mapped_alone(const struct accounting *self, u64 address, u64 size)
 {
 	return self->glibc && size >= GLIBC_MAPPED_LEAST && address % PAGE == 2 * GLIBC_HEAD;
@@ -164,7 +172,7 @@ static u64 add_blocks(struct accounting *self)
 {
 	u64 ticks = self->memory->ticks, absent = 0;
 
-	EACH_CHUNK(chunk, self->model) {
+	EACH_CHUNK (chunk, self->model) {
 		const struct chunk_page *page = chunk.page;
 		u32 at = chunk.at;
 
@@ -185,18 +193,12 @@ static enum resident_part part_of(const struct accounting *self, u64 number)
 	const struct stream_resident *row = &self->rows[number];
 
 	switch (row->kind) {
-	case MEMORY_BREAK:
-		return PART_CACHED;
-	case MEMORY_FILE:
-		return PART_FILES;
-	case MEMORY_MODULE:
-		return PART_CODE;
-	case MEMORY_STACK:
-		return PART_STACKS;
-	case MEMORY_RECORDER:
-		return PART_RECORDER;
-	default:
-		break;
+	case MEMORY_BREAK: return PART_CACHED;
+	case MEMORY_FILE: return PART_FILES;
+	case MEMORY_MODULE: return PART_CODE;
+	case MEMORY_STACK: return PART_STACKS;
+	case MEMORY_RECORDER: return PART_RECORDER;
+	default: break;
 	}
 	if (self->has_blocks[number])
 		return PART_CACHED;
@@ -246,7 +248,8 @@ static u64 used_bytes(const struct accounting *self, u64 number)
 	return pages * PAGE < row->resident_bytes ? pages * PAGE : row->resident_bytes;
 }
 
-/* Blocks of an allocator that lives in a module's data, or in the recorder's heap, are blocks all the same. */
+/* Blocks of an allocator that lives in a module's data, or in the recorder's heap, are blocks all
+ * the same. */
 static void add_row(struct accounting *self, u64 number, struct resident_account *account)
 {
 	const struct stream_resident *row = &self->rows[number];
@@ -258,7 +261,9 @@ static void add_row(struct accounting *self, u64 number, struct resident_account
 		requested = resident;
 	account->bytes[PART_REQUESTED] += requested;
 	if (part != PART_CACHED) {
-		slack = part != PART_MAPPINGS ? 0 : slack < resident - requested ? slack : resident - requested;
+		slack = part != PART_MAPPINGS          ? 0
+			: slack < resident - requested ? slack
+						       : resident - requested;
 		account->bytes[PART_SLACK] += slack;
 		account->bytes[part] += resident - requested - slack;
 		return;
@@ -298,7 +303,8 @@ int resident_account(const struct model *model, const struct model_memory *memor
 {
 	struct accounting self = {.model = model,
 				  .memory = memory,
-				  .rows = memory->count ? model->residents.data + memory->first : NULL,
+				  .rows = memory->count ? model->residents.data + memory->first
+							: NULL,
 				  .glibc = uses_glibc(model)};
 	bool ready = prepare(&self);
 
@@ -346,7 +352,8 @@ u64 resident_peak_bytes(const struct model *model)
 			most = model->usage.data[i].rss_bytes;
 	for (u64 i = 0; i < model->memory.count; i++) {
 		const struct model_memory *memory = &model->memory.data[i];
-		u64 bytes = memory->high_bytes > memory->rss_bytes ? memory->high_bytes : memory->rss_bytes;
+		u64 bytes = memory->high_bytes > memory->rss_bytes ? memory->high_bytes
+								   : memory->rss_bytes;
 
 		if (bytes > most)
 			most = bytes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the resident memory of a program consisted of, at its greatest and at the end. series.h has tables of it. */
+ * What the resident memory of a program consisted of, at its greatest and at the end. series.h has
+ * tables of it. */
 #ifndef STUDY_ANALYSIS_RESIDENT_RESIDENT_H
 #define STUDY_ANALYSIS_RESIDENT_RESIDENT_H
 
@@ -32,7 +33,8 @@ int resident_account(const struct model *model, const struct model_memory *memor
 const struct model_memory *resident_most(const struct model *model);
 const struct model_memory *resident_last(const struct model *model);
 
-/* The most that was ever resident: by samples, by looks, or by the kernel's own mark; 0 = nobody looked. */
+/* The most that was ever resident: by samples, by looks, or by the kernel's own mark; 0 = nobody
+ * looked. */
 u64 resident_peak_bytes(const struct model *model);
 
 #endif

@@ -56,25 +56,35 @@ static void add_cells(struct value *row, const struct moment *moment, u32 part)
 		row[1] = value_real(units_share(bytes, moment->memory->rss_bytes));
 }
 
-static void add_caveats_of(struct result *table, const struct model *model, const struct moments *moments)
+static void add_caveats_of(struct result *table, const struct model *model,
+			   const struct moments *moments)
 {
 	const struct model_memory *most = moments->most.memory;
 
 	if (!most)
 		return;
 	if (moments->series->peak_bytes > most->rss_bytes + most->rss_bytes / 50)
-		result_add_caveat(table, "resident memory once reached %s, but the parts at that moment are unknown; "
-					 "'when most' is %s after the start",
+		result_add_caveat(table,
+				  "resident memory once reached %s, but the parts at that "
+				  "moment are unknown; 'when most' is %s after the start",
 				  units_bytes(moments->series->peak_bytes).text,
 				  units_ns(tick_clock_ns(&model->clock, most->ticks)).text);
 	if (model->image.sample_bytes)
-		result_add_caveat(table, "only a sample of the blocks was recorded; most requested memory counts as "
-					 "fragmentation or cached");
+		result_add_caveat(table, "only a sample of the blocks was recorded; most requested "
+					 "memory counts as fragmentation or cached");
 	if (model->aggregated || model->pauses)
-		result_add_caveat(table, "some blocks are unknown; they count as fragmentation or cached");
+		result_add_caveat(table, "some blocks are unknown; they count as fragmentation or "
+					 "cached");
 }
 
-enum { AT_PART, AT_MOST, AT_GAP = AT_MOST + 2, AT_END = AT_GAP + 2, AT_MEANING = AT_END + 2, COLUMNS };
+enum {
+	AT_PART,
+	AT_MOST,
+	AT_GAP = AT_MOST + 2,
+	AT_END = AT_GAP + 2,
+	AT_MEANING = AT_END + 2,
+	COLUMNS
+};
 
 static void set_columns(struct result *table, bool gap)
 {
@@ -82,12 +92,15 @@ static void set_columns(struct result *table, bool gap)
 		COLUMN("part", "part", VALUE_TEXT, "part of the resident memory"),
 		COLUMN("most_bytes", "when most", VALUE_BYTES,
 		       "at the sampled moment with most resident memory"),
-		COLUMN("most_share", "share", VALUE_SHARE, "share of the resident memory at that moment"),
+		COLUMN("most_share", "share", VALUE_SHARE,
+		       "share of the resident memory at that moment"),
 		COLUMN("gap_bytes", "far above live", VALUE_BYTES,
 		       "while resident memory stayed furthest above live bytes"),
-		COLUMN("gap_share", "share", VALUE_SHARE, "share of the resident memory at that moment"),
+		COLUMN("gap_share", "share", VALUE_SHARE,
+		       "share of the resident memory at that moment"),
 		COLUMN("end_bytes", "at the end", VALUE_BYTES, "just before the program's end"),
-		COLUMN("end_share", "share", VALUE_SHARE, "share of the resident memory at that moment"),
+		COLUMN("end_share", "share", VALUE_SHARE,
+		       "share of the resident memory at that moment"),
 		COLUMN("meaning", "meaning", VALUE_TEXT, "what the part is"),
 	};
 
@@ -130,7 +143,8 @@ static int find_moments(struct moments *self, const struct model *model, struct 
 	return status;
 }
 
-struct result *analyse_resident(const struct model *model, const struct resident_series *series, struct err *err)
+struct result *analyse_resident(const struct model *model, const struct resident_series *series,
+				struct err *err)
 {
 	struct result *table = result_new(RESULT_TABLE, "memory", "Resident memory");
 	struct moments moments = {.series = series};
@@ -152,8 +166,8 @@ struct result *analyse_resident(const struct model *model, const struct resident
 
 /* ---- over time ---- */
 
-struct result *analyse_resident_over_time(const struct model *model, const struct resident_series *series,
-					  struct err *err)
+struct result *analyse_resident_over_time(const struct model *model,
+					  const struct resident_series *series, struct err *err)
 {
 	static const struct result_column columns[] = {
 		COLUMN("time_ns", "time", VALUE_NS, "time since the start of the recording"),
@@ -204,16 +218,19 @@ static const char *picture(struct result *table, const struct resident_point *po
 }
 
 /* Of each sixteenth of the time the point at which most was resident. */
-static void add_drawn(struct result *table, const struct model *model, const struct resident_series *series)
+static void add_drawn(struct result *table, const struct model *model,
+		      const struct resident_series *series)
 {
 	u64 begin_ns = tick_clock_ns(&model->clock, series->points.data[0].ticks);
-	u64 last_ns = tick_clock_ns(&model->clock, series->points.data[series->points.count - 1].ticks);
+	u64 last_ns =
+		tick_clock_ns(&model->clock, series->points.data[series->points.count - 1].ticks);
 	double step_ns = (double)(last_ns - begin_ns) / DRAWN_ROWS;
 	u64 at = 0;
 
 	for (u32 bin = 0; bin < DRAWN_ROWS; bin++) {
 		const struct resident_point *highest = NULL;
-		double end_ns = bin + 1 < DRAWN_ROWS ? (double)begin_ns + step_ns * (bin + 1) : INFINITY;
+		double end_ns =
+			bin + 1 < DRAWN_ROWS ? (double)begin_ns + step_ns * (bin + 1) : INFINITY;
 		struct value *row;
 
 		for (; at < series->points.count &&
@@ -231,12 +248,13 @@ static void add_drawn(struct result *table, const struct model *model, const str
 	}
 }
 
-struct result *analyse_resident_drawn(const struct model *model, const struct resident_series *series,
-				      struct err *err)
+struct result *analyse_resident_drawn(const struct model *model,
+				      const struct resident_series *series, struct err *err)
 {
 	static const struct result_column columns[] = {
 		COLUMN("time_ns", "time", VALUE_NS, "time since the start of the recording"),
-		COLUMN("rss_bytes", "resident", VALUE_BYTES, "highest resident memory in this interval"),
+		COLUMN("rss_bytes", "resident", VALUE_BYTES,
+		       "highest resident memory in this interval"),
 		COLUMN("live_bytes", "live", VALUE_BYTES, "live requested bytes at that moment"),
 		COLUMN("picture", "live #, resident beyond it .", VALUE_TEXT, "the same as a bar"),
 	};

@@ -35,14 +35,16 @@ static bool add_points(struct resident_series *self, const struct model *model)
 	for (u64 i = 0; i < model->usage.count; i++) {
 		const struct stream_usage *usage = &model->usage.data[i];
 
-		if (!vec_push(&self->points, (struct resident_point){usage->ticks, usage->rss_bytes, 0, 0}))
+		if (!vec_push(&self->points,
+			      (struct resident_point){usage->ticks, usage->rss_bytes, 0, 0}))
 			return false;
 	}
 	for (u64 i = 0; i < model->memory.count; i++) {
 		const struct model_memory *memory = &model->memory.data[i];
 
 		if (!vec_push(&self->points,
-			      (struct resident_point){memory->ticks, memory->rss_bytes, recorder_bytes(model, memory), 0}))
+			      (struct resident_point){memory->ticks, memory->rss_bytes,
+						      recorder_bytes(model, memory), 0}))
 			return false;
 	}
 	if (self->points.count)
@@ -50,8 +52,8 @@ static bool add_points(struct resident_series *self, const struct model *model)
 	return true;
 }
 
-/* A look knows the recorder's share; it hardly changes, so that it stands for samples until the next look, and
- * the first one for what was before it. */
+/* A look knows the recorder's share; it hardly changes, so that it stands for samples until the
+ * next look, and the first one for what was before it. */
 static void spread_recorder(struct resident_series *self)
 {
 	u64 share = 0;
@@ -85,12 +87,13 @@ static u64 point_from(const struct resident_series *self, u64 ticks)
 
 static bool add_live(struct resident_series *self, const struct model *model)
 {
-	u64 *steps = calloc(self->points.count + 1, sizeof *steps), live = 0; /* sizes may be anything: sums wrap */
+	/* sizes may be anything: sums wrap */
+	u64 *steps = calloc(self->points.count + 1, sizeof *steps), live = 0;
 
 	if (!steps)
 		return false;
 	if (self->points.count)
-		EACH_CHUNK(chunk, model) {
+		EACH_CHUNK (chunk, model) {
 			u64 units, bytes, freed = chunk.page->free_ticks[chunk.at];
 			u64 first = point_from(self, chunk.page->alloc_ticks[chunk.at]);
 			u64 last = freed ? point_from(self, freed) : self->points.count;
@@ -156,10 +159,11 @@ static u64 ns_of(const struct model *model, const struct resident_series *self, 
 	return tick_clock_ns(&model->clock, self->points.data[number].ticks);
 }
 
-/* Of all stretches of points that last at least so long, the one whose smallest gap is largest: the point with
- * that gap, or the number of points. `queue` holds the points of the stretch that may be the smallest of it or of
- * a later one, by rising gap. */
-static u64 find_widest(const struct model *model, const struct resident_series *self, u64 least_ns, u64 *queue)
+/* Of all stretches of points that last at least so long, the one whose smallest gap is largest: the
+ * point with that gap, or the number of points. `queue` holds the points of the stretch that may be
+ * the smallest of it or of a later one, by rising gap. */
+static u64 find_widest(const struct model *model, const struct resident_series *self, u64 least_ns,
+		       u64 *queue)
 {
 	u64 widest = self->points.count, head = 0, tail = 0, first = 0;
 
@@ -175,15 +179,17 @@ static u64 find_widest(const struct model *model, const struct resident_series *
 		while (queue[head] < first)
 			head++;
 		if (end_ns - ns_of(model, self, first) >= least_ns && last > first &&
-		    (widest == self->points.count || gap_of(self, queue[head]) > gap_of(self, widest)))
+		    (widest == self->points.count ||
+		     gap_of(self, queue[head]) > gap_of(self, widest)))
 			widest = queue[head];
 	}
 	return widest;
 }
 
 /* The look of that time with the widest gap. */
-static const struct model_memory *look_within(const struct model *model, const struct resident_series *self,
-					      u64 from_ticks, u64 to_ticks)
+static const struct model_memory *look_within(const struct model *model,
+					      const struct resident_series *self, u64 from_ticks,
+					      u64 to_ticks)
 {
 	const struct model_memory *found = NULL;
 	u64 most = 0;
@@ -231,7 +237,8 @@ int resident_gap_find(struct resident_gap *self, const struct model *model,
 	self->rss_bytes = series->points.data[at].rss_bytes;
 	self->recorder_bytes = series->points.data[at].recorder_bytes;
 	self->live_bytes = series->points.data[at].live_bytes;
-	self->memory = look_within(model, series, series->points.data[first].ticks, series->points.data[last].ticks);
+	self->memory = look_within(model, series, series->points.data[first].ticks,
+				   series->points.data[last].ticks);
 	return self->memory ? resident_account(model, self->memory, &self->account, err) : 0;
 }
 
@@ -239,13 +246,11 @@ u64 resident_cause_bytes(const struct resident_account *account, enum resident_c
 {
 	switch (cause) {
 	case CAUSE_ALLOCATOR:
-		return account->bytes[PART_SLACK] + account->bytes[PART_FRAGMENTATION] + account->bytes[PART_CACHED];
-	case CAUSE_MAPPINGS:
-		return account->bytes[PART_MAPPINGS] + account->bytes[PART_FILES];
-	case CAUSE_CODE:
-		return account->bytes[PART_CODE] + account->bytes[PART_STACKS];
-	case CAUSES:
-		break;
+		return account->bytes[PART_SLACK] + account->bytes[PART_FRAGMENTATION] +
+		       account->bytes[PART_CACHED];
+	case CAUSE_MAPPINGS: return account->bytes[PART_MAPPINGS] + account->bytes[PART_FILES];
+	case CAUSE_CODE: return account->bytes[PART_CODE] + account->bytes[PART_STACKS];
+	case CAUSES: break;
 	}
 	return 0;
 }

@@ -23,9 +23,10 @@ struct resident_point {
 	u64 live_bytes;     /* requested by blocks that were live then */
 };
 
-struct resident_series { /* all zero = empty */
+struct resident_series {                   /* all zero = empty */
 	VEC(struct resident_point) points; /* by time: samples and looks */
-	u64 peak_bytes;             /* the most that was ever resident: the highest point, or the kernel's own mark */
+	/* the most that was ever resident: the highest point, or the kernel's own mark */
+	u64 peak_bytes;
 	u64 seen_bytes, seen_ticks; /* the highest point */
 };
 
@@ -33,7 +34,8 @@ struct resident_series { /* all zero = empty */
 int resident_series_make(struct resident_series *self, const struct model *model, struct err *err);
 void resident_series_release(struct resident_series *self);
 
-/* What was resident and neither live nor the recorder's: free lists, fragmentation, code, stacks, mappings. */
+/* What was resident and neither live nor the recorder's: free lists, fragmentation, code, stacks,
+ * mappings. */
 static inline u64 resident_point_gap(const struct resident_point *point)
 {
 	u64 known = point->recorder_bytes + point->live_bytes;
@@ -46,12 +48,15 @@ const struct resident_point *resident_series_at(const struct resident_series *se
 
 /* The largest gap that lasted. */
 struct resident_gap {
-	u64 bytes;            /* at least so much was there all the time; 0 = none lasted, and nothing else is set */
-	u64 from_ns, to_ns;   /* from the first to the last point that shows it (but for a tenth of it) */
-	bool to_end;          /* no later point shows less */
-	u64 at_ns;            /* when, of that time, it was smallest: */
+	/* at least so much was there all the time; 0 = none lasted, and nothing else is set */
+	u64 bytes;
+	/* from the first to the last point that shows it (but for a tenth of it) */
+	u64 from_ns, to_ns;
+	bool to_end; /* no later point shows less */
+	u64 at_ns;   /* when, of that time, it was smallest: */
 	u64 rss_bytes, recorder_bytes, live_bytes;
-	/* What it consisted of, at the look with the widest gap of that time; NULL = nobody looked at it. */
+	/* What it consisted of, at the look with the widest gap of that time; NULL = nobody looked
+	 * at it. */
 	const struct model_memory *memory;
 	struct resident_account account;
 };
@@ -59,7 +64,8 @@ struct resident_gap {
 /* How long a gap stays for it to be worth a word: a tenth of the run, 100 ms at least. */
 u64 resident_lasting_ns(const struct model *model);
 
-/* The largest gap that was there for `least_ns` at a stretch. May pass over the chunks. 0 or ERR_MEMORY. */
+/* The largest gap that was there for `least_ns` at a stretch. May pass over the chunks. 0 or
+ * ERR_MEMORY. */
 int resident_gap_find(struct resident_gap *self, const struct model *model,
 		      const struct resident_series *series, u64 least_ns, struct err *err);
 
@@ -75,16 +81,17 @@ u64 resident_cause_bytes(const struct resident_account *account, enum resident_c
 
 /* ---- tables; NULL and err on failure ---- */
 
-/* "memory": the parts when most was resident, while it stayed furthest above what was live, and at the end; hidden
- * in text if nothing is known. */
-struct result *analyse_resident(const struct model *model, const struct resident_series *series, struct err *err);
+/* "memory": the parts when most was resident, while it stayed furthest above what was live, and at
+ * the end; hidden in text if nothing is known. */
+struct result *analyse_resident(const struct model *model, const struct resident_series *series,
+				struct err *err);
 
 /* "memory_drawn": some of the points, with bars; hidden in text if there are too few. */
-struct result *analyse_resident_drawn(const struct model *model, const struct resident_series *series,
-				      struct err *err);
+struct result *analyse_resident_drawn(const struct model *model,
+				      const struct resident_series *series, struct err *err);
 
 /* "memory_over_time", hidden in text: each point. */
-struct result *analyse_resident_over_time(const struct model *model, const struct resident_series *series,
-					  struct err *err);
+struct result *analyse_resident_over_time(const struct model *model,
+					  const struct resident_series *series, struct err *err);
 
 #endif

@@ -16,14 +16,14 @@ static const struct result_column columns[COLUMNS] = {
 	COLUMN("accessed", "accessed", VALUE_BYTES,
 	       "bytes of it accessed in any chunk; none = not measured"),
 	COLUMN("read", "read by", VALUE_COUNT,
-	       "measured chunks that read any byte of it; none = reads and writes were not distinguished"),
+	       "measured chunks that read any byte of it; none = reads and writes were not "
+	       "distinguished"),
 	COLUMN("written", "written by", VALUE_COUNT, "measured chunks that wrote any byte of it"),
 	COLUMN("read_bytes", "bytes read", VALUE_BYTES, "bytes of it read in any chunk"),
-	COLUMN("written_bytes", "bytes written", VALUE_BYTES,
-	       "bytes of it written in any chunk"),
+	COLUMN("written_bytes", "bytes written", VALUE_BYTES, "bytes of it written in any chunk"),
 	COLUMN("state", "state", VALUE_TEXT,
-	       "read and written; written, never read; read, never written; never touched; padding; or accessed, if "
-	       "reads and writes were not distinguished"),
+	       "read and written; written, never read; read, never written; never touched; "
+	       "padding; or accessed, if reads and writes were not distinguished"),
 	COLUMN("type", "type", VALUE_TEXT, "its type"),
 };
 
@@ -101,8 +101,8 @@ static void add_caveats(struct result *result, const struct type_usage *usage,
 {
 	if (!is_measured(usage)) {
 		result_add_caveat(result,
-				  "which bytes were accessed is known only for recordings with --coverage, and for "
-				  "chunks of at most 1,024 bytes");
+				  "which bytes were accessed is known only for recordings with "
+				  "--coverage, and for chunks of at most 1,024 bytes");
 		return;
 	}
 	if (!usage->sided)
@@ -110,26 +110,29 @@ static void add_caveats(struct result *result, const struct type_usage *usage,
 	if (usage->mixed)
 		result_add_caveat(
 			result,
-			"%s not counted by member, because of too many different uses; the bytes are in the states",
+			"%s not counted by member, because of too many different uses; the bytes "
+			"are in the states",
 			units_things(usage->mixed, "chunk(s) (is|are)").text);
 	if (usage->lower_bound)
 		result_add_caveat(
 			result,
-			"uninstrumented code may also have accessed %s: 'never touched' is not certain there",
+			"uninstrumented code may also have accessed %s: 'never touched' is not "
+			"certain there",
 			units_things(usage->lower_bound, "chunk(s)").text);
 	if (usage->sided && is_noted(model, "access_merges"))
 		result_add_caveat(
 			result,
-			"code built by gcc reports only one of a read and a write of the same place in a row; 'never "
-			"read' and 'never written' are certain only with clang or --access valgrind");
+			"code built by gcc reports only one of a read and a write of the same "
+			"place in a row; 'never read' and 'never written' are certain only with "
+			"clang or --access valgrind");
 }
 
 static struct result *fields_result(const struct type_layout *layout,
 				    const struct type_usage *usage, const struct model *model)
 {
 	struct result *result = result_new(RESULT_RECORD, "fields", NULL);
-	struct result_column padding = COLUMN("padding", "padding", VALUE_BYTES,
-					      "bytes of an object outside all members");
+	struct result_column padding =
+		COLUMN("padding", "padding", VALUE_BYTES, "bytes of an object outside all members");
 	bool has_access = model->has_access;
 	u64 unused = 0;
 
@@ -138,10 +141,12 @@ static struct result *fields_result(const struct type_layout *layout,
 	for (u64 i = 0; i < layout->members.count; i++)
 		unused += layout->members.data[i].padding ? layout->members.data[i].size : 0;
 	result_add_field(result,
-			 (struct result_column)COLUMN("type", "type", VALUE_TEXT, "name of the type"),
+			 (struct result_column)COLUMN("type", "type", VALUE_TEXT,
+						      "name of the type"),
 			 value_text(result_copy(result, layout->name)));
 	result_add_field(result,
-			 (struct result_column)COLUMN("size", "size", VALUE_BYTES, "size of one object"),
+			 (struct result_column)COLUMN("size", "size", VALUE_BYTES,
+						      "size of one object"),
 			 value_number(layout->size));
 	result_add_field(result, padding, value_number(unused));
 	result_add_field(result,
@@ -150,14 +155,12 @@ static struct result *fields_result(const struct type_layout *layout,
 					"chunks of points that allocate only this type"),
 			 value_number(usage->chunks));
 	result_add_field(result,
-			 (struct result_column)
-				 COLUMN("measured", "measured", VALUE_COUNT,
-					"chunks whose accessed bytes are known"),
+			 (struct result_column)COLUMN("measured", "measured", VALUE_COUNT,
+						      "chunks whose accessed bytes are known"),
 			 value_number(usage->measured));
 	result_add_field(result,
 			 (struct result_column)COLUMN("read_bytes", has_access ? "read" : NULL,
-						      VALUE_BYTES,
-						      "bytes read from these chunks"),
+						      VALUE_BYTES, "bytes read from these chunks"),
 			 has_access ? value_number(usage->read_bytes) : value_unknown());
 	result_add_field(result,
 			 (struct result_column)COLUMN("written_bytes",
@@ -182,8 +185,9 @@ struct result *analyse_fields(struct type_cascade *types, const char *type, stru
 	if (type_layout_read(&layout, &query, err) < 0)
 		goto done;
 	if (!layout.size) {
-		err_set(err, ERR_USAGE, "the debug information has no structure, class or union '%s'; check its "
-					"spelling, or build with -g",
+		err_set(err, ERR_USAGE,
+			"the debug information has no structure, class or union "
+			"'%s'; check its spelling, or build with -g",
 			type);
 		goto done;
 	}

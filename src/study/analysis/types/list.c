@@ -13,8 +13,9 @@ struct work {
 	struct type_list *table;
 	struct type_cascade *types;
 	const struct model *model;
-	struct map by_name;         /* address of the name → row + 1 */
-	struct map by_candidates;   /* address of the candidates, which have one size → index of open + 1 */
+	struct map by_name; /* address of the name → row + 1 */
+	/* address of the candidates, which have one size → index of open + 1 */
+	struct map by_candidates;
 	VEC(u32) by_place;          /* row + 1 of what depends on stack and size only */
 	struct type_answer *points; /* by point: what its chunks are */
 	bool told;
@@ -173,7 +174,7 @@ static bool add_chunk(struct work *self, u64 chunk, const struct chunk_page *pag
 
 static int add_chunks(struct work *self, struct err *err)
 {
-	EACH_CHUNK(chunk, self->model)
+	EACH_CHUNK (chunk, self->model)
 		if (!add_chunk(self, chunk.number, chunk.page, chunk.at))
 			return err_memory_for(err, "types");
 	return 0;

@@ -27,8 +27,8 @@ struct type_sums {
 	bool sampled;               /* of some chunks it is the class of others */
 	struct behaviour behaviour; /* of the points that allocate this type only */
 	u64 points;                 /* these */
-	/* Live bytes by part of the run, less those of the part before. What ends in a part counts until its end, so that
-	 * no peak is lost. */
+	/* Live bytes by part of the run, less those of the part before. What ends in a part counts
+	 * until its end, so that no peak is lost. */
 	double *bins; /* TYPE_BINS + 1 */
 };
 

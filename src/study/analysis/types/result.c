@@ -33,14 +33,10 @@ bool types_by_parse(const char *word, enum types_by *by)
 static u64 measure(const struct type_sums *row, enum types_by by)
 {
 	switch (by) {
-	case TYPES_BY_PEAK:
-		return row->peak_bytes;
-	case TYPES_BY_BYTES:
-		return row->bytes;
-	case TYPES_BY_COUNT:
-		return row->chunks;
-	case TYPES_BY_KEPT:
-		return row->kept_bytes;
+	case TYPES_BY_PEAK: return row->peak_bytes;
+	case TYPES_BY_BYTES: return row->bytes;
+	case TYPES_BY_COUNT: return row->chunks;
+	case TYPES_BY_KEPT: return row->kept_bytes;
 	}
 	return 0;
 }
@@ -90,28 +86,35 @@ enum {
 };
 
 static const struct result_column columns[COLUMNS] = {
-	[AT_TYPE] = COLUMN("type", "type", VALUE_TEXT, "type of the chunks' contents; none = unknown"),
+	[AT_TYPE] =
+		COLUMN("type", "type", VALUE_TEXT, "type of the chunks' contents; none = unknown"),
 	[AT_CHUNKS] = COLUMN("chunks", "chunks", VALUE_COUNT, "allocations of this type"),
-	[AT_ELEMENTS] = COLUMN("count", "count", VALUE_COUNT,
-			       "elements in them, if known for all"),
+	[AT_ELEMENTS] = COLUMN("count", "count", VALUE_COUNT, "elements in them, if known for all"),
 	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes"),
 	[AT_PEAK] = COLUMN("at_peak_bytes", "peak", VALUE_BYTES,
 			   "live bytes at the moment of the program's peak"),
 	[AT_KEPT] = COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
-	[AT_LIFE] = COLUMN("mean_life_ns", "mean life", VALUE_NS, "mean lifetime of the freed chunks"),
+	[AT_LIFE] =
+		COLUMN("mean_life_ns", "mean life", VALUE_NS, "mean lifetime of the freed chunks"),
 	[AT_ORIGIN] = COLUMN("source", "source", VALUE_TEXT, "source of the type"),
-	[AT_SURE] = COLUMN("confidence", "sure", VALUE_TEXT, "exact, likely or guess; the lowest of all chunks"),
-	[AT_LIFETIME] = COLUMN("lifetime", NULL, VALUE_RATIO, "lifetime score of its points; 0 to 1"),
+	[AT_SURE] = COLUMN("confidence", "sure", VALUE_TEXT,
+			   "exact, likely or guess; the lowest of all chunks"),
+	[AT_LIFETIME] =
+		COLUMN("lifetime", NULL, VALUE_RATIO, "lifetime score of its points; 0 to 1"),
 	[AT_USAGE] = COLUMN("usage", NULL, VALUE_RATIO, "usage score of its points; 0 to 1"),
-	[AT_USEFUL] = COLUMN("useful", NULL, VALUE_RATIO, "useful-lifetime score of its points; 0 to 1"),
+	[AT_USEFUL] =
+		COLUMN("useful", NULL, VALUE_RATIO, "useful-lifetime score of its points; 0 to 1"),
 	[AT_SHARE] = COLUMN("share", NULL, VALUE_SHARE, "share of all bytes"),
-	[AT_PEAK_CHUNKS] = COLUMN("at_peak_chunks", NULL, VALUE_COUNT, "live chunks at that moment"),
+	[AT_PEAK_CHUNKS] =
+		COLUMN("at_peak_chunks", NULL, VALUE_COUNT, "live chunks at that moment"),
 	[AT_KEPT_CHUNKS] = COLUMN("kept_chunks", NULL, VALUE_COUNT, "chunks never freed"),
-	[AT_SEVERITY] = COLUMN("severity", NULL, VALUE_ID, "severity of its points together: 1 (best) to 12"),
+	[AT_SEVERITY] = COLUMN("severity", NULL, VALUE_ID,
+			       "severity of its points together: 1 (best) to 12"),
 	[AT_POINTS] = COLUMN("points", NULL, VALUE_COUNT, "allocation points of only this type"),
 	[AT_TEMPLATE] = COLUMN("template", NULL, VALUE_TEXT, "the type without template arguments"),
 	[AT_SPARK] = COLUMN("spark", NULL, VALUE_TEXT,
-			    "live bytes over the run: base64 of one byte per part, 255 = the highest"),
+			    "live bytes over the run: base64 of one byte per part, 255 = the "
+			    "highest"),
 };
 
 static const char *origin_word(u8 origin, bool sampled)
@@ -184,9 +187,11 @@ static void fill_row(const struct type_list *self, const struct type_sums *sums,
 	row[AT_BYTES] = value_number(sums->bytes);
 	row[AT_PEAK] = value_number(sums->peak_bytes);
 	row[AT_KEPT] = value_number(sums->kept_bytes);
-	row[AT_LIFE] = sums->freed > 0 ? value_number((u64)tick_clock_span_ns(
-						 &model->clock, sums->life_ticks / sums->freed))
-				       : value_unknown();
+	row[AT_LIFE] =
+		sums->freed > 0
+			? value_number((u64)tick_clock_span_ns(&model->clock,
+							       sums->life_ticks / sums->freed))
+			: value_unknown();
 	row[AT_ORIGIN] = value_text(origin_words(table, sums->origins, sums->sampled));
 	row[AT_SURE] = value_text(sums->name ? type_confidence_name(sums->confidence) : NULL);
 	row[AT_LIFETIME] = row[AT_USAGE] = row[AT_USEFUL] = value_unknown();
@@ -211,8 +216,8 @@ static u32 *rows_in_order(const struct type_list *self, enum types_by by)
 	return rows;
 }
 
-static void add_rows(const struct type_list *self, const struct types_query *query,
-		     const u32 *rows, struct result *table)
+static void add_rows(const struct type_list *self, const struct types_query *query, const u32 *rows,
+		     struct result *table)
 {
 	u64 end = self->rows.count, columns_shown = query->spark ? COLUMNS : AT_SPARK;
 
@@ -278,7 +283,7 @@ static struct result *chunks_table(struct type_cascade *types, const struct type
 		return NULL;
 	table->empty = "nothing was allocated";
 	result_set_columns(table, chunk_columns, sizeof chunk_columns / sizeof *chunk_columns);
-	EACH_CHUNK(chunk, model) {
+	EACH_CHUNK (chunk, model) {
 		const struct chunk_page *page = chunk.page;
 		u32 at = chunk.at;
 		struct type_answer answer;
@@ -301,7 +306,8 @@ static struct result *chunks_table(struct type_cascade *types, const struct type
 		row[5] = value_text(origin_word(answer.origin, answer.sampled));
 		row[6] = value_text(type_confidence_name(answer.confidence));
 		row[7] = value_number(chunk_is_kept(&chunk));
-		row[8] = value_text(answer.candidates ? result_copy(table, answer.candidates) : NULL);
+		row[8] = value_text(answer.candidates ? result_copy(table, answer.candidates)
+						      : NULL);
 	}
 	return table;
 }
@@ -326,7 +332,8 @@ static int most_bytes(const void *a, const void *b)
 
 static struct result *open_table(const struct type_list *self, const struct types_query *query)
 {
-	struct result *table = result_new(RESULT_TABLE, "candidates", "Unknown: sizes shared by several types");
+	struct result *table =
+		result_new(RESULT_TABLE, "candidates", "Unknown: sizes shared by several types");
 	struct type_open *sorted = calloc(self->open.count + 1, sizeof *sorted);
 
 	if (table && sorted) {
@@ -360,8 +367,9 @@ static const struct {
 } origin_fields[TYPE_ORIGINS] = {
 	[ORIGIN_NONE] = {"unknown_share", "unknown", "of the bytes, {unknown_chunks:chunk}",
 			 "unknown_bytes", "unknown_chunks"},
-	[ORIGIN_DECLARED] = {"declared_share", "declared", "{declared_chunks:chunk}: declared by the program",
-			     "declared_bytes", "declared_chunks"},
+	[ORIGIN_DECLARED] = {"declared_share", "declared",
+			     "{declared_chunks:chunk}: declared by the program", "declared_bytes",
+			     "declared_chunks"},
 	[ORIGIN_VTABLE] = {"vtable_share", "vtable",
 			   "{vtable_chunks:chunk}: read from the objects; {sampled_chunks} sampled",
 			   "vtable_bytes", "vtable_chunks"},
@@ -377,8 +385,9 @@ static const struct {
 
 static void add_origin(const struct type_list *self, struct result *result, u32 origin)
 {
-	struct result_column share = COLUMN(origin_fields[origin].bytes, origin_fields[origin].label,
-					    VALUE_SHARE, "share of all bytes with a type from this source");
+	struct result_column share =
+		COLUMN(origin_fields[origin].bytes, origin_fields[origin].label, VALUE_SHARE,
+		       "share of all bytes with a type from this source");
 	struct result_column bytes =
 		COLUMN(origin_fields[origin].share, NULL, VALUE_BYTES, "bytes of these chunks");
 	struct result_column chunks =
@@ -404,12 +413,17 @@ static void add_summary(const struct type_list *self, struct result *result)
 	result_add_field(result, guess, value_real(units_share(self->guess_bytes, self->bytes)));
 	result_add_field(result,
 			 (struct result_column)COLUMN("sampled_chunks", NULL, VALUE_COUNT,
-						      "chunks of vtable that were not read; their class is that of "
-						      "others of the same point and size"),
+						      "chunks of vtable that were not read; their "
+						      "class is that of others of the same point "
+						      "and size"),
 			 value_number(model_count(self->model, self->sampled_chunks)));
-	result_add_field(result, (struct result_column)COLUMN("total_bytes", NULL, VALUE_BYTES, "all bytes"),
+	result_add_field(result,
+			 (struct result_column)COLUMN("total_bytes", NULL, VALUE_BYTES,
+						      "all bytes"),
 			 value_number(self->bytes));
-	result_add_field(result, (struct result_column)COLUMN("total_chunks", NULL, VALUE_COUNT, "all chunks"),
+	result_add_field(result,
+			 (struct result_column)COLUMN("total_chunks", NULL, VALUE_COUNT,
+						      "all chunks"),
 			 value_number(model_count(self->model, self->chunks)));
 }
 
@@ -431,7 +445,7 @@ static struct result *record_of(const struct type_list *self, struct result *par
 }
 
 struct result *type_list_result(const struct type_list *self, const struct types_query *query,
-				 struct err *err)
+				struct err *err)
 {
 	struct type_list folded = {0};
 	struct result *result = NULL;

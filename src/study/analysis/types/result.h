@@ -23,17 +23,17 @@ struct types_query {
 	struct thresholds thresholds;
 };
 
-/* A record named "types" with the shares of each source, and a table of types or chunks; NULL and err on
- * failure. */
+/* A record named "types" with the shares of each source, and a table of types or chunks; NULL and
+ * err on failure. */
 struct result *analyse_types(struct type_cascade *types, const struct types_query *query,
 			     struct err *err);
 
 /* The same of sums that were found before; of rows, not of chunks. */
 struct result *type_list_result(const struct type_list *self, const struct types_query *query,
-				 struct err *err);
+				struct err *err);
 
-/* A record named "fields": the members of a type, and which of their bytes its chunks use. ERR_USAGE if
- * the debug info has no such type. */
+/* A record named "fields": the members of a type, and which of their bytes its chunks use.
+ * ERR_USAGE if the debug info has no such type. */
 struct result *analyse_fields(struct type_cascade *types, const char *type, struct err *err);
 
 #endif

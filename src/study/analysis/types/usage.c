@@ -8,8 +8,8 @@
 
 #include "host/base/bytemap.h"
 
-/* A chunk is one object, an array of them, or an array behind a cookie: bytes of the chunk before the first
- * object; UINT64_MAX = it is nothing of that. */
+/* A chunk is one object, an array of them, or an array behind a cookie: bytes of the chunk before
+ * the first object; UINT64_MAX = it is nothing of that. */
 static u64 bytes_before(u64 chunk, u64 size)
 {
 	u64 before = chunk % size;

@@ -11,7 +11,8 @@
 #include "study/model/each.h"
 
 enum {
-	SAMPLE_MIN = 4,    /* objects of one class, and no other, that make the class of a point likely */
+	/* objects of one class, and no other, that make the class of a point likely */
+	SAMPLE_MIN = 4,
 	STACK_MAX = 96,    /* frames that are looked at; what allocates for others is near */
 	OBJECT_MAX = 1024, /* bytes of objects whose size is not known; beyond are arenas, mostly */
 	SMALL_SIZES = 1 << 16, /* of these a table is faster than a map */
@@ -20,8 +21,9 @@ enum {
 const char *type_origin_name(u8 origin)
 {
 	static const char *const names[TYPE_ORIGINS] = {
-		[ORIGIN_NONE] = "unknown", [ORIGIN_DECLARED] = "declared", [ORIGIN_VTABLE] = "vtable",
-		[ORIGIN_FRAME] = "frame",  [ORIGIN_INDEX] = "index",       [ORIGIN_DWARF] = "dwarf",
+		[ORIGIN_NONE] = "unknown",  [ORIGIN_DECLARED] = "declared",
+		[ORIGIN_VTABLE] = "vtable", [ORIGIN_FRAME] = "frame",
+		[ORIGIN_INDEX] = "index",   [ORIGIN_DWARF] = "dwarf",
 		[ORIGIN_SIZE] = "size",
 	};
 
@@ -49,12 +51,14 @@ static const char *keep_readable(struct type_cascade *self, const char *type)
 	return kept;
 }
 
-/* Takes an answer over if it is better than the one there: earlier sources win unless they guess. */
+/* Takes an answer over if it is better than the one there: earlier sources win unless they
+ * guess. */
 static void consider(struct type_answer *best, const struct type_answer *answer)
 {
 	if (!answer->confidence || (answer->name && !*answer->name))
 		return;
-	if (!best->confidence || (best->confidence == TYPE_GUESS && answer->confidence > TYPE_GUESS))
+	if (!best->confidence ||
+	    (best->confidence == TYPE_GUESS && answer->confidence > TYPE_GUESS))
 		*best = *answer;
 }
 
@@ -88,7 +92,8 @@ static bool is_c_library(const char *path)
 	       strncmp(name, "libheapwise", 11) == 0;
 }
 
-/* Most questions are answered by the first frames: the others are read when somebody looks at them. */
+/* Most questions are answered by the first frames: the others are read when somebody looks at
+ * them. */
 static void stack_begin(struct type_cascade *self, struct frame_id id)
 {
 	vec_clear(&self->stack);
@@ -109,8 +114,8 @@ bool type_stack_more(struct type_cascade *self)
 	for (u32 i = 0; i < names.count; i++)
 		self->failed |= !vec_push(&self->stack, names.frames[i]);
 	if (!names.count)
-		self->failed |= !vec_push(&self->stack,
-					  (struct symbol_frame){.function = "", .file = ""});
+		self->failed |=
+			!vec_push(&self->stack, (struct symbol_frame){.function = "", .file = ""});
 	self->stack_in_c = self->stack_in_c && is_c_library(names.module);
 	if (self->stack_in_c)
 		self->c_frames = self->stack.count;
@@ -136,16 +141,17 @@ static struct type_answer ask_frames(struct type_cascade *self)
 			break;
 	}
 	if (search.found)
-		answer = (struct type_answer){
-			.name = names_keep(&self->names, strbuf_text(&search.type)),
-			.count = search.single,
-			.origin = ORIGIN_FRAME,
-			.confidence = (u8)search.confidence};
+		answer = (struct type_answer){.name = names_keep(&self->names,
+								 strbuf_text(&search.type)),
+					      .count = search.single,
+					      .origin = ORIGIN_FRAME,
+					      .confidence = (u8)search.confidence};
 	frame_search_release(&search);
 	return answer;
 }
 
-/* What stands between a new expression and the recorder: an operator new that is the program's own. */
+/* What stands between a new expression and the recorder: an operator new that is the program's
+ * own. */
 static bool is_operator_new(const struct type_cascade *self, u32 frame)
 {
 	struct stack_names names = stack_names(self->query.source, (struct frame_id){frame});
@@ -167,7 +173,8 @@ static struct type_answer ask_dwarf(struct type_cascade *self, struct point_id p
 		at = context_table_frame(&model->contexts, (struct frame_id){at})->parent;
 	frame = context_table_frame(&model->contexts, (struct frame_id){at});
 	if (at && frame->identity != NO_MODULE)
-		call = call_types_find(&self->calls, module_list_row(&self->modules, frame->identity),
+		call = call_types_find(&self->calls,
+				       module_list_row(&self->modules, frame->identity),
 				       frame->address);
 	if (!call)
 		return (struct type_answer){0};
@@ -187,8 +194,8 @@ static u64 place_add(struct type_cascade *self, struct type_place place)
 	return UINT64_MAX;
 }
 
-/* Looks at the stack of a point once. Most points need no more than that: what a chunk's size has to do with its type is
- * asked only where the stack does not tell. */
+/* Looks at the stack of a point once. Most points need no more than that: what a chunk's size has
+ * to do with its type is asked only where the stack does not tell. */
 static enum type_by find_point(struct type_cascade *self, struct point_id point)
 {
 	struct type_point *known = &self->points.data[point.index];
@@ -243,7 +250,9 @@ static u64 place_by_size(struct type_cascade *self, u64 size)
 		return UINT64_MAX;
 	known = &self->by_small_size.data[size];
 	if (!*known)
-		*known = (u32)place_add(self, (struct type_place){.point = TYPE_ANY_POINT, .size = size}) + 1;
+		*known = (u32)place_add(self, (struct type_place){.point = TYPE_ANY_POINT,
+								  .size = size}) +
+			 1;
 	return (u64)*known - 1;
 }
 
@@ -336,20 +345,22 @@ static void fill_samples(struct type_cascade *self)
 		self->failed = true;
 		return;
 	}
-	EACH_CHUNK(chunk, model) {
+	EACH_CHUNK (chunk, model) {
 		u64 size = chunk.page->size[chunk.at];
 		struct type_answer answer;
 
-		if (told_type(self, chunk.number, size, &answer) && answer.origin == ORIGIN_VTABLE &&
-		    answer.confidence > TYPE_GUESS)
+		if (told_type(self, chunk.number, size, &answer) &&
+		    answer.origin == ORIGIN_VTABLE && answer.confidence > TYPE_GUESS)
 			add_sample(&self->samples.data[chunk_point(&chunk).index], &answer, size);
 	}
 }
 
 /* The class that all of the point's chunks of this size have which were looked into. */
-static struct type_answer ask_sample(const struct type_cascade *self, struct point_id point, u64 size)
+static struct type_answer ask_sample(const struct type_cascade *self, struct point_id point,
+				     u64 size)
 {
-	const struct type_sample *sample = point.index < self->samples.count ? &self->samples.data[point.index] : NULL;
+	const struct type_sample *sample =
+		point.index < self->samples.count ? &self->samples.data[point.index] : NULL;
 	struct type_answer answer = {0};
 
 	if (!sample || !sample->chunks || sample->mixed || sample->size != size)
@@ -371,8 +382,8 @@ struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk)
 	struct point_id point;
 	u64 place;
 
-	if (!page || (told_type(self, chunk, page->size[at], &answer) &&
-		      answer.confidence > TYPE_GUESS))
+	if (!page ||
+	    (told_type(self, chunk, page->size[at], &answer) && answer.confidence > TYPE_GUESS))
 		return answer;
 	point = model_point_of(model, page->alloc_context[at]);
 	place = type_place_of(self, point, page->size[at]);
@@ -463,7 +474,7 @@ void type_of_points(struct type_cascade *self, struct type_answer *types)
 	bool by_chunk = ask_by_chunk(self, types);
 
 	if (by_chunk)
-		EACH_CHUNK(chunk, model) {
+		EACH_CHUNK (chunk, model) {
 			struct type_answer answer = {0};
 
 			if (self->query.guess)
@@ -480,7 +491,8 @@ void type_of_points(struct type_cascade *self, struct type_answer *types)
 const char *stack_type(const struct stack_source *source, struct frame_id frame)
 {
 	const struct model *model = source->model;
-	u32 point = frame.index < model->frame_points.count ? model->frame_points.data[frame.index] : 0;
+	u32 point =
+		frame.index < model->frame_points.count ? model->frame_points.data[frame.index] : 0;
 
 	return source->types && point && source->types[point - 1].confidence > TYPE_GUESS
 		       ? source->types[point - 1].name
@@ -505,12 +517,13 @@ static int find_index(struct type_cascade *self, struct err *err)
 	return 0;
 }
 
-/* Sizes of chunks whose stacks do not tell their type, so that it is known which ones are left to guess. */
+/* Sizes of chunks whose stacks do not tell their type, so that it is known which ones are left to
+ * guess. */
 static void fill_sizes(struct type_cascade *self)
 {
 	bool told = type_is_told(self);
 
-	EACH_CHUNK(chunk, self->query.source->model) {
+	EACH_CHUNK (chunk, self->query.source->model) {
 		struct point_id point = chunk_point(&chunk);
 
 		if (told)

@@ -11,10 +11,11 @@
 enum {
 	LINE_MAX_BYTES = 4096,
 	CANDIDATES_SHOWN = 5,
-	LINES = 3, /* a call may begin some lines before its type */
-	SOURCE_MAX = 64 << 20,  /* bytes of a file */
+	LINES = 3,               /* a call may begin some lines before its type */
+	SOURCE_MAX = 64 << 20,   /* bytes of a file */
 	SOURCES_MAX = 256 << 20, /* bytes of all that are kept in memory */
-	EXCEPTION_HEAD = 128, /* bytes before what is thrown, with both C++ libraries on machines with 64 bits */
+	/* bytes before what is thrown, with both C++ libraries on machines with 64 bits */
+	EXCEPTION_HEAD = 128,
 };
 
 struct hint {
@@ -28,7 +29,7 @@ struct guesses {
 	struct type_cascade *types;
 	VEC(struct hint) hints; /* by place */
 	VEC(u64) sizes;
-	VEC(u64) open; /* places without an answer: point << 32 | place */
+	VEC(u64) open;           /* places without an answer: point << 32 | place */
 	VEC(const char *) bases; /* last components of the hints' names, sorted */
 };
 
@@ -128,8 +129,7 @@ static bool add_base(struct guesses *self, const char *name)
 
 	if (name_parse(name, &parts))
 		base = parts.parts[parts.count - 1].name;
-	return vec_push(&self->bases,
-			names_keep_bytes(&self->types->names, base.text, base.bytes));
+	return vec_push(&self->bases, names_keep_bytes(&self->types->names, base.text, base.bytes));
 }
 
 /* Types that the line of the stack's own frame names, in `line`; NULL if there are none. */
@@ -204,7 +204,8 @@ static int compare_texts(const void *a, const void *b)
 static int read_sizes(struct guesses *self, struct err *err)
 {
 	struct type_cascade *types = self->types;
-	struct typesizes_query query = {.kept = &types->kept, .debug_path = types->query.debug_path};
+	struct typesizes_query query = {.kept = &types->kept,
+					.debug_path = types->query.debug_path};
 
 	if (self->sizes.count)
 		qsort(self->sizes.data, self->sizes.count, sizeof *self->sizes.data, compare_u64);
@@ -231,7 +232,8 @@ static int keep_sizes(struct type_cascade *types, struct err *err)
 		strbuf_clear(&text);
 		type_add_readable(&text, span_of(types->sizes.data[i].name));
 		name = names_keep(&types->names, strbuf_text(&text));
-		good = map_put(&types->size_by_name, (u64)(uintptr_t)name, types->sizes.data[i].size);
+		good = map_put(&types->size_by_name, (u64)(uintptr_t)name,
+			       types->sizes.data[i].size);
 	}
 	strbuf_release(&text);
 	return good ? 0 : err_memory_for(err, "types");
@@ -257,14 +259,14 @@ static bool is_named(const char *type, const char *name)
 	       (end == type || (end - type > 1 && end[-1] == ':'));
 }
 
-/* Whether a template of the C++ library, whose arguments debug info is read without ("std::vector<…>"), is the
- * one that a hint names with its arguments. */
+/* Whether a template of the C++ library, whose arguments debug info is read without
+ * ("std::vector<…>"), is the one that a hint names with its arguments. */
 static bool is_template_of(const struct sized_type *type, const char *name)
 {
 	size_t bytes = strcspn(name, "<");
 
-	return type->rank == TYPE_STANDARD && name[bytes] && strncmp(type->name, name, bytes) == 0 &&
-	       type->name[bytes] == '<';
+	return type->rank == TYPE_STANDARD && name[bytes] &&
+	       strncmp(type->name, name, bytes) == 0 && type->name[bytes] == '<';
 }
 
 /* Bytes of the named type that fit a chunk best; *name becomes its full name. 0 = none fits. */
@@ -325,8 +327,10 @@ struct thrown_classes {
 	u64 fitting, others;
 };
 
-/* There are none if debug info has none: g++ writes nothing of a class that is only thrown, and the C++ library's are in its own. */
-static struct thrown_classes thrown_classes(const struct guesses *self, const struct hint *hint, u64 object)
+/* There are none if debug info has none: g++ writes nothing of a class that is only thrown, and the
+ * C++ library's are in its own. */
+static struct thrown_classes thrown_classes(const struct guesses *self, const struct hint *hint,
+					    u64 object)
 {
 	const struct typesizes *sizes = &self->types->sizes;
 	struct thrown_classes found = {.name = hint->name};
@@ -340,13 +344,15 @@ static struct thrown_classes thrown_classes(const struct guesses *self, const st
 		found.fitting += sizes->data[i].size == object;
 		found.name = sizes->data[i].size == object ? sizes->data[i].name : found.name;
 	}
-	standard = found.fitting + found.others ? NULL : source_standard_exception(hint->name, &size);
+	standard =
+		found.fitting + found.others ? NULL : source_standard_exception(hint->name, &size);
 	if (!standard)
 		return found;
 	return (struct thrown_classes){standard, size == object, size != object};
 }
 
-/* One object behind its header. That a class of this name is thrown there, and of just this size, is no guess. */
+/* One object behind its header. That a class of this name is thrown there, and of just this size,
+ * is no guess. */
 static void take_thrown(struct guesses *self, const struct hint *hint)
 {
 	struct type_place *place = &self->types->places.data[hint->place];
@@ -355,11 +361,12 @@ static void take_thrown(struct guesses *self, const struct hint *hint)
 
 	if (place->size <= EXCEPTION_HEAD || (found.others && !found.fitting))
 		return;
-	place->answer = (struct type_answer){.name = readable(self->types, found.name, ""),
-					     .size = object,
-					     .count = 1,
-					     .origin = ORIGIN_SIZE,
-					     .confidence = found.fitting == 1 ? TYPE_LIKELY : TYPE_GUESS};
+	place->answer =
+		(struct type_answer){.name = readable(self->types, found.name, ""),
+				     .size = object,
+				     .count = 1,
+				     .origin = ORIGIN_SIZE,
+				     .confidence = found.fitting == 1 ? TYPE_LIKELY : TYPE_GUESS};
 }
 
 static void take_hint(struct guesses *self, u64 from, u64 end)
@@ -383,32 +390,37 @@ static void take_hint(struct guesses *self, u64 from, u64 end)
 	if (!best)
 		return;
 	place->answer = (struct type_answer){.name = readable(self->types, best_name,
-							       best->pointer ? "*" : ""),
+							      best->pointer ? "*" : ""),
 					     .size = best_size,
 					     .count = place->size / best_size,
 					     .origin = ORIGIN_SIZE,
 					     .confidence = TYPE_GUESS};
 }
 
-/* What the C++ library has for its own use ("std::_Rb_tree<…>") is a part of what people allocate. */
+/* What the C++ library has for its own use ("std::_Rb_tree<…>") is a part of what people
+ * allocate. */
 static bool is_inside(const struct sized_type *type)
 {
-	return type->rank == TYPE_STANDARD && (strstr(type->name, "::_") || strncmp(type->name, "__", 2) == 0);
+	return type->rank == TYPE_STANDARD &&
+	       (strstr(type->name, "::_") || strncmp(type->name, "__", 2) == 0);
 }
 
-/* Types of one size that are somebody's, not the system's: how many, their names with commas between (the first few),
- * and the first one. A typedef beside structures is one of them by another name, most likely. */
+/* Types of one size that are somebody's, not the system's: how many, their names with commas
+ * between (the first few), and the first one. A typedef beside structures is one of them by another
+ * name, most likely. */
 static u32 list_size(struct type_cascade *types, u64 size, struct strbuf *names, const char **first)
 {
 	const struct typesizes *sizes = &types->sizes;
 	bool own = false;
 	u32 count = 0;
 
-	for (u64 at = typesizes_first(sizes, size); at < sizes->count && sizes->data[at].size == size; at++) {
+	for (u64 at = typesizes_first(sizes, size);
+	     at < sizes->count && sizes->data[at].size == size; at++) {
 		const struct sized_type *type = &sizes->data[at];
 		const char *name;
 
-		if (type->rank == TYPE_RESERVED || is_inside(type) || (type->rank == TYPE_TYPEDEF && own))
+		if (type->rank == TYPE_RESERVED || is_inside(type) ||
+		    (type->rank == TYPE_TYPEDEF && own))
 			continue;
 		own |= type->rank == TYPE_OWN;
 		name = readable(types, type->name, "");
@@ -423,7 +435,8 @@ static u32 list_size(struct type_cascade *types, u64 size, struct strbuf *names,
 	return count;
 }
 
-/* The only type of that size. Of several nobody knows which: they are named, and the type is unknown. */
+/* The only type of that size. Of several nobody knows which: they are named, and the type is
+ * unknown. */
 static void take_size(struct type_cascade *types, struct type_place *place)
 {
 	struct strbuf names = {0};
@@ -456,7 +469,8 @@ static bool ask_open(struct guesses *self)
 		u64 point = self->open.data[i] >> 32;
 
 		if (point != before)
-			type_read_stack(types, types->query.source->model->points.data[point].frame);
+			type_read_stack(types,
+					types->query.source->model->points.data[point].frame);
 		before = point;
 		if (!add_hints(self, self->open.data[i] & UINT32_MAX))
 			return false;

@@ -15,8 +15,8 @@ bool type_stack_more(struct type_cascade *self);
 bool type_has_hints(struct type_cascade *self);
 void type_forget_sources(struct type_cascade *self);
 
-/* Gives the places that have no answer a type of their size, if there is one: first of all one that the
- * line of the call names. What a line throws, and fits, is more than a guess. */
+/* Gives the places that have no answer a type of their size, if there is one: first of all one that
+ * the line of the call names. What a line throws, and fits, is more than a guess. */
 int type_guess(struct type_cascade *self, struct err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The type of each chunk: one cascade over all that can tell it. Defined in docs/METHODS.md, "Types".
+ * The type of each chunk: one cascade over all that can tell it. Defined in docs/METHODS.md,
+ * "Types".
  *
  *	struct type_cascade types = {0};
  *	if (type_cascade_init(&types, &(struct type_query){ .source = &source }, err) < 0) ...
@@ -7,10 +8,10 @@
  *	if (answer.confidence) … answer.name, type_origin_name(answer.origin)
  *	type_cascade_release(&types);
  *
- * The answer is the first of these that is more than a guess, or else the first guess: what the program
- * declared, the object's vtable, the template argument of an allocator frame, the index of the sources,
- * the type that the compiler wrote into the debug info, the class of others of its point and size that were
- * looked into, a type of that size. */
+ * The answer is the first of these that is more than a guess, or else the first guess: what the
+ * program declared, the object's vtable, the template argument of an allocator frame, the index of
+ * the sources, the type that the compiler wrote into the debug info, the class of others of its
+ * point and size that were looked into, a type of that size. */
 #ifndef STUDY_ANALYSIS_TYPING_TYPES_H
 #define STUDY_ANALYSIS_TYPING_TYPES_H
 
@@ -24,30 +25,36 @@
 
 struct type_answer {
 	const char *name; /* as people write it, lives as long as the cascade; NULL = unknown */
-	const char *candidates; /* of an unknown one: types of that size, with commas; NULL = none */
-	u64 count;        /* elements, 0 = unknown */
-	u64 size;         /* of the type in bytes, 0 = unknown */
-	u8 origin;        /* enum type_origin */
-	u8 confidence;    /* enum type_confidence */
-	bool sampled;     /* it is that of other chunks of this point and size, which were looked into */
+	/* of an unknown one: types of that size, with commas; NULL = none */
+	const char *candidates;
+	u64 count;     /* elements, 0 = unknown */
+	u64 size;      /* of the type in bytes, 0 = unknown */
+	u8 origin;     /* enum type_origin */
+	u8 confidence; /* enum type_confidence */
+	/* it is that of other chunks of this point and size, which were looked into */
+	bool sampled;
 };
 
 struct type_query {
 	const struct stack_source *source;
-	const char *index;      /* path of an index of the sources; NULL = look beside the program */
+	/* path of an index of the sources; NULL = look beside the program */
+	const char *index;
 	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
-	bool calls; /* what the compiler wrote beside calls: looks through the debug info of all modules */
+	/* what the compiler wrote beside calls: looks through the debug info of all modules */
+	bool calls;
 	bool guess; /* by size, too: reads the debug info of all modules */
 };
 
 #define TYPE_ANY_POINT UINT32_MAX
 #define TYPE_ANY_SIZE UINT64_MAX
 
-/* What is known of chunks of one size that one point allocated, of all chunks of the point, or of that size. */
+/* What is known of chunks of one size that one point allocated, of all chunks of the point, or of
+ * that size. */
 struct type_place {
 	u32 point; /* TYPE_ANY_POINT: of all points of which the stack says nothing */
 	u64 size;
-	struct type_answer answer; /* of TYPE_ANY_SIZE without count: that is told by the size of the type */
+	/* of TYPE_ANY_SIZE without count: that is told by the size of the type */
+	struct type_answer answer;
 };
 
 /* What the answer for the chunks of a point depends on. */
@@ -76,24 +83,27 @@ struct type_cascade { /* all zero = empty */
 	struct type_index *index; /* NULL = there is none */
 	struct names names;
 	VEC(struct type_place) places;
-	struct map by_place;            /* hash of point and size → index + 1 */
-	VEC(u32) by_small_size;         /* places of TYPE_ANY_POINT by size, + 1 */
+	struct map by_place;    /* hash of point and size → index + 1 */
+	VEC(u32) by_small_size; /* places of TYPE_ANY_POINT by size, + 1 */
 	VEC(struct type_point) points;
 	VEC(u8) by; /* by point: enum type_by; apart, because it is asked for each chunk */
 	VEC(struct type_sample) samples; /* by point; empty = no chunk has a class */
-	VEC(const char *) told;         /* by type of the model: readable name, NULL = not asked yet */
-	VEC(struct symbol_frame) stack; /* scratch: the frames that were read so far, innermost first */
-	u32 stack_next;                 /* frame that is read next, 0 = none */
-	bool stack_in_c;                /* all of them are the C library's */
-	u64 c_frames;                   /* how many of these, the innermost, are the C library's */
+	/* by type of the model: readable name, NULL = not asked yet */
+	VEC(const char *) told;
+	/* scratch: the frames that were read so far, innermost first */
+	VEC(struct symbol_frame) stack;
+	u32 stack_next;  /* frame that is read next, 0 = none */
+	bool stack_in_c; /* all of them are the C library's */
+	u64 c_frames;    /* how many of these, the innermost, are the C library's */
 	struct typesizes sizes;
 	struct call_types calls; /* by row of modules */
 	struct map size_by_name; /* address of a kept name → bytes of the type */
 	struct module_list modules;
 	struct debug_types kept; /* by the trace */
-	struct map sources;      /* hash of a path → its text as a number; only while types are guessed */
+	/* hash of a path → its text as a number; only while types are guessed */
+	struct map sources;
 	u64 source_bytes;
-	bool failed;                    /* there was no memory: answers are missing */
+	bool failed; /* there was no memory: answers are missing */
 };
 
 /* An index that does not exist is no error; one that was named and cannot be read is. */
@@ -102,8 +112,8 @@ void type_cascade_release(struct type_cascade *self);
 
 struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk);
 
-/* Whether something was told of single chunks. If not, type_place_of tells all: a number of `places`, or UINT64_MAX if
- * there is no memory. */
+/* Whether something was told of single chunks. If not, type_place_of tells all: a number of
+ * `places`, or UINT64_MAX if there is no memory. */
 bool type_is_told(const struct type_cascade *self);
 u64 type_place_of(struct type_cascade *self, struct point_id point, u64 size);
 
@@ -111,8 +121,8 @@ u64 type_place_of(struct type_cascade *self, struct point_id point, u64 size);
 void type_join(struct type_answer *type, const struct type_answer *answer);
 void type_settle(struct type_answer *types, u64 count);
 
-/* The type that all chunks of a point have, as far as they have any; unknown if they differ. `types` has
- * room for each point. */
+/* The type that all chunks of a point have, as far as they have any; unknown if they differ.
+ * `types` has room for each point. */
 void type_of_points(struct type_cascade *self, struct type_answer *types);
 
 /* Bytes of a type by the name in an answer, 0 = unknown. Needs a query with `guess`. */

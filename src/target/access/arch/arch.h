@@ -11,7 +11,8 @@
 #error "Heapwise records on x86_64 and aarch64"
 #endif
 
-/* A thread that libc does not know; its number, or -errno. run never returns. With CLONE_CHILD_CLEARTID *number becomes 0 when it is gone. */
+/* A thread that libc does not know; its number, or -errno. run never returns. With
+ * CLONE_CHILD_CLEARTID *number becomes 0 when it is gone. */
 long hwr_helper_clone(long flags, void *stack_top, void (*run)(void), u32 *number);
 
 #endif

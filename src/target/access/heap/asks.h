@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the heap asks of the recording of accesses: shadow/, or pages/ (HWR_PAGES). Runs in the target. */
+ * What the heap asks of the recording of accesses: shadow/, or pages/ (HWR_PAGES). Runs in the
+ * target. */
 #ifndef TARGET_ACCESS_HEAP_ASKS_H
 #define TARGET_ACCESS_HEAP_ASKS_H
 
@@ -27,7 +28,9 @@ struct hwr_move {
 	u64 from, from_bytes; /* slots */
 	u64 to, to_bytes;
 	u64 armed; /* bytes of `to` that are armed now */
-	bool hole; /* if it was moved, `from`, else `to`, is not memory any more, and cannot be made so again */
+	/* if it was moved, `from`, else `to`, is not memory any more, and cannot be made so
+	 * again */
+	bool hole;
 };
 #if defined(HWR_ACCESS) && !defined(HWR_PAGES)
 static inline bool hwr_access_moves(void) { return true; }

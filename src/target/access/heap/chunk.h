@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The heap's chunks, and what is known of each; see heap.h. Runs in the target, on the path of every access and allocator call. */
+ * The heap's chunks, and what is known of each; see heap.h. Runs in the target, on the path of
+ * every access and allocator call. */
 #ifndef TARGET_ACCESS_HEAP_CHUNK_H
 #define TARGET_ACCESS_HEAP_CHUNK_H
 
@@ -13,7 +14,8 @@ enum {
 	HWR_CLASS_HUGE = 104, /* from here on slots are larger than 2 GiB */
 	HWR_CLASS_SHIFT = 3,  /* of the classes below */
 };
-enum { HWR_ARMED_WHOLE = 32768 }; /* slots up to this stay armed; of larger ones only what is asked for is */
+/* slots up to this stay armed; of larger ones only what is asked for is */
+enum { HWR_ARMED_WHOLE = 32768 };
 #define HWR_HEAP_BYTES ((u64)HWR_CLASSES << HWR_CLASS_BITS)
 _Static_assert(HWR_HEAP_BYTES == HW_HEAP_BYTES, "the monitor knows the heap's place");
 
@@ -30,12 +32,15 @@ enum { HWR_CHUNK_SIZE_SHIFT = 24 };
 
 #ifdef HWR_PAGES
 
-/* What is known of a chunk where pages are monitored. Two to a cache line: each allocator call goes there. */
+/* What is known of a chunk where pages are monitored. Two to a cache line: each allocator call goes
+ * there. */
 struct hwr_chunk {
 	u64 what;  /* HWR_CHUNK_*: flags, the size */
 	u64 last;  /* ticks of its birth */
 	u64 first; /* of a free slot: 1 + index of the next one, 0 = none */
-	u64 birth; /* which record is that of its birth, if it may be taken back: see access/pages/access.c; else 0 */
+	/* which record is that of its birth, if it may be taken back: see access/pages/access.c;
+	 * else 0 */
+	u64 birth;
 };
 _Static_assert(sizeof(struct hwr_chunk) == 32, "two chunks' records are one cache line");
 
@@ -46,7 +51,8 @@ static inline void hwr_chunk_clear(struct hwr_chunk *chunk)
 	store_relaxed(&chunk->birth, 0);
 }
 
-/* It ends: what it was. Nobody else changes that; two threads that free one chunk at a time are not told apart, as in libc. */
+/* It ends: what it was. Nobody else changes that; two threads that free one chunk at a time are not
+ * told apart, as in libc. */
 static inline u64 hwr_chunk_end(struct hwr_chunk *chunk)
 {
 	u64 what = load_relaxed(&chunk->what);
@@ -61,16 +67,19 @@ static inline u64 hwr_chunk_end(struct hwr_chunk *chunk)
 struct hwr_chunk {
 	u64 what; /* HWR_CHUNK_*: the owner, flags, the size */
 	u64 last; /* ticks of the last access; before the first, those of the allocation */
-	/* By the owner, who alone writes them; see hwr_chunk_others. An access adds to a pair of them at once. */
+	/* By the owner, who alone writes them; see hwr_chunk_others. An access adds to a pair of
+	 * them at once. */
 	u64 reads, read_bytes;
 	u64 writes, written_bytes;
-	u64 first; /* ticks of the first access; of a free slot: 1 + index of the next one, 0 = none */
+	/* ticks of the first access; of a free slot: 1 + index of the next one, 0 = none */
+	u64 first;
 	u64 span; /* lowest accessed unit, and above bit 32 the end of the highest; by cas */
 };
 _Static_assert(sizeof(struct hwr_chunk) == 64, "a chunk's record is one cache line");
 
-/* Accesses by other threads than the owner, the first thread that accessed the chunk. They are added
- * atomically, the owner's are not: none is lost, and a chunk of one thread costs no atomics. */
+/* Accesses by other threads than the owner, the first thread that accessed the chunk. They are
+ * added atomically, the owner's are not: none is lost, and a chunk of one thread costs no
+ * atomics. */
 struct hwr_chunk_others {
 	u64 reads, writes;
 	u64 read_bytes, written_bytes;
@@ -93,8 +102,12 @@ static inline void hwr_chunk_clear(struct hwr_chunk *chunk)
 		*hwr_chunk_others(chunk) = (struct hwr_chunk_others){0};
 }
 
-/* It ends: what it was. Owned by nobody: a late access finds that the chunk does not live and leaves it alone. */
-static inline u64 hwr_chunk_end(struct hwr_chunk *chunk) { return exchange_acq_rel(&chunk->what, HWR_CHUNK_USED); }
+/* It ends: what it was. Owned by nobody: a late access finds that the chunk does not live and
+ * leaves it alone. */
+static inline u64 hwr_chunk_end(struct hwr_chunk *chunk)
+{
+	return exchange_acq_rel(&chunk->what, HWR_CHUNK_USED);
+}
 
 #endif
 
@@ -108,17 +121,21 @@ struct hwr_class {
 extern struct hwr_class hwr_classes[HWR_CLASSES];
 
 /* Whether the address may be a chunk's. */
-/* 0 until the heap is there: a program with an allocator of its own may have memory in its place. */
+/* 0 until the heap is there: a program with an allocator of its own may have memory in its
+ * place. */
 extern u64 hwr_heap_extent HWR_OWN;
-static inline bool hwr_heap_has(u64 address) { return address - HW_HEAP_START < load_relaxed(&hwr_heap_extent); }
+static inline bool hwr_heap_has(u64 address)
+{
+	return address - HW_HEAP_START < load_relaxed(&hwr_heap_extent);
+}
 
 static inline u32 hwr_heap_class(u64 address)
 {
 	return (u32)((address - HW_HEAP_START) >> HWR_CLASS_BITS);
 }
 
-/* The record of the slot that an address of the heap is in, and the address's place in the slot. The
- * shift makes the division exact for huge slots, too: they are 2 to 14 times a power of two. */
+/* The record of the slot that an address of the heap is in, and the address's place in the slot.
+ * The shift makes the division exact for huge slots, too: they are 2 to 14 times a power of two. */
 static inline struct hwr_chunk *hwr_heap_find(u64 address, u64 *offset)
 {
 	const struct hwr_class *class = &hwr_classes[hwr_heap_class(address)];
@@ -129,8 +146,8 @@ static inline struct hwr_chunk *hwr_heap_find(u64 address, u64 *offset)
 	return (struct hwr_chunk *)class->chunks + index;
 }
 
-/* The same for an address below the huge classes, with less to compute. The quotient is exact: an address
- * has 33 bits after the shift, and the divisor at most 28. */
+/* The same for an address below the huge classes, with less to compute. The quotient is exact: an
+ * address has 33 bits after the shift, and the divisor at most 28. */
 static inline bool hwr_heap_is_huge(u64 address)
 {
 	return address >= HW_HEAP_START + ((u64)HWR_CLASS_HUGE << HWR_CLASS_BITS);

@@ -3,8 +3,8 @@
 #include "target/access/heap/classes.h"
 
 enum {
-	SMALL_CLASSES = 4,  /* 16, 32, 48, 64 */
-	FIRST_BITS = 6,     /* the others begin above 2^6 */
+	SMALL_CLASSES = 4, /* 16, 32, 48, 64 */
+	FIRST_BITS = 6,    /* the others begin above 2^6 */
 	QUARTERS = 4,
 };
 

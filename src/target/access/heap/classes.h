@@ -16,7 +16,8 @@ u32 hwr_class_of(size_t size);
 /* The smallest class from this one on whose slots are aligned so. */
 u32 hwr_class_aligned(u32 number, size_t alignment);
 
-/* Where a chunk of this size goes: slots.c, or access/pages/slots.c. Plain: as far as its size alone says. */
+/* Where a chunk of this size goes: slots.c, or access/pages/slots.c. Plain: as far as its size
+ * alone says. */
 u32 hwr_class_plain(size_t size);
 u32 hwr_class_for(size_t size);
 /* Whether a chunk of that class may stay when its size becomes this. */

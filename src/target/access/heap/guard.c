@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Whoever calls the C library's functions past ours, by a pointer that dlsym gave to a module with a scope of its own
- * (RTLD_DEEPBIND) or from within the C library, may hand it a block of the heap, on which it would end the program. So these
- * functions begin with a jump to here. Runs in the target; the jumps are put there before there is a second thread. */
+ * Whoever calls the C library's functions past ours, by a pointer that dlsym gave to a module with
+ * a scope of its own (RTLD_DEEPBIND) or from within the C library, may hand it a block of the heap,
+ * on which it would end the program. So these functions begin with a jump to here. Runs in the
+ * target; the jumps are put there before there is a second thread. */
 #include "target/access/heap/guard.h"
 
 #include <link.h>

@@ -30,7 +30,8 @@ bool hwr_heap_open(void)
 
 	if (load_acquire(&opened))
 		return load_acquire(&opened) == 1;
-	/* The first allocation of an image comes before its second thread. Of a limited address space nothing would be left. */
+	/* The first allocation of an image comes before its second thread. Of a limited address
+	 * space nothing would be left. */
 	hwr_classes_init();
 	if (hwr_address_space() != ~0ull || hwr_classes_record_bytes() > 1ull << 40 ||
 	    !hwr_map_at(HW_HEAP_START, HWR_HEAP_BYTES) ||
@@ -191,7 +192,9 @@ void hwr_heap_free(void *p)
 		refuse();
 	if (unlikely(hwr_classes[number].slot_bytes >= RETURNED))
 		clean = give_back((u64)p, hwr_classes[number].slot_bytes);
-	store_relaxed(&chunk->what, HWR_CHUNK_USED | clean | (what & HWR_CHUNK_SHARED) /* the slot's next chunk must know */);
+	store_relaxed(&chunk->what,
+		      HWR_CHUNK_USED | clean |
+			      (what & HWR_CHUNK_SHARED) /* the slot's next chunk must know */);
 	hwr_slot_give(number, hwr_slot_index(number, chunk));
 }
 
@@ -202,7 +205,8 @@ size_t hwr_heap_usable_size(const void *p)
 
 /* ---- realloc ---- */
 
-/* Large chunks are not copied, as libc does not copy them: their memory goes to another slot. NULL: it stays where it is. */
+/* Large chunks are not copied, as libc does not copy them: their memory goes to another slot. NULL:
+ * it stays where it is. */
 static void *move_slot(void *old, size_t size, u64 kept)
 {
 	u32 from = hwr_heap_class((u64)old), to = hwr_class_for(size);
@@ -210,7 +214,8 @@ static void *move_slot(void *old, size_t size, u64 kept)
 	struct hwr_chunk *was = chunk_of(old), *chunk;
 	u64 found;
 
-	if (!hwr_access_moves() || to >= HWR_CLASSES || move.from_bytes < RETURNED || hwr_classes[to].slot_bytes < RETURNED)
+	if (!hwr_access_moves() || to >= HWR_CLASSES || move.from_bytes < RETURNED ||
+	    hwr_classes[to].slot_bytes < RETURNED)
 		return NULL;
 	found = hwr_slot_take(to);
 	if (!found)
@@ -331,8 +336,7 @@ void hwr_heap_replace(struct hwr_real *real)
 {
 	*real = (struct hwr_real){
 #define OURS(result, name, ...) .name = hwr_heap_##name,
-		HW_FAMILY(OURS, OURS, HW_NO_ROW)
-	};
+		HW_FAMILY(OURS, OURS, HW_NO_ROW)};
 }
 
 /* ---- all of them ---- */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * The heap that serves a program whose accesses are recorded. Runs in the target.
  *
- * Each size class has a region of address space of its own, cut into slots of one size; so the chunk
- * that any address belongs to, and the record of what is known of that chunk, are found by arithmetic,
- * without a lock or a search. Slots are handed out in batches and kept in lists of free ones, which
- * are linked through the records: freed memory is never written to. No locks anywhere, safe in signal
- * handlers and after fork.
+ * Each size class has a region of address space of its own, cut into slots of one size; so the
+ * chunk that any address belongs to, and the record of what is known of that chunk, are found by
+ * arithmetic, without a lock or a search. Slots are handed out in batches and kept in lists of free
+ * ones, which are linked through the records: freed memory is never written to. No locks anywhere,
+ * safe in signal handlers and after fork.
  * Larger requests than the largest class, and those that find their region full, are the real
  * allocator's. */
 #ifndef TARGET_ACCESS_HEAP_HEAP_H

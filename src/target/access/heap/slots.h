@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Stacks of free slots. Runs in the target. A stack is a word with the first slot's index and a count of
- * changes, which tells a stack that only looks the same; the links are in the slots' records. */
+ * Stacks of free slots. Runs in the target. A stack is a word with the first slot's index and a
+ * count of changes, which tells a stack that only looks the same; the links are in the slots'
+ * records. */
 #ifndef TARGET_ACCESS_HEAP_SLOTS_H
 #define TARGET_ACCESS_HEAP_SLOTS_H
 
@@ -24,7 +25,8 @@ static inline u64 hwr_slots_pop(u32 number, struct hwr_slots *stack)
 	do {
 		if (!(head & HWR_INDEX_MASK))
 			return 0;
-		/* May be no link any more if another thread was faster; then the count has changed. */
+		/* May be no link any more if another thread was faster; then the count has
+		 * changed. */
 		next = load_relaxed(&hwr_slot_record(number, (head & HWR_INDEX_MASK) - 1)->first) &
 		       HWR_INDEX_MASK;
 		next |= ((head >> HWR_INDEX_BITS) + 1) << HWR_INDEX_BITS;
@@ -32,7 +34,8 @@ static inline u64 hwr_slots_pop(u32 number, struct hwr_slots *stack)
 	return head & HWR_INDEX_MASK;
 }
 
-/* Takes up to so many at once, which are linked as they were. The links of all slots must be links, or 0, also while they are taken. */
+/* Takes up to so many at once, which are linked as they were. The links of all slots must be links,
+ * or 0, also while they are taken. */
 static inline u64 hwr_slots_pop_some(u32 number, struct hwr_slots *stack, u32 most, u32 *count)
 {
 	u64 head = load_acquire(&stack->head), next; /* as above */
@@ -40,7 +43,8 @@ static inline u64 hwr_slots_pop_some(u32 number, struct hwr_slots *stack, u32 mo
 	do {
 		next = head & HWR_INDEX_MASK;
 		for (*count = 0; next && *count < most; (*count)++)
-			next = load_relaxed(&hwr_slot_record(number, next - 1)->first) & HWR_INDEX_MASK;
+			next = load_relaxed(&hwr_slot_record(number, next - 1)->first) &
+			       HWR_INDEX_MASK;
 		if (!*count)
 			return 0;
 		next |= ((head >> HWR_INDEX_BITS) + 1) << HWR_INDEX_BITS;

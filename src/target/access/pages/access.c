@@ -33,7 +33,8 @@ enum {
 };
 
 /* Functions of libc that allocate for the program, not for libc. */
-static const char *const givers[] = {"strdup", "strndup", "wcsdup", "getdelim", "realpath", "getcwd"};
+static const char *const givers[] = {"strdup",   "strndup",  "wcsdup",
+				     "getdelim", "realpath", "getcwd"};
 enum { GIVERS = sizeof(givers) / sizeof(givers[0]) };
 static struct hw_range giving[GIVERS];
 struct hw_range hwr_pages_library;
@@ -44,7 +45,10 @@ bool hwr_pages_on(void) { return load_relaxed(&on) && load_relaxed(&hwr_token.al
 
 /* ---- who allocates ---- */
 
-static bool is_within(u64 pc, const struct hw_range *range) { return pc - range->start < range->bytes; }
+static bool is_within(u64 pc, const struct hw_range *range)
+{
+	return pc - range->start < range->bytes;
+}
 
 static void find_library(void)
 {
@@ -91,7 +95,8 @@ void hwr_pages_timed(void)
 	if (!hwr_pages_on() || ticks > TIMED_MAX)
 		return;
 	add_relaxed(&hwr_control->pages.timed[which], 1);
-	add_relaxed(&hwr_control->pages.timed_ticks[which], ticks > hwr_stamp_cost ? ticks - hwr_stamp_cost : 0);
+	add_relaxed(&hwr_control->pages.timed_ticks[which],
+		    ticks > hwr_stamp_cost ? ticks - hwr_stamp_cost : 0);
 }
 
 void hwr_access_site(const struct hwr_caller *caller)
@@ -126,11 +131,13 @@ static void births_attach(void)
 
 static u64 births_of(u32 slot)
 {
-	return images < HWR_BIRTH_IMAGES && slot < HWR_BIRTH_SLOTS ? (u64)images << HWR_BIRTH_IMAGE | (u64)slot << HWR_BIRTH_SLOT : 0;
+	return images < HWR_BIRTH_IMAGES && slot < HWR_BIRTH_SLOTS
+		       ? (u64)images << HWR_BIRTH_IMAGE | (u64)slot << HWR_BIRTH_SLOT
+		       : 0;
 }
 
-/* From the chunk's birth the monitor learns that a unit was opened for it: that one is not taken back. The page may have been
- * opened long ago; then one more is recorded, which does no harm. */
+/* From the chunk's birth the monitor learns that a unit was opened for it: that one is not taken
+ * back. The page may have been opened long ago; then one more is recorded, which does no harm. */
 void hwr_access_birth(struct hwr_thread *t, u32 kind, u64 address)
 {
 	hwr_pages_call_ends(HWR_TIMES_BIRTH);
@@ -176,7 +183,8 @@ void hwr_access_settle(u64 address)
 void hwr_access_allocator(struct hwr_real *real)
 {
 	hwr_libc = *real; /* every thread finds the same */
-	if (!hwr_units_open() || !hwr_heap_open()) /* nothing is of the heap before there are units */
+	/* nothing is of the heap before there are units */
+	if (!hwr_units_open() || !hwr_heap_open())
 		return;
 	find_library();
 	hwr_quick_open();
@@ -186,7 +194,8 @@ void hwr_access_allocator(struct hwr_real *real)
 
 static bool start(void)
 {
-	return hwr_control->flags & HW_RUN_PAGES_WRITES ? hwr_userfault_start() : hwr_helper_start();
+	return hwr_control->flags & HW_RUN_PAGES_WRITES ? hwr_userfault_start()
+							: hwr_helper_start();
 }
 
 void hwr_access_attach(void)
@@ -202,7 +211,8 @@ void hwr_access_attach(void)
 	}
 	if (on) /* a forked child begins a recording of its own */
 		hwr_units_open_all(true);
-	if (!(hwr_control->flags & HW_RUN_PAGES_WRITES)) /* by userfaultfd a system call waits as all others do */
+	/* by userfaultfd a system call waits as all others do */
+	if (!(hwr_control->flags & HW_RUN_PAGES_WRITES))
 		hwr_gates_open();
 	store_release(&on, true);
 	if (!hwr_fault_attach() || !start())
@@ -251,7 +261,8 @@ bool hwr_access_faults_need(u32 number)
 	return number == SYS_mprotect || number == SYS_rt_sigprocmask || number == SYS_rt_sigreturn;
 }
 
-/* Under userfaultfd it is the fault thread that opens, which a filter of this thread does not hold. */
+/* Under userfaultfd it is the fault thread that opens, which a filter of this thread does not
+ * hold. */
 void hwr_access_faults_stop(void)
 {
 	if (!hwr_pages_on() || hwr_getpid() != hwr_pid || hwr_userfault_on())
@@ -262,7 +273,8 @@ void hwr_access_faults_stop(void)
 	store_release(&hwr_control->pages.flood_ticks, hw_ticks());
 }
 
-/* The monitor will look at the program's memory, which it cannot where that is armed: from now on nothing is. */
+/* The monitor will look at the program's memory, which it cannot where that is armed: from now on
+ * nothing is. */
 void hwr_access_leave(void)
 {
 	if (!hwr_pages_on() || hwr_getpid() != hwr_pid)

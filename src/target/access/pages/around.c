@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Sweeps: a program that writes or frees all it has, or a garbage collector, touches one unit after the other, and
- * each would be a fault. Where hits follow each other in memory, a hit opens some of the next units, too, if they were
- * hit lately themselves. Runs in the target, in the handler of SIGSEGV. What it keeps is a guess that threads may spoil
- * for each other. */
+ * Sweeps: a program that writes or frees all it has, or a garbage collector, touches one unit after
+ * the other, and each would be a fault. Where hits follow each other in memory, a hit opens some of
+ * the next units, too, if they were hit lately themselves. Runs in the target, in the handler of
+ * SIGSEGV. What it keeps is a guess that threads may spoil for each other. */
 #include "target/access/heap/classes.h"
 #include "target/access/pages/pages.h"
 #include "target/access/pages/units.h"
@@ -22,7 +22,8 @@ static struct sweep {
 	u32 length;
 } sweeps[HWR_CLASSES];
 
-/* Where the sweep goes on from: the first byte of what is next, or, downwards, the end of it; 0 if this is none. */
+/* Where the sweep goes on from: the first byte of what is next, or, downwards, the end of it; 0 if
+ * this is none. */
 static u64 follow(struct sweep *self, u64 start, u64 bytes, bool *down)
 {
 	u64 from = load_relaxed(&self->from), to = load_relaxed(&self->to);
@@ -49,7 +50,8 @@ static u64 count_of(u32 length, u64 most)
 static void told(void *call, u64 unit) { hwr_call_hit(call, HW_HIT_AROUND, unit); }
 
 /* No handler of the program may run meanwhile: it would wait for what this thread is opening. */
-static __attribute__((noinline)) void open_masked(struct hwr_call *call, u64 from, u64 to, u64 bytes)
+static __attribute__((noinline)) void open_masked(struct hwr_call *call, u64 from, u64 to,
+						  u64 bytes)
 {
 	u64 all = ~0ull, mask = 0;
 
@@ -70,7 +72,9 @@ void hwr_pages_around(struct hwr_call *call, u64 address)
 	next = follow(sweep, start, bytes, &down);
 	if (!next || load_relaxed(&sweep->length) < CONFIRMED)
 		return;
-	end = count_of(load_relaxed(&sweep->length), load_relaxed(&hwr_control->pages.around_most)) * bytes;
+	end = count_of(load_relaxed(&sweep->length),
+		       load_relaxed(&hwr_control->pages.around_most)) *
+	      bytes;
 	if (down) {
 		u64 from = next - region > end ? next - end : region;
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Functions of libc that hand memory of the program to the kernel. Runs in the target, in front of the real
- * ones, which do all the work. A program that touches armed memory gets a fault; a system call that does
- * gets EFAULT, and a datagram read into such memory is lost. So whatever argument points into the heap is
- * opened, and stays open until the call is over: a unit is all of the chunk that it points into, so that nobody
- * needs to know how much of it is used. A pin that is never taken back, because a handler jumps out of
- * the call or the thread is cancelled in it, leaves the unit open for good: nothing is monitored wrongly. */
+ * Functions of libc that hand memory of the program to the kernel. Runs in the target, in front of
+ * the real ones, which do all the work. A program that touches armed memory gets a fault; a system
+ * call that does gets EFAULT, and a datagram read into such memory is lost. So whatever argument
+ * points into the heap is opened, and stays open until the call is over: a unit is all of the chunk
+ * that it points into, so that nobody needs to know how much of it is used. A pin that is never
+ * taken back, because a handler jumps out of the call or the thread is cancelled in it, leaves the
+ * unit open for good: nothing is monitored wrongly. */
 #include "target/access/pages/gates.h"
 #include "target/access/pages/pins.h"
 #include "target/access/pages/units.h"
@@ -40,15 +41,16 @@ static __attribute__((noinline)) long call_pinned(function next, const long *a, 
 	return result;
 }
 
-/* Integers and pointers are passed in the same registers whether a function takes six of them or fewer, and
- * whether it is variadic. */
+/* Integers and pointers are passed in the same registers whether a function takes six of them or
+ * fewer, and whether it is variadic. */
 #define DEFINE_CALL(name, count)                                                                   \
-	HWR_EXPORT long hwr_call_##name(long a, long b, long c, long d, long e, long f) __asm__(#name); \
+	HWR_EXPORT long hwr_call_##name(long a, long b, long c, long d, long e,                    \
+					long f) __asm__(#name);                                    \
 	long hwr_call_##name(long a, long b, long c, long d, long e, long f)                       \
 	{                                                                                          \
 		static void *real;                                                                 \
 		const long arguments[ARGUMENTS] = {a, b, c, d, e, f};                              \
-		function next = (function)hwr_real_once(&real, #name);                            \
+		function next = (function)hwr_real_once(&real, #name);                             \
                                                                                                    \
 		if (likely(!any_in_heap(arguments, count)))                                        \
 			return next(a, b, c, d, e, f);                                             \
@@ -115,15 +117,16 @@ void hwr_access_keep(const void *p)
 		hwr_unit_keep((u64)p);
 }
 
-/* Locks, buffers of files, and stacks are used by the kernel, or by libc for it, at any time. These end in a jump and
- * leave no frame of their own. */
+/* Locks, buffers of files, and stacks are used by the kernel, or by libc for it, at any time. These
+ * end in a jump and leave no frame of their own. */
 #define DEFINE_KEEP(name, count)                                                                   \
-	HWR_EXPORT long hwr_call_##name(long a, long b, long c, long d, long e, long f) __asm__(#name); \
+	HWR_EXPORT long hwr_call_##name(long a, long b, long c, long d, long e,                    \
+					long f) __asm__(#name);                                    \
 	long hwr_call_##name(long a, long b, long c, long d, long e, long f)                       \
 	{                                                                                          \
 		static void *real;                                                                 \
 		const long arguments[ARGUMENTS] = {a, b, c, d, e, f};                              \
-		function next = (function)hwr_real_once(&real, #name);                            \
+		function next = (function)hwr_real_once(&real, #name);                             \
                                                                                                    \
 		for (u32 i = 0; i < count; i++)                                                    \
 			if (unlikely(hwr_heap_has((u64)arguments[i])))                             \
@@ -154,48 +157,53 @@ KEEPS(DEFINE_KEEP)
 
 /* row(name, what of the arguments a to f is opened) */
 #define SCATTERED(F)                                                                               \
-	F(readv, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                            \
-	F(preadv, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                           \
-	F(preadv64, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                         \
-	F(preadv2, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                          \
-	F(preadv64v2, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                       \
-	F(writev, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                           \
-	F(pwritev, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                          \
-	F(pwritev64, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                        \
-	F(pwritev2, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                         \
-	F(pwritev64v2, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                      \
-	F(vmsplice, hwr_pin_vectors(&pins, (void *)b, (u64)c))                                         \
-	F(recvmsg, hwr_pin_message(&pins, (void *)b))                                                  \
-	F(sendmsg, hwr_pin_message(&pins, (void *)b))                                                  \
-	F(recvmmsg, (hwr_pin_messages(&pins, (void *)b, (u32)c), hwr_pin(&pins, (u64)e)))                  \
-	F(sendmmsg, hwr_pin_messages(&pins, (void *)b, (u32)c))                                        \
-	F(process_vm_readv, hwr_pin_vectors(&pins, (void *)b, (u64)c))                                 \
-	F(process_vm_writev, hwr_pin_vectors(&pins, (void *)b, (u64)c))                                \
-	F(execve, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, (void *)b), hwr_pin_texts(&pins, (void *)c)))  \
-	F(execv, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, (void *)b), hwr_pin_texts(&pins, environ)))     \
-	F(execvp, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, (void *)b), hwr_pin_texts(&pins, environ)))    \
-	F(execvpe, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, (void *)b), hwr_pin_texts(&pins, (void *)c))) \
-	F(fexecve, (hwr_pin_texts(&pins, (void *)b), hwr_pin_texts(&pins, (void *)c)))                     \
-	F(posix_spawn, hwr_gate_pin_spawn(&pins, (const long[]){a, b, c, d, e, f}))                     \
-	F(posix_spawnp, hwr_gate_pin_spawn(&pins, (const long[]){a, b, c, d, e, f}))                    \
-	F(prctl, (hwr_pin(&pins, (u64)b), hwr_pin(&pins, (u64)c), hwr_pin(&pins, (u64)d), hwr_pin(&pins, (u64)e),  \
-		  hwr_sandbox_prctl((int)a, (u64)b, (u64)c)))                                      \
-	F(system, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, environ)))                                 \
+	F(readv, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                        \
+	F(preadv, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                       \
+	F(preadv64, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                     \
+	F(preadv2, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                      \
+	F(preadv64v2, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                   \
+	F(writev, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                       \
+	F(pwritev, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                      \
+	F(pwritev64, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                    \
+	F(pwritev2, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                     \
+	F(pwritev64v2, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                  \
+	F(vmsplice, hwr_pin_vectors(&pins, (void *)b, (u64)c))                                     \
+	F(recvmsg, hwr_pin_message(&pins, (void *)b))                                              \
+	F(sendmsg, hwr_pin_message(&pins, (void *)b))                                              \
+	F(recvmmsg, (hwr_pin_messages(&pins, (void *)b, (u32)c), hwr_pin(&pins, (u64)e)))          \
+	F(sendmmsg, hwr_pin_messages(&pins, (void *)b, (u32)c))                                    \
+	F(process_vm_readv, hwr_pin_vectors(&pins, (void *)b, (u64)c))                             \
+	F(process_vm_writev, hwr_pin_vectors(&pins, (void *)b, (u64)c))                            \
+	F(execve, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, (void *)b),                        \
+		   hwr_pin_texts(&pins, (void *)c)))                                               \
+	F(execv, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, (void *)b),                         \
+		  hwr_pin_texts(&pins, environ)))                                                  \
+	F(execvp, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, (void *)b),                        \
+		   hwr_pin_texts(&pins, environ)))                                                 \
+	F(execvpe, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, (void *)b),                       \
+		    hwr_pin_texts(&pins, (void *)c)))                                              \
+	F(fexecve, (hwr_pin_texts(&pins, (void *)b), hwr_pin_texts(&pins, (void *)c)))             \
+	F(posix_spawn, hwr_gate_pin_spawn(&pins, (const long[]){a, b, c, d, e, f}))                \
+	F(posix_spawnp, hwr_gate_pin_spawn(&pins, (const long[]){a, b, c, d, e, f}))               \
+	F(prctl, (hwr_pin(&pins, (u64)b), hwr_pin(&pins, (u64)c), hwr_pin(&pins, (u64)d),          \
+		  hwr_pin(&pins, (u64)e), hwr_sandbox_prctl((int)a, (u64)b, (u64)c)))              \
+	F(system, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, environ)))                         \
 	F(popen, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, environ)))
 
 #define DEFINE_SCATTERED(name, pinning)                                                            \
-	HWR_EXPORT long hwr_call_##name(long a, long b, long c, long d, long e, long f) __asm__(#name); \
+	HWR_EXPORT long hwr_call_##name(long a, long b, long c, long d, long e,                    \
+					long f) __asm__(#name);                                    \
 	long hwr_call_##name(long a, long b, long c, long d, long e, long f)                       \
 	{                                                                                          \
 		static void *real;                                                                 \
-		function next = (function)hwr_real_once(&real, #name);                            \
-		struct hwr_pins pins;                                                                  \
+		function next = (function)hwr_real_once(&real, #name);                             \
+		struct hwr_pins pins;                                                              \
 		long result;                                                                       \
                                                                                                    \
 		pins.count = 0;                                                                    \
 		pinning;                                                                           \
 		result = next(a, b, c, d, e, f);                                                   \
-		hwr_unpin(&pins);                                                                      \
+		hwr_unpin(&pins);                                                                  \
 		return result;                                                                     \
 	}
 
@@ -204,7 +212,8 @@ SCATTERED(DEFINE_SCATTERED)
 /* ---- others ---- */
 
 /* Any system call by number, with up to six arguments. */
-HWR_EXPORT long hwr_call_syscall(long number, long a, long b, long c, long d, long e, long f) __asm__("syscall");
+HWR_EXPORT long hwr_call_syscall(long number, long a, long b, long c, long d, long e,
+				 long f) __asm__("syscall");
 long hwr_call_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	static void *real;
@@ -226,22 +235,22 @@ long hwr_call_syscall(long number, long a, long b, long c, long d, long e, long 
 
 /* With seven arguments. */
 #define DEFINE_SEVEN(name)                                                                         \
-	HWR_EXPORT long hwr_call_##name(long a, long b, long c, long d, long e, long f, long g)    \
-		__asm__(#name);                                                                    \
+	HWR_EXPORT long hwr_call_##name(long a, long b, long c, long d, long e, long f,            \
+					long g) __asm__(#name);                                    \
 	long hwr_call_##name(long a, long b, long c, long d, long e, long f, long g)               \
 	{                                                                                          \
 		static void *real;                                                                 \
 		const long arguments[ARGUMENTS] = {a, b, c, d, e, f};                              \
-		struct hwr_pins pins;                                                                  \
+		struct hwr_pins pins;                                                              \
 		long result;                                                                       \
                                                                                                    \
 		pins.count = 0;                                                                    \
 		for (u32 i = 0; i < ARGUMENTS; i++)                                                \
-			hwr_pin(&pins, (u64)arguments[i]);                                             \
-		hwr_pin(&pins, (u64)g);                                                                \
-		result = ((long (*)(long, long, long, long, long, long, long))hwr_real_once(      \
-			&real, #name))(a, b, c, d, e, f, g);                                       \
-		hwr_unpin(&pins);                                                                      \
+			hwr_pin(&pins, (u64)arguments[i]);                                         \
+		hwr_pin(&pins, (u64)g);                                                            \
+		result = ((long (*)(long, long, long, long, long, long,                            \
+				    long))hwr_real_once(&real, #name))(a, b, c, d, e, f, g);       \
+		hwr_unpin(&pins);                                                                  \
 		return result;                                                                     \
 	}
 DEFINE_SEVEN(__recvfrom_chk)
@@ -251,7 +260,8 @@ struct stack_of { /* the beginning of ucontext_t */
 	u64 flags, link, stack_address, stack_flags, stack_bytes;
 };
 
-HWR_EXPORT int hwr_call_swapcontext(struct stack_of *from, struct stack_of *to) __asm__("swapcontext");
+HWR_EXPORT int hwr_call_swapcontext(struct stack_of *from,
+				    struct stack_of *to) __asm__("swapcontext");
 int hwr_call_swapcontext(struct stack_of *from, struct stack_of *to)
 {
 	static void *real;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The handler of SIGSEGV: opens the armed unit that was touched and records the hit; all other faults are the
- * program's. Runs in the target, on a stack of its own where the thread has one. Never waits but
- * for the ring. */
+ * The handler of SIGSEGV: opens the armed unit that was touched and records the hit; all other
+ * faults are the program's. Runs in the target, on a stack of its own where the thread has one.
+ * Never waits but for the ring. */
 #include <errno.h>
 #include <ucontext.h>
 
@@ -16,7 +16,7 @@
 
 enum {
 	PROBES = 16,
-	TICKS_MOST = 8, /* times what an empty fault takes */
+	TICKS_MOST = 8,       /* times what an empty fault takes */
 	RETRIES_MAX = 100000, /* of one access to a unit that is open */
 };
 
@@ -29,11 +29,13 @@ bool hwr_pages_flooded(void)
 	u64 most = load_relaxed(&pages->spend_most);
 
 	return unlikely(most) &&
-	       load_relaxed(&pages->hit_ticks) + load_relaxed(&pages->hits) * load_relaxed(&pages->fault_ticks) >= most;
+	       load_relaxed(&pages->hit_ticks) +
+			       load_relaxed(&pages->hits) * load_relaxed(&pages->fault_ticks) >=
+		       most;
 }
 
-/* Hits that come together cannot be foreseen; the stated overhead holds all the same. Once for each limit: the
- * helper arms nothing until the monitor has set another. */
+/* Hits that come together cannot be foreseen; the stated overhead holds all the same. Once for each
+ * limit: the helper arms nothing until the monitor has set another. */
 static __attribute__((noinline)) void flood(void)
 {
 	static u64 done_for;
@@ -141,7 +143,8 @@ static bool serve(u64 address, void *context, const struct hwr_caller *caller)
 	u64 start = hw_ticks();
 
 	if (probe && address - (u64)probe < HWR_PAGE)
-		return hwr_syscall3(SYS_mprotect, (long)probe, HWR_PAGE, PROT_READ | PROT_WRITE) == 0;
+		return hwr_syscall3(SYS_mprotect, (long)probe, HWR_PAGE, PROT_READ | PROT_WRITE) ==
+		       0;
 	if (!hwr_heap_has(address))
 		return false;
 	if (!load_relaxed(&hwr_token.alive)) /* a forked child: nobody arms anything there */
@@ -192,7 +195,8 @@ static int install(struct sigaction *before)
 {
 	static void *real;
 	int (*next)(int, const struct sigaction *, struct sigaction *) =
-		(int (*)(int, const struct sigaction *, struct sigaction *))hwr_real_once(&real, "sigaction");
+		(int (*)(int, const struct sigaction *,
+			 struct sigaction *))hwr_real_once(&real, "sigaction");
 	/* SA_NODEFER: what the handler calls may touch armed memory. */
 	struct sigaction action = {
 		.sa_sigaction = on_fault,

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Page monitoring by userfaultfd instead of mprotect, where the user asks for it and may. Runs in the target.
+ * Page monitoring by userfaultfd instead of mprotect, where the user asks for it and may. Runs in
+ * the target.
  *
- * Armed memory is write-protected: who writes there, be it the kernel for a system call, waits until the fault thread
- * (bare, as the helper is) has opened the unit. Reads go on and are not noticed. No mapping is split, no signal is
- * sent, a system call never fails, and a forked child has ordinary memory.
- * The fault thread and the helper have a table of descriptors of their own, with this one in it: programs close what
- * they do not know. Whoever else opens a unit writes to it and so has the fault thread do it. */
+ * Armed memory is write-protected: who writes there, be it the kernel for a system call, waits
+ * until the fault thread (bare, as the helper is) has opened the unit. Reads go on and are not
+ * noticed. No mapping is split, no signal is sent, a system call never fails, and a forked child
+ * has ordinary memory. The fault thread and the helper have a table of descriptors of their own,
+ * with this one in it: programs close what they do not know. Whoever else opens a unit writes to it
+ * and so has the fault thread do it. */
 #include <linux/ioctl.h>
 #include <linux/userfaultfd.h>
 #include <sched.h>
@@ -32,20 +34,23 @@ enum {
 };
 
 static bool on;
-static int fd = -1;    /* in the table of the fault thread and the helper */
+static int fd = -1; /* in the table of the fault thread and the helper */
 static u8 *fault_stack;
 static u8 *probe;
 enum { NOT_YET, BEGUN, FAILED };
-static u32 phase;      /* of the fault thread */
+static u32 phase; /* of the fault thread */
 
 bool hwr_userfault_on(void) { return load_relaxed(&on); }
 
-static long ask(u64 request, void *what) { return hwr_syscall3(SYS_ioctl, fd, (long)request, (long)what); }
+static long ask(u64 request, void *what)
+{
+	return hwr_syscall3(SYS_ioctl, fd, (long)request, (long)what);
+}
 
 static long write_protect(u64 start, u64 bytes, bool armed)
 {
-	struct uffdio_writeprotect what = {
-		.range = {start, bytes}, .mode = armed ? UFFDIO_WRITEPROTECT_MODE_WP : 0};
+	struct uffdio_writeprotect what = {.range = {start, bytes},
+					   .mode = armed ? UFFDIO_WRITEPROTECT_MODE_WP : 0};
 	long result;
 
 	do
@@ -54,8 +59,12 @@ static long write_protect(u64 start, u64 bytes, bool armed)
 	return result;
 }
 
-/* Bare threads have the thread-local storage of whoever started them, and a sandbox may forbid to ask for a number. */
-static bool runs_on(const u8 *stack) { return (u64)__builtin_frame_address(0) - (u64)stack < STACK_BYTES; }
+/* Bare threads have the thread-local storage of whoever started them, and a sandbox may forbid to
+ * ask for a number. */
+static bool runs_on(const u8 *stack)
+{
+	return (u64)__builtin_frame_address(0) - (u64)stack < STACK_BYTES;
+}
 
 long hwr_userfault_protect(u64 start, u64 bytes, bool armed)
 {
@@ -69,11 +78,13 @@ long hwr_userfault_protect(u64 start, u64 bytes, bool armed)
 
 /* ---- the fault thread ------------------------------------------------------------------------ */
 
-/* Release: pairs with the monitor's acquire of the head. It waits while the monitor lives and is behind. */
+/* Release: pairs with the monitor's acquire of the head. It waits while the monitor lives and is
+ * behind. */
 static void note(u64 address)
 {
 	struct hw_pages *pages = &hwr_control->pages;
-	struct hw_write *writes = (struct hw_write *)((u8 *)hwr_control + hwr_control->writes_offset);
+	struct hw_write *writes =
+		(struct hw_write *)((u8 *)hwr_control + hwr_control->writes_offset);
 	u64 head = pages->writes_head;
 
 	while (head - load_acquire(&pages->writes_tail) >= HW_WRITES && hwr_helper_monitor_lives())
@@ -96,7 +107,8 @@ static void serve(u64 address)
 	unit = hwr_unit_at(start);
 	while ((load_acquire(&unit->word) & HWR_UNIT_STATE) == HWR_UNIT_ARMING)
 		hwr_yield(); /* the helper waits for nobody meanwhile */
-	if (!hwr_unit_try_open(address)) { /* who opens it waits here for an answer, and never the other way round */
+	/* who opens it waits here for an answer, and never the other way round */
+	if (!hwr_unit_try_open(address)) {
 		write_protect(start, bytes, false);
 		return;
 	}
@@ -119,7 +131,8 @@ static void run(void)
 
 	if (begin()) {
 		store_release(&phase, BEGUN);
-		while (hwr_syscall3(SYS_read, fd, (long)&message, sizeof(message)) == sizeof(message))
+		while (hwr_syscall3(SYS_read, fd, (long)&message, sizeof(message)) ==
+		       sizeof(message))
 			if (message.event == UFFD_EVENT_PAGEFAULT)
 				serve(message.arg.pagefault.address);
 	}

@@ -41,7 +41,8 @@ static void keep_requests(const struct iocb *const *requests, long count)
 {
 	for (long i = 0; i < count && hwr_readable((u64)&requests[i]); i++) {
 		const struct hwr_vector *vectors = (const struct hwr_vector *)requests[i]->aio_buf;
-		bool scattered = requests[i]->aio_lio_opcode == IOCB_CMD_PREADV || requests[i]->aio_lio_opcode == IOCB_CMD_PWRITEV;
+		bool scattered = requests[i]->aio_lio_opcode == IOCB_CMD_PREADV ||
+				 requests[i]->aio_lio_opcode == IOCB_CMD_PWRITEV;
 
 		hwr_access_keep(requests[i]);
 		hwr_access_keep(vectors);
@@ -55,7 +56,8 @@ static void leave_to_kernel(void)
 {
 	if (hwr_userfault_on())
 		return;
-	if (!load_relaxed(&hwr_token.alive)) { /* a forked child: what was armed is still closed there */
+	/* a forked child: what was armed is still closed there */
+	if (!load_relaxed(&hwr_token.alive)) {
 		hwr_units_open_all(true);
 	} else if (hwr_pages_on()) {
 		hwr_fault(HW_FAULT_IO_URING);
@@ -75,14 +77,21 @@ static void leave_to_kernel(void)
 static void pin_nested(struct hwr_pins *pins, long number, const long a[6])
 {
 	switch (number) {
-	case SYS_readv: case SYS_writev: case SYS_preadv: case SYS_pwritev: case SYS_preadv2: case SYS_pwritev2:
-	case SYS_vmsplice: case SYS_process_vm_readv: case SYS_process_vm_writev:
+	case SYS_readv:
+	case SYS_writev:
+	case SYS_preadv:
+	case SYS_pwritev:
+	case SYS_preadv2:
+	case SYS_pwritev2:
+	case SYS_vmsplice:
+	case SYS_process_vm_readv:
+	case SYS_process_vm_writev:
 		hwr_pin_vectors(pins, (const struct hwr_vector *)a[1], (u64)a[2]);
 		break;
-	case SYS_sendmsg: case SYS_recvmsg:
-		hwr_pin_message(pins, (const struct hwr_message *)a[1]);
-		break;
-	case SYS_sendmmsg: case SYS_recvmmsg:
+	case SYS_sendmsg:
+	case SYS_recvmsg: hwr_pin_message(pins, (const struct hwr_message *)a[1]); break;
+	case SYS_sendmmsg:
+	case SYS_recvmmsg:
 		hwr_pin_messages(pins, (const struct hwr_messages *)a[1], (u32)a[2]);
 		break;
 	case SYS_execve:
@@ -93,24 +102,15 @@ static void pin_nested(struct hwr_pins *pins, long number, const long a[6])
 		hwr_pin_texts(pins, (char *const *)a[2]);
 		hwr_pin_texts(pins, (char *const *)a[3]);
 		break;
-	case SYS_ioctl:
-		hwr_pin_words(pins, (const u64 *)a[2], ioctl_bytes((u64)a[1]));
-		break;
-	case SYS_setsockopt:
-		hwr_pin_words(pins, (const u64 *)a[3], (u32)a[4]);
-		break;
-	case SYS_pselect6:
-		hwr_pin_words(pins, (const u64 *)a[5], 2 * sizeof(u64));
-		break;
+	case SYS_ioctl: hwr_pin_words(pins, (const u64 *)a[2], ioctl_bytes((u64)a[1])); break;
+	case SYS_setsockopt: hwr_pin_words(pins, (const u64 *)a[3], (u32)a[4]); break;
+	case SYS_pselect6: hwr_pin_words(pins, (const u64 *)a[5], 2 * sizeof(u64)); break;
 	case SYS_io_submit:
 		hwr_pin(pins, (u64)a[2]);
 		keep_requests((const struct iocb *const *)a[2], a[1]);
 		break;
-	case SYS_io_uring_setup:
-		leave_to_kernel();
-		break;
-	default:
-		break;
+	case SYS_io_uring_setup: leave_to_kernel(); break;
+	default: break;
 	}
 }
 
@@ -145,7 +145,8 @@ long hwr_gate_call(const struct hwr_gate_frame *frame)
 static long call_cancellable(long a, long b, long c, long d, long e, long f, long number);
 static struct hwr_detour cancellable = {.instead = (u64)call_cancellable};
 
-/* In place of glibc's __internal_syscall_cancel. A thread that is cancelled in there does not come back. */
+/* In place of glibc's __internal_syscall_cancel. A thread that is cancelled in there does not come
+ * back. */
 static long call_cancellable(long a, long b, long c, long d, long e, long f, long number)
 {
 	const long arguments[6] = {a, b, c, d, e, f};
@@ -154,7 +155,8 @@ static long call_cancellable(long a, long b, long c, long d, long e, long f, lon
 
 	pins.count = 0;
 	hwr_gate_pin(&pins, number, arguments);
-	result = ((long (*)(long, long, long, long, long, long, long))cancellable.real)(a, b, c, d, e, f, number);
+	result = ((long (*)(long, long, long, long, long, long,
+			    long))cancellable.real)(a, b, c, d, e, f, number);
 	hwr_unpin(&pins);
 	return result;
 }
@@ -162,7 +164,8 @@ static long call_cancellable(long a, long b, long c, long d, long e, long f, lon
 /* The call is that of __syscall_cancel_arch. */
 static void detour_cancellable(u64 call, u64 start, u64 end, const struct hwr_module_at *module)
 {
-	u64 inner = hwr_cfi_start(call, module), caller = inner ? hwr_gate_find_caller(start, end, inner) : 0;
+	u64 inner = hwr_cfi_start(call, module),
+	    caller = inner ? hwr_gate_find_caller(start, end, inner) : 0;
 
 	cancellable.function = caller ? hwr_cfi_start(caller, module) : 0;
 	cancellable.bytes = caller - cancellable.function;
@@ -172,21 +175,23 @@ static void detour_cancellable(u64 call, u64 start, u64 end, const struct hwr_mo
 
 /* ---- calls that look at their arguments while signals are blocked ---- */
 
-/* As posix_spawn, for which calls.c stands in; but not every C library has these, and programs look for them. */
+/* As posix_spawn, for which calls.c stands in; but not every C library has these, and programs look
+ * for them. */
 #define SPAWNS(F) F(pidfd_spawn) F(pidfd_spawnp)
 
-#define DEFINE_SPAWN(name)                                                                                                 \
-	static struct hwr_detour detour_##name;                                                                            \
-	static long call_##name(long a, long b, long c, long d, long e, long f)                                            \
-	{                                                                                                                  \
-		struct hwr_pins pins;                                                                                      \
-		long result;                                                                                               \
-                                                                                                                           \
-		pins.count = 0;                                                                                            \
-		hwr_gate_pin_spawn(&pins, (const long[6]){a, b, c, d, e, f});                                              \
-		result = ((long (*)(long, long, long, long, long, long))detour_##name.real)(a, b, c, d, e, f);             \
-		hwr_unpin(&pins);                                                                                          \
-		return result;                                                                                             \
+#define DEFINE_SPAWN(name)                                                                         \
+	static struct hwr_detour detour_##name;                                                    \
+	static long call_##name(long a, long b, long c, long d, long e, long f)                    \
+	{                                                                                          \
+		struct hwr_pins pins;                                                              \
+		long result;                                                                       \
+                                                                                                   \
+		pins.count = 0;                                                                    \
+		hwr_gate_pin_spawn(&pins, (const long[6]){a, b, c, d, e, f});                      \
+		result = ((long (*)(long, long, long, long, long,                                  \
+				    long))detour_##name.real)(a, b, c, d, e, f);                   \
+		hwr_unpin(&pins);                                                                  \
+		return result;                                                                     \
 	}
 
 void hwr_gate_pin_spawn(struct hwr_pins *pins, const long a[6])
@@ -209,8 +214,8 @@ static void detour_function(struct hwr_detour *detour, const char *name, u64 ins
 
 /* ---- making gates ---- */
 
-/* Those that do not come back as they went, or come back twice; and those that never use memory of the caller: what their
- * registers hold by chance would count as touched. */
+/* Those that do not come back as they went, or come back twice; and those that never use memory of
+ * the caller: what their registers hold by chance would count as touched. */
 static const short without[] = {
 	/* clang-format off */
 	SYS_clone, SYS_clone3, SYS_rt_sigreturn, SYS_exit, SYS_exit_group,
@@ -238,10 +243,9 @@ static u64 entry_of(long number)
 {
 #define ENTRY(call) case call:
 	switch (number) {
-	NESTED(ENTRY)
+		NESTED(ENTRY)
 		return (u64)hwr_gate_always;
-	default:
-		return (u64)hwr_gate;
+	default: return (u64)hwr_gate;
 	}
 #undef ENTRY
 }
@@ -274,7 +278,8 @@ static u8 *take_stub(struct code *self, u64 near)
 		self->used = 0;
 	}
 	if (self->stubs && !self->writable)
-		self->writable = hwr_detour_protect(self->start, self->end - self->start, PROT_READ | PROT_WRITE | PROT_EXEC);
+		self->writable = hwr_detour_protect(self->start, self->end - self->start,
+						    PROT_READ | PROT_WRITE | PROT_EXEC);
 	return self->stubs && self->writable ? self->stubs + self->used * HWR_GATE_STUB : NULL;
 }
 
@@ -285,8 +290,9 @@ static bool has_gate(const struct code *self, struct hwr_gate_site *site)
 
 	if (!function || function < self->start + HWR_GATE_GAP)
 		return false;
-	if (!hwr_gate_look(site, function, !hwr_cfi_start(function - 1, &self->module) &&
-						   !hwr_cfi_start(function - HWR_GATE_GAP, &self->module)))
+	if (!hwr_gate_look(site, function,
+			   !hwr_cfi_start(function - 1, &self->module) &&
+				   !hwr_cfi_start(function - HWR_GATE_GAP, &self->module)))
 		return false;
 	return !is_without(site->number);
 }
@@ -298,7 +304,8 @@ static void make_gates(struct code *self)
 
 	for (u64 at = self->start; hwr_gate_find(at, self->end, &site);) {
 		at = site.call + 1;
-		if (site.call - self->start < HWR_GATE_GAP || site.call + HWR_GATE_BEHIND > self->end)
+		if (site.call - self->start < HWR_GATE_GAP ||
+		    site.call + HWR_GATE_BEHIND > self->end)
 			continue;
 		if (hwr_gate_is_cancellable(site.call))
 			self->cancellable = site.call;
@@ -353,7 +360,8 @@ static int open_module(struct dl_phdr_info *info, size_t bytes, void *modules_)
 		struct code code = {.start = info->dlpi_addr + segment->p_vaddr};
 
 		code.end = code.start + segment->p_memsz;
-		if (segment->p_type != PT_LOAD || (segment->p_flags & (PF_X | PF_W)) != PF_X || segment->p_memsz > CODE_MOST)
+		if (segment->p_type != PT_LOAD || (segment->p_flags & (PF_X | PF_W)) != PF_X ||
+		    segment->p_memsz > CODE_MOST)
 			continue;
 		if (!hwr_module_at(code.start, &code.module) || is_ours(&code.module))
 			continue;

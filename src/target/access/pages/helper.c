@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The helper thread of page monitoring: does what the monitor asks for, command by command. Runs in the
- * target as a bare thread: libc does not know it, it uses no thread-local storage and takes no signal, and it
- * touches no memory of the program. When the monitor has died it opens everything and ends. */
+ * The helper thread of page monitoring: does what the monitor asks for, command by command. Runs in
+ * the target as a bare thread: libc does not know it, it uses no thread-local storage and takes no
+ * signal, and it touches no memory of the program. When the monitor has died it opens everything
+ * and ends. */
 #include <linux/futex.h>
 #include <sched.h>
 
@@ -15,8 +16,9 @@
 enum {
 	WAIT_NS = 1000 * 1000 * 1000,
 	DEAF_NS = 10 * 1000 * 1000,
-	IDLE_PART = 64, /* a program that uses less of the time than one part in so many hardly runs */
-	COUNTED = 4,    /* calls of the kernel after which the time is taken */
+	/* a program that uses less of the time than one part in so many hardly runs */
+	IDLE_PART = 64,
+	COUNTED = 4, /* calls of the kernel after which the time is taken */
 	THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
 };
 
@@ -32,7 +34,8 @@ static bool lives(const struct hw_command *command)
 		return false;
 	chunk = hwr_heap_find(command->address, &offset);
 	return !offset && load_acquire(&chunk->what) & HWR_CHUNK_LIVE &&
-	       (u32)load_relaxed(&chunk->last) == (u32)command->birth; /* all that some monitors know */
+	       /* all that some monitors know */
+	       (u32)load_relaxed(&chunk->last) == (u32)command->birth;
 }
 
 u32 hwr_helper_arms;
@@ -59,7 +62,8 @@ static bool gather(struct hwr_run *run, struct hw_command *command)
 	return true;
 }
 
-/* Arming may take longer than anybody thought, unit by unit while the program runs on other cores. */
+/* Arming may take longer than anybody thought, unit by unit while the program runs on other
+ * cores. */
 static bool may_arm(void)
 {
 	static u32 calls;
@@ -68,7 +72,8 @@ static bool may_arm(void)
 
 	if (++calls % COUNTED == 0)
 		store_relaxed(&pages->arm_ns, hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
-	return hwr_pages_on() && !hwr_pages_flooded() && (!most || load_relaxed(&pages->arm_ns) < most);
+	return hwr_pages_on() && !hwr_pages_flooded() &&
+	       (!most || load_relaxed(&pages->arm_ns) < most);
 }
 
 /* Of the commands from `tail` on, as many as can be done together; how many that were. */
@@ -106,8 +111,9 @@ bool hwr_helper_monitor_lives(void)
 	       load_relaxed(&hwr_control->stopped) != HW_RELEASED;
 }
 
-/* To wake costs microseconds. Of a program that hardly runs that would be more than what monitoring may cost, so the waits
- * double while it does: the monitor rings when it wants something, and if it has died the next hit opens everything. */
+/* To wake costs microseconds. Of a program that hardly runs that would be more than what monitoring
+ * may cost, so the waits double while it does: the monitor rings when it wants something, and if it
+ * has died the next hit opens everything. */
 static long next_wait(long wait, bool asked, u64 used_ns)
 {
 	if (asked || used_ns >= (u64)wait / IDLE_PART)
@@ -118,7 +124,8 @@ static long next_wait(long wait, bool asked, u64 used_ns)
 static void help(void)
 {
 	struct hw_pages *pages = &hwr_control->pages;
-	struct hw_command *commands = (struct hw_command *)((u8 *)hwr_control + hwr_control->commands_offset);
+	struct hw_command *commands =
+		(struct hw_command *)((u8 *)hwr_control + hwr_control->commands_offset);
 
 	long wait = WAIT_NS;
 

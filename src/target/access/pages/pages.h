@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Page monitoring: which memory the program still touches, without instrumenting it. Runs in the target, in
- * libheapwise-watch.so only.
+ * Page monitoring: which memory the program still touches, without instrumenting it. Runs in the
+ * target, in libheapwise-watch.so only.
  *
- * The monitor asks for units (units.h) to be armed through a ring of commands, which a helper thread
- * serves (helper.c); no allocator call waits for anybody. The fault of who touches an armed unit opens it
- * and is recorded (fault.c). The program's own handling of SIGSEGV stays as it was (signals.c), and
- * memory that it gives to system calls is open before and while they use it (calls.c). */
+ * The monitor asks for units (units.h) to be armed through a ring of commands, which a helper
+ * thread serves (helper.c); no allocator call waits for anybody. The fault of who touches an armed
+ * unit opens it and is recorded (fault.c). The program's own handling of SIGSEGV stays as it was
+ * (signals.c), and memory that it gives to system calls is open before and while they use it
+ * (calls.c). */
 #ifndef TARGET_ACCESS_PAGES_PAGES_H
 #define TARGET_ACCESS_PAGES_PAGES_H
 
@@ -30,7 +31,8 @@ struct hwr_pages_site {
 };
 extern __thread struct hwr_pages_site hwr_pages_site __attribute__((tls_model("initial-exec")));
 
-/* Some allocator calls are timed, so that the monitor can state what all of them cost. A call that ends elsewhere is not counted. */
+/* Some allocator calls are timed, so that the monitor can state what all of them cost. A call that
+ * ends elsewhere is not counted. */
 enum hwr_timing { HWR_TIMES_NOTHING, HWR_TIMES_BIRTH, HWR_TIMES_END };
 void hwr_pages_time(enum hwr_timing timing);
 static inline void hwr_pages_call_begins(enum hwr_timing timing)
@@ -47,8 +49,12 @@ static inline void hwr_pages_call_ends(enum hwr_timing timing)
 		hwr_pages_timed();
 }
 
-/* Who allocates: a number for where the allocator is called and how deep in the stack, as the memo of unwind/ has it. */
-static inline u32 hwr_pages_number(u64 pc, u64 sp) { return (u32)((pc ^ sp << 20) * 0x9e3779b97f4a7c15ull >> 40); }
+/* Who allocates: a number for where the allocator is called and how deep in the stack, as the memo
+ * of unwind/ has it. */
+static inline u32 hwr_pages_number(u64 pc, u64 sp)
+{
+	return (u32)((pc ^ sp << 20) * 0x9e3779b97f4a7c15ull >> 40);
+}
 
 /* Where the C library is, and the loader. */
 extern struct hw_range hwr_pages_library HWR_OWN;
@@ -75,19 +81,21 @@ static inline void hwr_pages_let_go(const void *p)
 
 /* quick.c: once, before hwr_own_slots_open. */
 void hwr_quick_open(void);
-/* slots.c: gives the calling thread free slots of its own, which it then has; none without memory. */
+/* slots.c: gives the calling thread free slots of its own, which it then has; none without
+ * memory. */
 void hwr_own_slots_open(struct hwr_thread *t);
 
 /* fault.c: takes SIGSEGV over and measures what a fault costs. */
 bool hwr_fault_attach(void);
-/* Counts the time of a hit or an opening, and opens all if that is as much as the monitor allows, or if it has died. */
+/* Counts the time of a hit or an opening, and opens all if that is as much as the monitor allows,
+ * or if it has died. */
 void hwr_pages_spent(u64 since_ticks);
 /* Whether it is. */
 bool hwr_pages_flooded(void);
 /* Opens a unit for the allocator: no hit. */
 void hwr_pages_open(u64 address);
-/* around.c: a unit was hit. If hits come one after the other in the order of addresses, opens some of those that are
- * next and records that. */
+/* around.c: a unit was hit. If hits come one after the other in the order of addresses, opens some
+ * of those that are next and records that. */
 struct hwr_call;
 void hwr_pages_around(struct hwr_call *call, u64 address);
 enum { HWR_FAULT_STACK = 65536 };

@@ -11,7 +11,8 @@ enum { VECTORS_MAX = 1024, WORDS_MAX = 64, STACK_NEAR = 16384 };
 
 void hwr_pin(struct hwr_pins *pins, u64 address)
 {
-	if (likely(!hwr_heap_has(address)) || hwr_userfault_on()) /* by that a system call waits as all others do */
+	/* by that a system call waits as all others do */
+	if (likely(!hwr_heap_has(address)) || hwr_userfault_on())
 		return;
 	if (pins->count == HWR_PINS) { /* of very scattered memory the rest is never armed again */
 		hwr_unit_keep(address);
@@ -27,8 +28,8 @@ void hwr_unpin(const struct hwr_pins *pins)
 		hwr_pages_unpin(pins->at[i]);
 }
 
-/* Whether that many bytes can be read, or at least their ends: if not the kernel will say so. The heap and the stack, where
- * they mostly are, need not be asked for. */
+/* Whether that many bytes can be read, or at least their ends: if not the kernel will say so. The
+ * heap and the stack, where they mostly are, need not be asked for. */
 static bool is_there(struct hwr_pins *pins, const void *p, u64 bytes)
 {
 	hwr_pin(pins, (u64)p);

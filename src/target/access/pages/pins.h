@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Memory that is open while a system call uses it. Runs in the target. A pin that is never taken back, because a handler
- * jumps out of the call or the thread is cancelled in it, leaves the unit open for good: nothing is monitored
- * wrongly. */
+ * Memory that is open while a system call uses it. Runs in the target. A pin that is never taken
+ * back, because a handler jumps out of the call or the thread is cancelled in it, leaves the unit
+ * open for good: nothing is monitored wrongly. */
 #ifndef TARGET_ACCESS_PAGES_PINS_H
 #define TARGET_ACCESS_PAGES_PINS_H
 
@@ -18,7 +18,8 @@ struct hwr_pins {
 void hwr_pin(struct hwr_pins *pins, u64 address);
 void hwr_unpin(const struct hwr_pins *pins);
 
-/* What struct iovec, struct msghdr, struct mmsghdr and NULL-terminated rows of texts lead to, and they themselves. */
+/* What struct iovec, struct msghdr, struct mmsghdr and NULL-terminated rows of texts lead to, and
+ * they themselves. */
 struct hwr_vector { /* struct iovec */
 	u64 base, bytes;
 };

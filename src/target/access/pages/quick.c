@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The short way of malloc, free, new and delete: what the hooks and the heap do for a small chunk that shares a page, where nothing
- * special is going on, in one function each. Runs in the target. Whatever is special is left to the hooks, before anything has changed. */
+ * The short way of malloc, free, new and delete: what the hooks and the heap do for a small chunk
+ * that shares a page, where nothing special is going on, in one function each. Runs in the target.
+ * Whatever is special is left to the hooks, before anything has changed. */
 #include "target/access/pages/births.h"
 #include "target/access/pages/pages.h"
 #include "target/access/pages/slots.h"
@@ -18,7 +19,8 @@ void hwr_quick_open(void)
 
 static inline bool is_library(u64 pc)
 {
-	return pc - hwr_pages_library.start < hwr_pages_library.bytes || pc - hwr_loader_start < hwr_loader_bytes;
+	return pc - hwr_pages_library.start < hwr_pages_library.bytes ||
+	       pc - hwr_loader_start < hwr_loader_bytes;
 }
 
 /* The calling thread's, if it may use them. */
@@ -47,7 +49,8 @@ static inline bool page_is_open(u64 address)
 }
 
 /* Takes the first slot of the list, which is not empty. */
-static inline void take_first(struct hwr_own_slots *own, struct hwr_own_list *list, u32 class, const struct hwr_chunk *chunk)
+static inline void take_first(struct hwr_own_slots *own, struct hwr_own_list *list, u32 class,
+			      const struct hwr_chunk *chunk)
 {
 	own_begin(own);
 	list->first = --list->count ? load_relaxed(&chunk->first) : 0;
@@ -56,21 +59,27 @@ static inline void take_first(struct hwr_own_slots *own, struct hwr_own_list *li
 	__builtin_prefetch(hwr_slot_record(class, list->first - !!list->first), 1);
 }
 
-static inline void record_birth(struct hwr_thread *t, u32 kind, u64 address, size_t size, struct hwr_chunk *chunk,
-				const struct hwr_caller *caller)
+static inline void record_birth(struct hwr_thread *t, u32 kind, u64 address, size_t size,
+				struct hwr_chunk *chunk, const struct hwr_caller *caller)
 {
 	u32 context = hwr_note_context(t, kind, caller);
-	u64 ticks = hwr_stamp(t, t->run_flags & HW_RUN_ALLOC_STACKS ? t->memo_site : hwr_stamp_site(caller));
+	u64 ticks = hwr_stamp(t, t->run_flags & HW_RUN_ALLOC_STACKS ? t->memo_site
+								    : hwr_stamp_site(caller));
 	struct hw_record *record = hwr_ring_next(t);
 
 	store_relaxed(&chunk->last, ticks);
 	if (unlikely(!record))
 		return;
-	*record = (struct hw_record){.ticks = ticks, .address = address, .size = size, .context = context, .kind = (u8)kind};
+	*record = (struct hw_record){.ticks = ticks,
+				     .address = address,
+				     .size = size,
+				     .context = context,
+				     .kind = (u8)kind};
 	chunk->birth = hwr_births_next(t, kind);
 	hwr_ring_publish(t);
 	if (kind != HW_MALLOC)
-		hwr_peek_consider(t, &(struct hwr_peek){ address, size, (u32)ticks, context, kind == HW_NEW_ARRAY, 0, 0 });
+		hwr_peek_consider(t, &(struct hwr_peek){address, size, (u32)ticks, context,
+							kind == HW_NEW_ARRAY, 0, 0});
 }
 
 void *hwr_quick_malloc(struct hwr_thread *t, u32 kind, size_t size, const struct hwr_caller *caller)
@@ -81,7 +90,8 @@ void *hwr_quick_malloc(struct hwr_thread *t, u32 kind, size_t size, const struct
 	struct hwr_chunk *chunk;
 	u64 address;
 
-	if (unlikely(!own || size > HW_UNIT_SMALL || !load_relaxed(&hwr_site_shares[number % HWR_SITES]) ||
+	if (unlikely(!own || size > HW_UNIT_SMALL ||
+		     !load_relaxed(&hwr_site_shares[number % HWR_SITES]) ||
 		     hwr_turn_is_alone(hwr_pages_site.turn + 1) || is_library(caller->pc)))
 		return NULL;
 	class = classes[(size + 15) / 16];
@@ -104,7 +114,8 @@ void *hwr_quick_malloc(struct hwr_thread *t, u32 kind, size_t size, const struct
 	return (void *)address;
 }
 
-static inline void give_first(struct hwr_own_slots *own, struct hwr_own_list *list, u32 class, struct hwr_chunk *chunk)
+static inline void give_first(struct hwr_own_slots *own, struct hwr_own_list *list, u32 class,
+			      struct hwr_chunk *chunk)
 {
 	own_begin(own);
 	store_relaxed(&chunk->first, list->first);
@@ -125,7 +136,8 @@ bool hwr_quick_free(struct hwr_thread *t, u32 kind, u64 address, const struct hw
 		return false;
 	chunk = hwr_heap_find_usual(address, &offset);
 	list = &own->list[class][load_relaxed(&hwr_unit_at(address)->group)];
-	if (unlikely(offset || !(load_relaxed(&chunk->what) & HWR_CHUNK_LIVE) || !hwr_birth_is_open(chunk->birth, t) ||
+	if (unlikely(offset || !(load_relaxed(&chunk->what) & HWR_CHUNK_LIVE) ||
+		     !hwr_birth_is_open(chunk->birth, t) ||
 		     (list->count >= HWR_OWN_MOST && load_relaxed(&hwr_threads_many))))
 		return false;
 	hwr_pages_call_begins(HWR_TIMES_END);

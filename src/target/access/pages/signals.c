@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Functions that change what happens at a SIGSEGV. Runs in the target, in front of libc's. The program sees what
- * it has set; the kernel keeps our handler, and no mask that the program sets has the signal in it: a
- * fault that is blocked ends a process. */
+ * Functions that change what happens at a SIGSEGV. Runs in the target, in front of libc's. The
+ * program sees what it has set; the kernel keeps our handler, and no mask that the program sets has
+ * the signal in it: a fault that is blocked ends a process. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -88,7 +88,7 @@ static handler set_handler(handler wanted, int flags)
                                                                                                    \
 		if (is_ours(number))                                                               \
 			return set_handler(wanted, flags);                                         \
-		return ((handler(*)(int, handler))hwr_real_once(&real, #name))(number, wanted);   \
+		return ((handler(*)(int, handler))hwr_real_once(&real, #name))(number, wanted);    \
 	}
 
 SIGNAL_FUNCTION(signal, SA_RESTART)
@@ -129,8 +129,8 @@ static void follow_mask(int how, const sigset_t *set, sigset_t *old)
                                                                                                    \
 		if (set)                                                                           \
 			given = *set; /* may be the same as *old */                                \
-		status = ((int (*)(int, const sigset_t *, sigset_t *))hwr_real_once(&real, #name))( \
-			how, without(set, &copy), old);                                            \
+		status = ((int (*)(int, const sigset_t *, sigset_t *))                             \
+				  hwr_real_once(&real, #name))(how, without(set, &copy), old);     \
 		if (status == 0 && load_relaxed(&taken))                                           \
 			follow_mask(how, set ? &given : NULL, old);                                \
 		return status;                                                                     \
@@ -148,7 +148,8 @@ HWR_EXPORT int sigsuspend(const sigset_t *set)
 }
 
 /* What these are given is open until they return, as in calls.c. */
-HWR_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *set)
+HWR_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+		     const sigset_t *set)
 {
 	static void *real;
 	sigset_t copy;
@@ -156,8 +157,9 @@ HWR_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *ti
 
 	hwr_pages_hold(fds);
 	hwr_pages_hold(timeout);
-	result = ((int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))hwr_real_once(
-		&real, "ppoll"))(fds, count, timeout, without(set, &copy));
+	result = ((int (*)(struct pollfd *, nfds_t, const struct timespec *,
+			   const sigset_t *))hwr_real_once(&real, "ppoll"))(fds, count, timeout,
+									    without(set, &copy));
 	hwr_pages_let_go(fds);
 	hwr_pages_let_go(timeout);
 	return result;
@@ -175,8 +177,9 @@ HWR_EXPORT int pselect(int count, fd_set *r, fd_set *w, fd_set *e, const struct 
 	hwr_pages_hold(e);
 	hwr_pages_hold(timeout);
 	result = ((int (*)(int, fd_set *, fd_set *, fd_set *, const struct timespec *,
-			   const sigset_t *))hwr_real_once(&real, "pselect"))(count, r, w, e, timeout,
-									       without(set, &copy));
+			   const sigset_t *))hwr_real_once(&real, "pselect"))(count, r, w, e,
+									      timeout,
+									      without(set, &copy));
 	hwr_pages_let_go(r);
 	hwr_pages_let_go(w);
 	hwr_pages_let_go(e);
@@ -184,7 +187,8 @@ HWR_EXPORT int pselect(int count, fd_set *r, fd_set *w, fd_set *e, const struct 
 	return result;
 }
 
-HWR_EXPORT int epoll_pwait(int fd, struct epoll_event *events, int count, int timeout, const sigset_t *set)
+HWR_EXPORT int epoll_pwait(int fd, struct epoll_event *events, int count, int timeout,
+			   const sigset_t *set)
 {
 	static void *real;
 	sigset_t copy;
@@ -204,8 +208,8 @@ static bool is_fault_stack(const stack_t *stack)
 	return hwr_self && stack->ss_sp == hwr_self->fault_stack;
 }
 
-/* The stack that we have given the thread is nothing to the program. A stack that it has in the heap must
- * never be armed: the kernel could not deliver the fault. */
+/* The stack that we have given the thread is nothing to the program. A stack that it has in the
+ * heap must never be armed: the kernel could not deliver the fault. */
 HWR_EXPORT int sigaltstack(const stack_t *wanted, stack_t *old)
 {
 	stack_t before = {.ss_flags = 0};

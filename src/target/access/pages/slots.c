@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * Slots of programs whose memory is monitored page-wise; see heap/classes.h. Runs in the target.
  *
- * Which chunks share a page decides what a hit on it tells. Small chunks share pages with others of their
- * class and (by hash) their allocation point, and none lies across a page's end. A few of each point get
- * a page of their own: as long as fewer than QUOTA of them live, each new chunk of the point does, so that
- * what a point leaks is soon among them; beyond that, and where those have ended young of late, a random one in HWR_ONE_IN, while there are
- * less than ALONE_MAX in all. Chunks above HW_UNIT_SMALL share no page with any.
- * A slot on a page that is armed is spared as long as there are others: a birth there would open the page, and nobody would know any
- * more how long the chunks beside it were not touched.
- * Each thread keeps free slots for itself, which it takes and gives without atomic operations: some, or all, if it is the only one. Who
- * inherits its slot of the recorder inherits them.
- * What the C library allocates for itself (buffers of files, folders, threads) it also hands to the kernel
- * by itself, which no hook sees: such chunks are kept open. */
+ * Which chunks share a page decides what a hit on it tells. Small chunks share pages with others of
+ * their class and (by hash) their allocation point, and none lies across a page's end. A few of
+ * each point get a page of their own: as long as fewer than QUOTA of them live, each new chunk of
+ * the point does, so that what a point leaks is soon among them; beyond that, and where those have
+ * ended young of late, a random one in HWR_ONE_IN, while there are less than ALONE_MAX in all.
+ * Chunks above HW_UNIT_SMALL share no page with any. A slot on a page that is armed is spared as
+ * long as there are others: a birth there would open the page, and nobody would know any more how
+ * long the chunks beside it were not touched. Each thread keeps free slots for itself, which it
+ * takes and gives without atomic operations: some, or all, if it is the only one. Who inherits its
+ * slot of the recorder inherits them. What the C library allocates for itself (buffers of files,
+ * folders, threads) it also hands to the kernel by itself, which no hook sees: such chunks are kept
+ * open. */
 #include "target/access/heap/slots.h"
 #include "target/access/pages/births.h"
 #include "target/access/pages/pages.h"
@@ -23,21 +24,23 @@
 enum {
 	QUOTA = 16,
 	ALONE_MAX = 4096,
-	SPARED_PART = 4,   /* at most a fourth of a class's slots are spared, and */
-	SPARED_PAGES = 4,  /* so many pages of them */
+	SPARED_PART = 4,  /* at most a fourth of a class's slots are spared, and */
+	SPARED_PAGES = 4, /* so many pages of them */
 	SPARED_AT_ONCE = 16,
-	OWN_PART = 32,     /* of HWR_OWN_MOST: given back at once, or taken */
-	YOUNG = 16384,     /* who ends within so many records of the thread since its birth */
-	YOUNG_MANY = 32,   /* of these, one after the other, are the rule at their point */
+	OWN_PART = 32,   /* of HWR_OWN_MOST: given back at once, or taken */
+	YOUNG = 16384,   /* who ends within so many records of the thread since its birth */
+	YOUNG_MANY = 32, /* of these, one after the other, are the rule at their point */
 };
 
 static struct hwr_slots stacks[HWR_CLASSES][HWR_GROUPS];
-static struct hwr_slots spared[HWR_CLASSES][HWR_GROUPS]; /* free, too; their pages were armed when somebody looked */
+/* free, too; their pages were armed when somebody looked */
+static struct hwr_slots spared[HWR_CLASSES][HWR_GROUPS];
 static u64 spared_count[HWR_CLASSES];
 static u64 used[HWR_CLASSES]; /* pages, or slots of a page and more, that were handed out */
-static u32 alone[HWR_SITES];      /* live chunks with a page of their own, by hash of their point */
+static u32 alone[HWR_SITES];  /* live chunks with a page of their own, by hash of their point */
 static u32 alone_total;
-static u8 young[HWR_SITES];       /* how many of these ended young, one after the other; who changes it may lose a change */
+/* how many of these ended young, one after the other; who changes it may lose a change */
+static u8 young[HWR_SITES];
 u8 hwr_site_shares[HWR_SITES];
 
 static bool is_small(u32 number) { return number < HWR_PAGE_CLASS; }
@@ -48,8 +51,10 @@ u32 hwr_class_plain(size_t size)
 {
 	u32 number = hwr_class_of(size);
 
-	number += !number; /* as in libc, no two chunks begin within 32 bytes: the monitor finds them faster so */
-	return size > HW_UNIT_SMALL && number < HWR_CLASSES ? hwr_class_aligned(number, HWR_PAGE) : number;
+	/* as in libc, no two chunks begin within 32 bytes: the monitor finds them faster so */
+	number += !number;
+	return size > HW_UNIT_SMALL && number < HWR_CLASSES ? hwr_class_aligned(number, HWR_PAGE)
+							    : number;
 }
 
 static bool gets_own_page(u32 site)
@@ -62,7 +67,8 @@ static bool gets_own_page(u32 site)
 u32 hwr_class_for(size_t size)
 {
 	hwr_pages_site.alone = false;
-	if (size > HW_UNIT_SMALL || hwr_pages_site.library || !gets_own_page(hwr_pages_site.number % HWR_SITES))
+	if (size > HW_UNIT_SMALL || hwr_pages_site.library ||
+	    !gets_own_page(hwr_pages_site.number % HWR_SITES))
 		return hwr_class_plain(size);
 	hwr_pages_site.alone = true;
 	return HWR_PAGE_CLASS;
@@ -79,7 +85,8 @@ bool hwr_slot_fits(u32 number, size_t size)
 
 /* ---- slots ---- */
 
-/* The first slot of a new page; the others become free ones. Slots across its borders are never used. */
+/* The first slot of a new page; the others become free ones. Slots across its borders are never
+ * used. */
 static u64 take_page(u32 number, u32 group)
 {
 	u64 bytes = hwr_classes[number].slot_bytes;
@@ -102,7 +109,8 @@ static u64 take_page(u32 number, u32 group)
 /* Of a class of small slots, whose unit is the page. */
 static bool is_open(u32 number, u64 found)
 {
-	return !(load_relaxed(&hwr_unit_at(hwr_slot_address(number, found - 1))->word) & HWR_UNIT_STATE);
+	return !(load_relaxed(&hwr_unit_at(hwr_slot_address(number, found - 1))->word) &
+		 HWR_UNIT_STATE);
 }
 
 /* Memory for which others would do must not pile up. */
@@ -110,7 +118,8 @@ static bool may_spare(u32 number)
 {
 	u64 pages = load_relaxed(&used[number]) / SPARED_PART + SPARED_PAGES;
 
-	return load_relaxed(&spared_count[number]) < pages * (HWR_PAGE / hwr_classes[number].slot_bytes);
+	return load_relaxed(&spared_count[number]) <
+	       pages * (HWR_PAGE / hwr_classes[number].slot_bytes);
 }
 
 static void spare(u32 number, u32 group, u64 found)
@@ -143,12 +152,13 @@ void hwr_own_slots_open(struct hwr_thread *t)
 		t->own_slots->busy = 0; /* of the thread before, which may have ended anywhere */
 }
 
-/* The calling thread's, which may not touch them again before own_leave; NULL: it has none, uses them already, or hwr_self may be
- * another's, whose thread-local storage it shares. */
+/* The calling thread's, which may not touch them again before own_leave; NULL: it has none, uses
+ * them already, or hwr_self may be another's, whose thread-local storage it shares. */
 static inline struct hwr_own_slots *own_enter(void)
 {
 	struct hwr_thread *t = hwr_self;
-	struct hwr_own_slots *own = t && hwr_thread_is(t, (u64)__builtin_frame_address(0)) ? t->own_slots : NULL;
+	struct hwr_own_slots *own =
+		t && hwr_thread_is(t, (u64)__builtin_frame_address(0)) ? t->own_slots : NULL;
 
 	if (unlikely(!own || own->busy))
 		return NULL;
@@ -179,8 +189,11 @@ static u64 pop(u32 number, u32 group)
 	}
 	found = list->first;
 	if (found) {
-		list->first = --list->count ? load_relaxed(&hwr_slot_record(number, found - 1)->first) : 0;
-		/* The record of the next one, which was freed long ago, must be there when it is taken. */
+		list->first = --list->count
+				      ? load_relaxed(&hwr_slot_record(number, found - 1)->first)
+				      : 0;
+		/* The record of the next one, which was freed long ago, must be there when it is
+		 * taken. */
 		__builtin_prefetch(hwr_slot_record(number, list->first - !!list->first), 1);
 	}
 	own_leave(own);
@@ -218,10 +231,12 @@ static void push(u32 number, u32 group, u64 index)
 
 static u64 take_small(u32 number)
 {
-	u32 group = hwr_pages_site.library ? HWR_LIBRARY_GROUP : hwr_pages_site.number % HWR_LIBRARY_GROUP;
+	u32 group = hwr_pages_site.library ? HWR_LIBRARY_GROUP
+					   : hwr_pages_site.number % HWR_LIBRARY_GROUP;
 	u64 found = pop(number, group);
 
-	for (u32 i = 0; found && !is_open(number, found) && i < SPARED_AT_ONCE && may_spare(number); i++) {
+	for (u32 i = 0; found && !is_open(number, found) && i < SPARED_AT_ONCE && may_spare(number);
+	     i++) {
 		spare(number, group, found);
 		found = pop(number, group);
 	}
@@ -232,7 +247,8 @@ static u64 take_small(u32 number)
 
 static u64 take_large(u32 number)
 {
-	u64 found = number == HWR_PAGE_CLASS ? pop(number, 0) : hwr_slots_pop(number, &stacks[number][0]);
+	u64 found = number == HWR_PAGE_CLASS ? pop(number, 0)
+					     : hwr_slots_pop(number, &stacks[number][0]);
 
 	if (found)
 		return found;
@@ -240,7 +256,8 @@ static u64 take_large(u32 number)
 	return found < (1ull << HWR_CLASS_BITS) / hwr_classes[number].slot_bytes ? found + 1 : 0;
 }
 
-/* Atomic only where there are threads. Who comes in between, a signal handler or the second thread, may have one not counted. */
+/* Atomic only where there are threads. Who comes in between, a signal handler or the second thread,
+ * may have one not counted. */
 static void count_add(u32 *count)
 {
 	if (load_relaxed(&hwr_threads_many))
@@ -312,7 +329,9 @@ u64 hwr_slot_take(u32 number)
 
 static void count_young(u32 site, const struct hwr_chunk *chunk)
 {
-	u8 before = load_relaxed(&young[site]), after = hwr_birth_age(chunk->birth, hwr_self) >= YOUNG ? 0 : before + (before < YOUNG_MANY);
+	u8 before = load_relaxed(&young[site]),
+	   after = hwr_birth_age(chunk->birth, hwr_self) >= YOUNG ? 0
+								  : before + (before < YOUNG_MANY);
 
 	if (after != before)
 		store_relaxed(&young[site], after);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What slots.c and the short way of calls (quick.c) share: a thread's own free slots. Runs in the target. */
+ * What slots.c and the short way of calls (quick.c) share: a thread's own free slots. Runs in the
+ * target. */
 #ifndef TARGET_ACCESS_PAGES_SLOTS_H
 #define TARGET_ACCESS_PAGES_SLOTS_H
 
@@ -17,14 +18,19 @@ enum {
 struct hwr_own_slots {
 	u32 busy; /* the thread is at them: a signal handler that interrupts it takes others */
 	struct hwr_own_list {
-		u64 first; /* 1 + index, linked as in stacks; only `count` of them are in the list */
+		/* 1 + index, linked as in stacks; only `count` of them are in the list */
+		u64 first;
 		u64 count;
 	} list[HWR_PAGE_CLASS + 1][HWR_GROUPS];
 };
 
-/* By hash of an allocation point: 1 = its chunks share pages with others, but for one in HWR_ONE_IN; see slots.c. */
+/* By hash of an allocation point: 1 = its chunks share pages with others, but for one in
+ * HWR_ONE_IN; see slots.c. */
 extern u8 hwr_site_shares[HWR_SITES] HWR_OWN;
 
-static inline bool hwr_turn_is_alone(u32 turn) { return turn * 0x9e3779b1u < UINT32_MAX / HWR_ONE_IN; }
+static inline bool hwr_turn_is_alone(u32 turn)
+{
+	return turn * 0x9e3779b1u < UINT32_MAX / HWR_ONE_IN;
+}
 
 #endif

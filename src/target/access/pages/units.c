@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Arming and opening; see units.h. Runs in the target: in signal handlers, and in the helper thread, which
- * has no thread-local storage. */
+ * Arming and opening; see units.h. Runs in the target: in signal handlers, and in the helper
+ * thread, which has no thread-local storage. */
 #include "target/access/pages/units.h"
 
 #include "target/access/heap/classes.h"
@@ -12,10 +12,12 @@
 enum {
 	UNITS_MAX = 1 << 20,
 	MAPS_DEFAULT = 65530, /* of vm.max_map_count */
-	MAPS_EACH = 4,        /* an armed unit splits a mapping in three; half of the maps are the program's */
-	RUN_MAX = 256,        /* units that are opened together: others wait for them */
-	RANGE_RUNS = 8,       /* calls of the kernel in one handler: a hit is to stay cheap */
-	BRIDGE_MAX = 32,      /* open units between armed ones: to leave them out would take another call */
+	/* an armed unit splits a mapping in three; half of the maps are the program's */
+	MAPS_EACH = 4,
+	RUN_MAX = 256,  /* units that are opened together: others wait for them */
+	RANGE_RUNS = 8, /* calls of the kernel in one handler: a hit is to stay cheap */
+	/* open units between armed ones: to leave them out would take another call */
+	BRIDGE_MAX = 32,
 };
 
 u64 hwr_unit_start(u64 address, u64 *bytes)
@@ -65,13 +67,10 @@ static long protect(u64 start, u64 bytes, int protection)
 }
 
 /* The state was `from`, set by the caller, and nobody else changes it. */
-static void settle(struct hwr_unit *unit, u32 from, u32 to)
-{
-	add_acq_rel(&unit->word, to - from);
-}
+static void settle(struct hwr_unit *unit, u32 from, u32 to) { add_acq_rel(&unit->word, to - from); }
 
-/* Opening one unit in the midst of armed ones needs two mappings more. Where there are none, its whole
- * neighbourhood is opened, and its units only look armed from then on. */
+/* Opening one unit in the midst of armed ones needs two mappings more. Where there are none, its
+ * whole neighbourhood is opened, and its units only look armed from then on. */
 static void open_around(u64 start)
 {
 	u64 region = HW_HEAP_START + ((u64)hwr_heap_class(start) << HWR_CLASS_BITS);
@@ -84,7 +83,8 @@ bool hwr_unit_is_open(u64 address)
 {
 	u64 bytes;
 
-	return !(load_relaxed(&hwr_unit_at(hwr_unit_start(address, &bytes))->word) & HWR_UNIT_STATE);
+	return !(load_relaxed(&hwr_unit_at(hwr_unit_start(address, &bytes))->word) &
+		 HWR_UNIT_STATE);
 }
 
 /* The caller has set OPENING. */
@@ -107,14 +107,16 @@ bool hwr_unit_open(u64 address)
 
 		if (state == HWR_UNIT_OPEN)
 			return false;
-		if (unlikely(!load_relaxed(&hwr_token.alive))) { /* a forked child: it has the word alone */
+		/* a forked child: it has the word alone */
+		if (unlikely(!load_relaxed(&hwr_token.alive))) {
 			hwr_unit_free_child(address);
 			return false;
 		}
 		if (state != HWR_UNIT_ARMED) { /* somebody is at it */
 			hwr_yield();
 			word = load_acquire(&unit->word);
-		} else if (cas_acq_rel(&unit->word, &word, word - HWR_UNIT_ARMED + HWR_UNIT_OPENING)) {
+		} else if (cas_acq_rel(&unit->word, &word,
+				       word - HWR_UNIT_ARMED + HWR_UNIT_OPENING)) {
 			break;
 		}
 	}
@@ -234,7 +236,8 @@ bool hwr_unit_free_child(u64 address)
 	u32 word = load_relaxed(&unit->word);
 
 	if ((word & HWR_UNIT_STATE) == HWR_UNIT_OPEN)
-		return !(word & HWR_UNIT_KEPT) && protect(start, bytes, PROT_READ | PROT_WRITE) == 0;
+		return !(word & HWR_UNIT_KEPT) &&
+		       protect(start, bytes, PROT_READ | PROT_WRITE) == 0;
 	store_relaxed(&unit->word, word & ~(u32)HWR_UNIT_STATE);
 	if (protect(start, bytes, PROT_READ | PROT_WRITE) != 0)
 		protect(HW_HEAP_START, HWR_HEAP_BYTES, PROT_READ | PROT_WRITE);
@@ -256,7 +259,8 @@ static u64 run_open(struct hwr_run *run)
 	return count;
 }
 
-u64 hwr_units_open_range(u64 start, u64 end, u64 bytes, void (*told)(void *data, u64 unit), void *data)
+u64 hwr_units_open_range(u64 start, u64 end, u64 bytes, void (*told)(void *data, u64 unit),
+			 void *data)
 {
 	struct hwr_run run = {.start = start, .end = start, .step = bytes};
 	u32 runs = 0;
@@ -281,8 +285,8 @@ u64 hwr_units_open_range(u64 start, u64 end, u64 bytes, void (*told)(void *data,
 	return count + run_open(&run);
 }
 
-/* The open units from the run's end on join it, up to `to`: they are taken, so that nobody arms or keeps them meanwhile.
- * False if one of them cannot be, or there are too many. */
+/* The open units from the run's end on join it, up to `to`: they are taken, so that nobody arms or
+ * keeps them meanwhile. False if one of them cannot be, or there are too many. */
 static bool bridge(struct hwr_run *run, u64 to)
 {
 	if (run->start == run->end)
@@ -293,7 +297,8 @@ static bool bridge(struct hwr_run *run, u64 to)
 		struct hwr_unit *unit = hwr_unit_at(run->end);
 		u32 word = load_relaxed(&unit->word);
 
-		if (word & (HWR_UNIT_STATE | HWR_UNIT_KEPT) || !cas_acq_rel(&unit->word, &word, word + HWR_UNIT_OPENING))
+		if (word & (HWR_UNIT_STATE | HWR_UNIT_KEPT) ||
+		    !cas_acq_rel(&unit->word, &word, word + HWR_UNIT_OPENING))
 			return false;
 	}
 	return true;
@@ -304,7 +309,9 @@ static u64 open_class(u32 number, bool child)
 	u64 bytes = hwr_classes[number].slot_bytes, count = 0;
 	u64 start = HW_HEAP_START + ((u64)number << HWR_CLASS_BITS);
 	u64 end = start + hwr_slots_used(number) * bytes;
-	struct hwr_run run = {.start = start, .end = start, .step = bytes < HWR_PAGE ? HWR_PAGE : bytes};
+	struct hwr_run run = {.start = start,
+			      .end = start,
+			      .step = bytes < HWR_PAGE ? HWR_PAGE : bytes};
 
 	for (u64 at = start; at < end; at += run.step) {
 		struct hwr_unit *unit = hwr_unit_at(at);
@@ -331,7 +338,8 @@ void hwr_units_open_all(bool child)
 {
 	u64 start = hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID), count = 0, all = ~0ull, mask = 0;
 
-	/* No handler of the program may run meanwhile: it would wait for what this thread is opening. */
+	/* No handler of the program may run meanwhile: it would wait for what this thread is
+	 * opening. */
 	if (!child)
 		hwr_ask6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&mask, 8, 0, 0);
 	for (u32 number = 0; number < HWR_CLASSES; number++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Functions of the C library that read names of files, or fill or read a structure or a buffer for the program: recorded as those of
- * ranges.c. Runs in the target, in front of the real functions. */
+ * Functions of the C library that read names of files, or fill or read a structure or a buffer for
+ * the program: recorded as those of ranges.c. Runs in the target, in front of the real
+ * functions. */
 #include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
@@ -25,7 +26,8 @@
 typedef struct tm *broken_down;
 typedef const struct tm *cbroken_down;
 
-/* open and its like take their mode if there is one: what is passed on without need does no harm. */
+/* open and its like take their mode if there is one: what is passed on without need does no
+ * harm. */
 #define PATH_ROWS(F)                                                                               \
 	F(int, open, (ctext path, int flags, mode_t mode), (path, flags, mode), S(path))           \
 	F(int, open64, (ctext path, int flags, mode_t mode), (path, flags, mode), S(path))         \
@@ -57,22 +59,22 @@ typedef const struct tm *cbroken_down;
 	F(time_t, mktime, (broken_down tm), (tm), R(tm, sizeof(*tm)) W(tm, sizeof(*tm)))
 
 #define RESULT_ROWS(F)                                                                             \
-	F(int, stat, (ctext path, struct stat *st), (path, st), S(path) FILLS(st))                 \
-	F(int, stat64, (ctext path, struct stat64 *st), (path, st), S(path) FILLS(st))             \
-	F(int, lstat, (ctext path, struct stat *st), (path, st), S(path) FILLS(st))                \
-	F(int, lstat64, (ctext path, struct stat64 *st), (path, st), S(path) FILLS(st))            \
+	F(int, stat, (ctext path, struct stat * st), (path, st), S(path) FILLS(st))                \
+	F(int, stat64, (ctext path, struct stat64 * st), (path, st), S(path) FILLS(st))            \
+	F(int, lstat, (ctext path, struct stat * st), (path, st), S(path) FILLS(st))               \
+	F(int, lstat64, (ctext path, struct stat64 * st), (path, st), S(path) FILLS(st))           \
 	F(int, fstat, (int fd, struct stat *st), (fd, st), FILLS(st))                              \
 	F(int, fstat64, (int fd, struct stat64 *st), (fd, st), FILLS(st))                          \
 	F(int, fstatat, (int fd, ctext path, struct stat *st, int flags), (fd, path, st, flags),   \
 	  S(path) FILLS(st))                                                                       \
-	F(int, fstatat64, (int fd, ctext path, struct stat64 *st, int flags), (fd, path, st, flags), \
-	  S(path) FILLS(st))                                                                       \
+	F(int, fstatat64, (int fd, ctext path, struct stat64 *st, int flags),                      \
+	  (fd, path, st, flags), S(path) FILLS(st))                                                \
 	F(int, __xstat, (int version, ctext path, struct stat *st), (version, path, st),           \
 	  S(path) FILLS(st))                                                                       \
 	F(int, __lxstat, (int version, ctext path, struct stat *st), (version, path, st),          \
 	  S(path) FILLS(st))                                                                       \
 	F(int, __fxstat, (int version, int fd, struct stat *st), (version, fd, st), FILLS(st))     \
-	F(int, statvfs, (ctext path, struct statvfs *st), (path, st), S(path) FILLS(st))           \
+	F(int, statvfs, (ctext path, struct statvfs * st), (path, st), S(path) FILLS(st))          \
 	F(text, getcwd, (text s, size_t n), (s, n), GIVEN(s, FILLS_TEXT(s)))                       \
 	F(text, __getcwd_chk, (text s, size_t n, size_t room), (s, n, room),                       \
 	  GIVEN(s, FILLS_TEXT(s)))                                                                 \
@@ -103,13 +105,13 @@ typedef const struct tm *cbroken_down;
 	F(int, __gethostname_chk, (text s, size_t n, size_t room), (s, n, room),                   \
 	  GIVEN(result == 0 && hwr_range_in_heap(s), W(s, hwr_text_bytes(s, n))))                  \
 	F(int, uname, (struct utsname * name), (name), FILLS(name))                                \
-	F(size_t, strftime, (text s, size_t n, ctext format, cbroken_down tm),                     \
-	  (s, n, format, tm), S(format) R(tm, sizeof(*tm)) GIVEN(result, W(s, result + 1)))        \
+	F(size_t, strftime, (text s, size_t n, ctext format, cbroken_down tm), (s, n, format, tm), \
+	  S(format) R(tm, sizeof(*tm)) GIVEN(result, W(s, result + 1)))                            \
 	F(broken_down, gmtime_r, (const time_t *t, broken_down tm), (t, tm),                       \
 	  R(t, sizeof(*t)) GIVEN(result, W(tm, sizeof(*tm))))                                      \
 	F(broken_down, localtime_r, (const time_t *t, broken_down tm), (t, tm),                    \
 	  R(t, sizeof(*t)) GIVEN(result, W(tm, sizeof(*tm))))                                      \
-	F(int, clock_gettime, (clockid_t clock, struct timespec *t), (clock, t), FILLS(t))         \
+	F(int, clock_gettime, (clockid_t clock, struct timespec * t), (clock, t), FILLS(t))        \
 	F(int, gettimeofday, (struct timeval * t, memory zone), (t, zone), FILLS(t))
 
 PATH_ROWS(DEFINE_BEFORE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The printf family: which texts the arguments name, and where the result goes. Runs in the target, in
- * front of the real functions. Formats that are not understood to their end leave the rest
+ * The printf family: which texts the arguments name, and where the result goes. Runs in the target,
+ * in front of the real functions. Formats that are not understood to their end leave the rest
  * unrecorded. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,20 +35,14 @@ static enum width length_modifier(const char **at)
 
 	for (;; (*at)++) {
 		switch (**at) {
-		case 'h':
-			break;
+		case 'h': break;
 		case 'l':
 		case 'j':
 		case 'z':
 		case 't':
-		case 'q':
-			width = WIDTH_LONG;
-			break;
-		case 'L':
-			width = WIDTH_LONG_DOUBLE;
-			break;
-		default:
-			return width;
+		case 'q': width = WIDTH_LONG; break;
+		case 'L': width = WIDTH_LONG_DOUBLE; break;
+		default: return width;
 		}
 	}
 }
@@ -90,19 +84,15 @@ static bool conversion(char c, enum width width, long precision, va_list *argume
 			hwr_range_text(s, precision >= 0 ? (size_t)precision : SIZE_MAX);
 		return true;
 	case 'p':
-	case 'n':
-		(void)va_arg(*arguments, void *);
-		return true;
+	case 'n': (void)va_arg(*arguments, void *); return true;
 	case 'm':
-	case '%':
-		return true;
-	default:
-		return false;
+	case '%': return true;
+	default: return false;
 	}
 }
 
-/* Whether a format may name a text. Most that programs use again and again have numbers only, and reading one whole would take
- * half as long as to print it. */
+/* Whether a format may name a text. Most that programs use again and again have numbers only, and
+ * reading one whole would take half as long as to print it. */
 static bool may_have_text(const char *format)
 {
 	for (; *format; format++)
@@ -225,7 +215,7 @@ static void made(char **text, int result)
 	HWR_EXPORT int name parameters                                                             \
 	{                                                                                          \
 		static void *real;                                                                 \
-		int(*call) real_parameters = hwr_real_once(&real, #real_name);                    \
+		int(*call) real_parameters = hwr_real_once(&real, #real_name);                     \
 		va_list list;                                                                      \
 		int result;                                                                        \
                                                                                                    \
@@ -244,7 +234,7 @@ static void made(char **text, int result)
 		int result;                                                                        \
                                                                                                    \
 		read_arguments(format, list);                                                      \
-		result = ((int(*) parameters)hwr_real_once(&real, #name))arguments;               \
+		result = ((int(*) parameters)hwr_real_once(&real, #name))arguments;                \
 		after return result;                                                               \
 	}
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Functions of the C library that access memory for the program. Runs in the target, in front of the
- * real ones, which do all the work: here each is only recorded, as one access per range. One table
- * says which ranges; printed texts are in formats.c.
+ * Functions of the C library that access memory for the program. Runs in the target, in front of
+ * the real ones, which do all the work: here each is only recorded, as one access per range. One
+ * table says which ranges; printed texts are in formats.c.
  * Ranges are read off the arguments before the call, and off the result after it. Rows without an
  * "after" end in a jump to the real function and leave no frame of their own. */
 #include <stdio.h>
@@ -113,11 +113,11 @@ static void vector_ranges(vectors v, size_t count, size_t most, bool write)
 		SN(s, most)                                                                        \
 		W(result, hwr_text_bytes(result, SIZE_MAX))                                        \
 	}
-/* From one coding to another, with the end if there is room for it; to NULL for the length alone. How much was read of what did not fit is not
- * known: all of it. */
+/* From one coding to another, with the end if there is room for it; to NULL for the length alone.
+ * How much was read of what did not fit is not known: all of it. */
 #define MADE(to, n)                                                                                \
 	if ((to) && result != (size_t)-1)                                                          \
-		W(to, least(result + 1, n) * sizeof(*(to)))
+	W(to, least(result + 1, n) * sizeof(*(to)))
 #define MADE_WIDE(to, s, n) S(s) MADE(to, n)
 #define MADE_NARROW(to, s, n) R(s, wide_bytes(s, SIZE_MAX)) MADE(to, n)
 #define VECTORS(v, n, most, write) vector_ranges(v, (size_t)(n), most, write);
@@ -125,9 +125,12 @@ static void vector_ranges(vectors v, size_t count, size_t most, bool write)
 
 /* row(type, name, parameters, arguments, before) */
 #define BEFORE_ROWS(F)                                                                             \
-	F(memory, memcpy, (memory to, cmemory from, size_t n), (to, from, n), COPY_ONCE(to, from, n)) \
-	F(memory, memmove, (memory to, cmemory from, size_t n), (to, from, n), COPY_ONCE(to, from, n)) \
-	F(memory, mempcpy, (memory to, cmemory from, size_t n), (to, from, n), COPY_ONCE(to, from, n)) \
+	F(memory, memcpy, (memory to, cmemory from, size_t n), (to, from, n),                      \
+	  COPY_ONCE(to, from, n))                                                                  \
+	F(memory, memmove, (memory to, cmemory from, size_t n), (to, from, n),                     \
+	  COPY_ONCE(to, from, n))                                                                  \
+	F(memory, mempcpy, (memory to, cmemory from, size_t n), (to, from, n),                     \
+	  COPY_ONCE(to, from, n))                                                                  \
 	F(void, bcopy, (cmemory from, memory to, size_t n), (from, to, n), COPY_ONCE(to, from, n)) \
 	F(memory, memset, (memory to, int c, size_t n), (to, c, n), W_ONCE(to, n))                 \
 	F(memory, __memcpy_chk, (memory to, cmemory from, size_t n, size_t room),                  \
@@ -285,8 +288,7 @@ static void vector_ranges(vectors v, size_t count, size_t most, bool write)
 	F(ssize_t, __recvfrom_chk,                                                                 \
 	  (int fd, memory p, size_t n, size_t room, int flags, struct sockaddr *from,              \
 	   socklen_t *bytes),                                                                      \
-	  (fd, p, n, room, flags, from, bytes),                                                    \
-	  GIVEN(result > 0, W(p, least((size_t)result, n))))                                       \
+	  (fd, p, n, room, flags, from, bytes), GIVEN(result > 0, W(p, least((size_t)result, n)))) \
 	F(size_t, __fread_chk, (memory p, size_t room, size_t size, size_t n, FILE * f),           \
 	  (p, room, size, n, f), GIVEN(result, W(p, size *result)))                                \
 	F(size_t, __fread_unlocked_chk, (memory p, size_t room, size_t size, size_t n, FILE * f),  \
@@ -327,7 +329,8 @@ AFTER_ROWS(DEFINE_AFTER)
 
 /* ---- tokens ---- */
 
-/* What lies between two tokens is overwritten with an end; behind the last one there is one already. */
+/* What lies between two tokens is overwritten with an end; behind the last one there is one
+ * already. */
 static void token_ranges(ctext begin, ctext token, ctext rest)
 {
 	size_t bytes;
@@ -347,7 +350,8 @@ static text next_token(text s, ctext set, char **rest)
 {
 	static void *real;
 	ctext begin = s ? s : *rest;
-	text token = ((text(*)(text, ctext, char **))hwr_real_once(&real, "strtok_r"))(s, set, rest);
+	text token =
+		((text(*)(text, ctext, char **))hwr_real_once(&real, "strtok_r"))(s, set, rest);
 
 	S(set)
 	token_ranges(begin, token, *rest);

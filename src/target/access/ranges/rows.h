@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * How a row of a table says which ranges its function accesses, and what it becomes: short names, to be included last. Runs in the
- * target. */
+ * How a row of a table says which ranges its function accesses, and what it becomes: short names,
+ * to be included last. Runs in the target. */
 #ifndef TARGET_ACCESS_RANGES_ROWS_H
 #define TARGET_ACCESS_RANGES_ROWS_H
 
@@ -13,7 +13,8 @@ typedef void *memory;
 #define W(p, n) hwr_range(p, n, true);
 #define S(p) hwr_range_text(p, SIZE_MAX);
 #define SN(p, n) hwr_range_text(p, n);
-/* Of functions that gcc knows and does not leave to the sanitizer's library: it may have reported the access. */
+/* Of functions that gcc knows and does not leave to the sanitizer's library: it may have reported
+ * the access. */
 #define R_ONCE(p, n) hwr_range_once(p, n, false);
 #define W_ONCE(p, n) hwr_range_once(p, n, true);
 #define COPY_ONCE(to, from, n) R_ONCE(from, n) W_ONCE(to, n)
@@ -29,7 +30,7 @@ typedef void *memory;
 	{                                                                                          \
 		static void *real;                                                                 \
                                                                                                    \
-		before return ((type(*) parameters)hwr_real_once(&real, #name))arguments;         \
+		before return ((type(*) parameters)hwr_real_once(&real, #name))arguments;          \
 	}
 
 /* row(type, name, parameters, arguments, after) */
@@ -38,7 +39,7 @@ typedef void *memory;
 	HWR_EXPORT type name parameters                                                            \
 	{                                                                                          \
 		static void *real;                                                                 \
-		type result = ((type(*) parameters)hwr_real_once(&real, #name))arguments;         \
+		type result = ((type(*) parameters)hwr_real_once(&real, #name))arguments;          \
                                                                                                    \
 		after return result;                                                               \
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The scanf family: what a call has stored, and where. Runs in the target, in front of the real functions. Formats that are not
- * understood to their end, and such with wide characters, leave the rest unrecorded. */
+ * The scanf family: what a call has stored, and where. Runs in the target, in front of the real
+ * functions. Formats that are not understood to their end, and such with wide characters, leave the
+ * rest unrecorded. */
 #include <stdarg.h>
 
 #include "target/access/ranges/ranges.h"
@@ -22,21 +23,14 @@ static size_t number_bytes(const char **at)
 
 	for (;; (*at)++) {
 		switch (**at) {
-		case 'h':
-			bytes /= 2;
-			break;
+		case 'h': bytes /= 2; break;
 		case 'l':
 		case 'j':
 		case 'z':
 		case 't':
-		case 'q':
-			bytes = sizeof(long);
-			break;
-		case 'L':
-			bytes = sizeof(long double);
-			break;
-		default:
-			return bytes;
+		case 'q': bytes = sizeof(long); break;
+		case 'L': bytes = sizeof(long double); break;
+		default: return bytes;
 		}
 	}
 }
@@ -61,7 +55,8 @@ static struct conversion conversion_read(const char **at)
 		self.allocated = self.allocated || **at == 'm';
 	}
 	for (; **at >= '0' && **at <= '9'; (*at)++)
-		self.width = self.width < 1000000 ? self.width * 10 + (size_t)(**at - '0') : self.width;
+		self.width =
+			self.width < 1000000 ? self.width * 10 + (size_t)(**at - '0') : self.width;
 	if (**at == 'm') {
 		self.allocated = true;
 		(*at)++;
@@ -79,7 +74,9 @@ static struct conversion conversion_read(const char **at)
 
 static size_t float_bytes(size_t bytes)
 {
-	return bytes == sizeof(int) ? sizeof(float) : bytes == sizeof(long) ? sizeof(double) : bytes;
+	return bytes == sizeof(int)    ? sizeof(float)
+	       : bytes == sizeof(long) ? sizeof(double)
+				       : bytes;
 }
 
 /* False: what is stored is not known. */
@@ -92,12 +89,8 @@ static bool conversion_store(const struct conversion *self, void *to)
 	case 'u':
 	case 'x':
 	case 'X':
-	case 'n':
-		hwr_range(to, self->bytes, true);
-		return true;
-	case 'p':
-		hwr_range(to, sizeof(void *), true);
-		return true;
+	case 'n': hwr_range(to, self->bytes, true); return true;
+	case 'p': hwr_range(to, sizeof(void *), true); return true;
 	case 'e':
 	case 'E':
 	case 'f':
@@ -105,9 +98,7 @@ static bool conversion_store(const struct conversion *self, void *to)
 	case 'g':
 	case 'G':
 	case 'a':
-	case 'A':
-		hwr_range(to, float_bytes(self->bytes), true);
-		return true;
+	case 'A': hwr_range(to, float_bytes(self->bytes), true); return true;
 	case 'c':
 	case 's':
 	case '[':
@@ -122,8 +113,7 @@ static bool conversion_store(const struct conversion *self, void *to)
 		else if (hwr_range_in_heap(to))
 			hwr_range(to, hwr_text_bytes(to, SIZE_MAX), true);
 		return true;
-	default:
-		return false;
+	default: return false;
 	}
 }
 
@@ -171,7 +161,7 @@ static void scan_text(const char *text, const char *format)
 	HWR_EXPORT int name parameters                                                             \
 	{                                                                                          \
 		static void *real;                                                                 \
-		int(*call) real_parameters = hwr_real_once(&real, #real_name);                    \
+		int(*call) real_parameters = hwr_real_once(&real, #real_name);                     \
 		va_list list, again;                                                               \
 		int result;                                                                        \
                                                                                                    \
@@ -193,7 +183,7 @@ static void scan_text(const char *text, const char *format)
 		int result;                                                                        \
                                                                                                    \
 		va_copy(again, list);                                                              \
-		before result = ((int(*) parameters)hwr_real_once(&real, #name))arguments;        \
+		before result = ((int(*) parameters)hwr_real_once(&real, #name))arguments;         \
 		stored(format, result, again);                                                     \
 		va_end(again);                                                                     \
 		return result;                                                                     \

@@ -66,7 +66,8 @@ void hwr_access_helper_stop(void)
 {
 	if (!hwr_adaptive_stop())
 		return;
-	hwr_shadow_listen(HW_ACCESS_EXACT, hwr_control->flags & HW_RUN_COVERAGE && hwr_coverage_open());
+	hwr_shadow_listen(HW_ACCESS_EXACT,
+			  hwr_control->flags & HW_RUN_COVERAGE && hwr_coverage_open());
 	hwr_adaptive_arm_all();
 }
 
@@ -81,7 +82,8 @@ void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller)
 	if (!hwr_heap_has(address) || !hwr_heap_is_armed())
 		return;
 	chunk = hwr_heap_find(address, &offset);
-	/* A realloc has copied before it is over. Nobody else knows the chunk yet; no access to it is earlier than this. */
+	/* A realloc has copied before it is over. Nobody else knows the chunk yet; no access to it
+	 * is earlier than this. */
 	if (chunk->first)
 		chunk->first = ticks;
 	chunk->last = ticks;

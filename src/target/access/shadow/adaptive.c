@@ -90,11 +90,9 @@ void hwr_log_drop(u64 end)
 
 u64 hwr_page_lines(u64 page) { return load_relaxed(&touched[page]); }
 
-/* A fence, too: who tells of a line after this has it armed an epoch later, by its next entry in the log. */
-u64 hwr_page_take_lines(u64 page)
-{
-	return exchange_seq_cst(&touched[page], 0);
-}
+/* A fence, too: who tells of a line after this has it armed an epoch later, by its next entry in
+ * the log. */
+u64 hwr_page_take_lines(u64 page) { return exchange_seq_cst(&touched[page], 0); }
 
 /* Written after the line itself, and before the epoch is read. */
 static void tell_line(u64 address)
@@ -106,8 +104,9 @@ static void tell_line(u64 address)
 	__asm__ volatile("" : : : "memory");
 }
 
-/* A page is logged once in an epoch. The shadow was written before. If an epoch begins right now that write may still
- * be on its way; no fence, which would cost more than all the rest of disarming: the helper sees to it. */
+/* A page is logged once in an epoch. The shadow was written before. If an epoch begins right now
+ * that write may still be on its way; no fence, which would cost more than all the rest of
+ * disarming: the helper sees to it. */
 static bool log_page(u64 page)
 {
 	u32 epoch = load_relaxed(&hwr_adaptive_epoch);
@@ -255,7 +254,8 @@ static void mark_estimated(struct hwr_chunk *chunk)
 		or_relaxed(&chunk->what, HWR_CHUNK_ESTIMATED);
 }
 
-/* Whether the next access may be the first one of its sort. Not for ever: that would cost as much as exact recording does. */
+/* Whether the next access may be the first one of its sort. Not for ever: that would cost as much
+ * as exact recording does. */
 static bool is_one_sided(const struct hwr_chunk *chunk)
 {
 	u64 reads = chunk->reads, writes = chunk->writes;
@@ -286,7 +286,8 @@ void hwr_adaptive_hot(u64 address, u64 offset, struct hwr_chunk *chunk)
 	hwr_fill(hw_shadow_of(unit.address), HW_SHADOW_ARMED, unit.bytes / 8);
 }
 
-/* The unit is logged, and when it is armed again just now it stays so: nothing else may become 0. */
+/* The unit is logged, and when it is armed again just now it stays so: nothing else may become
+ * 0. */
 static __attribute__((noinline)) void disarm_part(u64 address, u32 state)
 {
 	u64 slot_bytes = hwr_classes[hwr_heap_class(address)].slot_bytes;
@@ -345,16 +346,19 @@ void hwr_adaptive_armed(u64 ticks)
 	store_release(&armed_count, count + 1);
 }
 
-/* The second time after `last`: what was disarmed while the first one began is armed by the next. */
+/* The second time after `last`: what was disarmed while the first one began is armed by the
+ * next. */
 static u64 armed_after(u64 last, u64 now)
 {
-	u64 count = load_acquire(&armed_count), oldest = count > ARMED_TIMES ? count - ARMED_TIMES : 0, at = count;
+	u64 count = load_acquire(&armed_count),
+	    oldest = count > ARMED_TIMES ? count - ARMED_TIMES : 0, at = count;
 
 	while (at > oldest && load_relaxed(&armed_at[(at - 1) % ARMED_TIMES]) > last)
 		at--;
 	if (at + 1 >= count)
 		return now;
-	return at > oldest ? load_relaxed(&armed_at[(at + 1) % ARMED_TIMES]) : last + load_relaxed(&armed_longest);
+	return at > oldest ? load_relaxed(&armed_at[(at + 1) % ARMED_TIMES])
+			   : last + load_relaxed(&armed_longest);
 }
 
 static bool has_disarmed(u64 address, u64 size)
@@ -372,7 +376,8 @@ u64 hwr_adaptive_hidden_until(u64 address, const struct hwr_chunk *chunk, u64 la
 	u64 until = armed_after(last, now);
 
 	/* The shadow of a large chunk is long, and all its units are armed again at those times. */
-	if (hwr_classes[hwr_heap_class(address)].slot_bytes <= LARGE && has_disarmed(address, hwr_chunk_size(chunk)))
+	if (hwr_classes[hwr_heap_class(address)].slot_bytes <= LARGE &&
+	    has_disarmed(address, hwr_chunk_size(chunk)))
 		return now;
 	return until < now ? until : now;
 }

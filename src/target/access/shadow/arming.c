@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Work on the shadow that a thread of the program, or else the helper, does; see arming.h. Runs in the target.
+ * Work on the shadow that a thread of the program, or else the helper, does; see arming.h. Runs in
+ * the target.
  *
- * Who takes the work has it alone: the state goes from POSTED to TAKEN, and back or to DONE after a slice. A thread that
- * never comes back (its handler jumped away) keeps it; then the helper no longer waits. Should it come back all the same there
- * are two at once: nothing that they write becomes 0, and an entry that both leave out is armed when its page is logged again. */
+ * Who takes the work has it alone: the state goes from POSTED to TAKEN, and back or to DONE after a
+ * slice. A thread that never comes back (its handler jumped away) keeps it; then the helper no
+ * longer waits. Should it come back all the same there are two at once: nothing that they write
+ * becomes 0, and an entry that both leave out is armed when its page is logged again. */
 #include "target/access/shadow/arming.h"
 
 #include "format/ticks.h"
@@ -27,8 +29,9 @@ static struct {
 
 /* ---- one entry of the log ---- */
 
-/* What is hot becomes armed for a few accesses. Another thread may write the same bytes at this moment, and one of both
- * is lost: an armed byte becomes another armed byte, or a unit stays armed. Nothing becomes 0. */
+/* What is hot becomes armed for a few accesses. Another thread may write the same bytes at this
+ * moment, and one of both is lost: an armed byte becomes another armed byte, or a unit stays armed.
+ * Nothing becomes 0. */
 static void rearm_line(u8 *shadow)
 {
 	enum { AGAIN = HWR_SHADOW_HOT - HWR_ADAPTIVE_AGAIN };
@@ -69,7 +72,8 @@ static void rearm(u64 entry)
 		hwr_fill(hw_shadow_of(unit.address), HW_SHADOW_ARMED, unit.bytes / 8);
 }
 
-/* What is armed is written as it was: a branch would be foreseen wrong again and again. Who disarms it just then has it armed once more. */
+/* What is armed is written as it was: a branch would be foreseen wrong again and again. Who disarms
+ * it just then has it armed once more. */
 static void sample_line(u64 start, u32 set)
 {
 	for (u64 unit = start; unit < start + HWR_LINE_BYTES; unit += UNIT) {
@@ -138,7 +142,8 @@ static void post(bool sample, u32 set, u64 first, u64 end)
 	work.set = set;
 	work.number = first;
 	work.end = end;
-	/* First: who is about to lend a hand for the last work may do all of this one, and says that nothing waits. */
+	/* First: who is about to lend a hand for the last work may do all of this one, and says
+	 * that nothing waits. */
 	store_relaxed(&hwr_adaptive_waits, 1);
 	store_release(&work.state, POSTED);
 }
@@ -160,7 +165,8 @@ static void give_back(bool done)
 	store_release(&work.state, done ? DONE : POSTED);
 }
 
-/* The mean of some turns; an interrupt in the midst counts for little. A tick may be long: parts of it count. */
+/* The mean of some turns; an interrupt in the midst counts for little. A tick may be long: parts of
+ * it count. */
 static void measure_pace(void)
 {
 	u64 now = hwr_shadow_pace() * HWR_ARMING_PACE, before = work.pace;

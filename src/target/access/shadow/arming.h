@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * Arming what was disarmed, for a new epoch or for the turn of a set. Runs in the target.
  *
- * The shadow of hot memory is in the caches of the CPU that the program runs on. Were it written by the helper, on another
- * CPU, the program would wait for each line to come back: in sqlite3 twice as long as all of the helper's work takes. So
- * the helper posts the work, and a thread of the program that reports an access lends a hand, a slice at a time. If
- * none comes by, because all are asleep or access nothing, the helper does it after all. */
+ * The shadow of hot memory is in the caches of the CPU that the program runs on. Were it written by
+ * the helper, on another CPU, the program would wait for each line to come back: in sqlite3 twice
+ * as long as all of the helper's work takes. So the helper posts the work, and a thread of the
+ * program that reports an access lends a hand, a slice at a time. If none comes by, because all are
+ * asleep or access nothing, the helper does it after all. */
 #ifndef TARGET_ACCESS_SHADOW_ARMING_H
 #define TARGET_ACCESS_SHADOW_ARMING_H
 
 #include "target/access/shadow/adaptive.h"
 
-/* What is logged from `first` on: below `end` it is armed again; or what the log has of this set stays armed. */
+/* What is logged from `first` on: below `end` it is armed again; or what the log has of this set
+ * stays armed. */
 void hwr_arming_post_rearm(u64 first, u64 end);
 void hwr_arming_post_sample(u64 first, u32 set);
 

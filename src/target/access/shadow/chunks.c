@@ -117,8 +117,9 @@ void hwr_chunk_begins(u64 address, struct hwr_chunk *chunk, u64 before)
 	hwr_adaptive_begin(address, chunk);
 }
 
-/* When a last access was at the latest that has the time of this reading of the counter. In exact mode it serves few accesses; in adaptive
- * mode the thread may have accessed hot memory alone for long, and had no reason to read it again. */
+/* When a last access was at the latest that has the time of this reading of the counter. In exact
+ * mode it serves few accesses; in adaptive mode the thread may have accessed hot memory alone for
+ * long, and had no reason to read it again. */
 static u64 read_again(u64 last, u64 now)
 {
 	u64 next = hwr_clock_next(last), until = next ? next : now;
@@ -126,9 +127,10 @@ static u64 read_again(u64 last, u64 now)
 	return until - last > hwr_adaptive_moment ? until : last;
 }
 
-/* What adaptive recording may have hidden: the first access of one sort, and a last one. A last access is right if it is off by less than a
- * sixteenth of the time since the first. */
-static u32 hidden(u64 address, const struct hwr_chunk *chunk, bool estimated, const struct hwr_sums *sums)
+/* What adaptive recording may have hidden: the first access of one sort, and a last one. A last
+ * access is right if it is off by less than a sixteenth of the time since the first. */
+static u32 hidden(u64 address, const struct hwr_chunk *chunk, bool estimated,
+		  const struct hwr_sums *sums)
 {
 	u64 now = hw_ticks(), until = read_again(sums->last, now);
 	u32 flags = 0;
@@ -137,9 +139,12 @@ static u32 hidden(u64 address, const struct hwr_chunk *chunk, bool estimated, co
 		u64 armed = hwr_adaptive_hidden_until(address, chunk, sums->last, now);
 
 		until = armed > until ? armed : until;
-		flags |= HW_ACCESS_ESTIMATED | (!sums->reads || !sums->writes ? HW_ACCESS_UNSIDED : 0);
+		flags |= HW_ACCESS_ESTIMATED |
+			 (!sums->reads || !sums->writes ? HW_ACCESS_UNSIDED : 0);
 	}
-	return until > sums->last && until - sums->last > (now - sums->first) / 16 ? flags | HW_ACCESS_LATER : flags;
+	return until > sums->last && until - sums->last > (now - sums->first) / 16
+		       ? flags | HW_ACCESS_LATER
+		       : flags;
 }
 
 static void saturate(u64 *count, u64 most, u32 *flags)
@@ -166,8 +171,8 @@ static void span_read(const struct hwr_chunk *chunk, u64 size, u32 unit_shift,
 		sums->low = sums->high;
 }
 
-/* Where a compiler may have left out the read before a write or the write after a read, "never read" and
- * "never written" are not known. */
+/* Where a compiler may have left out the read before a write or the write after a read, "never
+ * read" and "never written" are not known. */
 static bool may_hide(const struct hwr_sums *sums)
 {
 	if (!(load_relaxed(&HW_BOARD->module_flags) & HW_MODULE_MERGES))
@@ -187,7 +192,8 @@ bool hwr_chunk_sums(u64 address, const struct hwr_chunk *chunk, struct hwr_sums 
 		return false;
 	*sums = (struct hwr_sums){
 		.first = chunk->first,
-		.last = chunk->last > chunk->first ? chunk->last : chunk->first, /* two threads at once */
+		/* two threads at once */
+		.last = chunk->last > chunk->first ? chunk->last : chunk->first,
 		.reads = chunk->reads,
 		.writes = chunk->writes,
 		.read_bytes = chunk->read_bytes,

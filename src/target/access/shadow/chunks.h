@@ -12,14 +12,14 @@ struct hwr_sums {
 	u64 reads, writes;
 	u64 read_bytes, written_bytes;
 	u64 low, high;
-	u64 covered; /* UINT64_MAX = not measured */
+	u64 covered;         /* UINT64_MAX = not measured */
 	u64 sides[HW_SIDES]; /* of these, those that were read, and those that were written */
 	u64 size;
 	u32 flags; /* HW_ACCESS_* */
 };
 
-/* Which bytes were read and which were written, as HW_ACCESS_MAP has them. Known if coverage was measured, of chunks of
- * at most HW_MAP_BYTES; words beyond the chunk's size are not set. */
+/* Which bytes were read and which were written, as HW_ACCESS_MAP has them. Known if coverage was
+ * measured, of chunks of at most HW_MAP_BYTES; words beyond the chunk's size are not set. */
 struct hwr_maps {
 	u64 sides[HW_SIDES][HW_MAP_WORDS];
 };

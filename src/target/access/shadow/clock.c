@@ -23,7 +23,8 @@ void hwr_clock_init(u32 hits, const u32 *beat)
 	hwr_clock.hits_left = hwr_clock.hits = 0;
 	if (!hwr_clock.thread)
 		return;
-	/* The first allocation of all came before the session, or another process has forked this one. */
+	/* The first allocation of all came before the session, or another process has forked this
+	 * one. */
 	hwr_clock.beat = common_beat;
 	store_relaxed(&hwr_clock.served->tid, hwr_gettid());
 }
@@ -82,7 +83,8 @@ u64 hwr_clock_read(void)
 u64 hwr_clock_next(u64 reading)
 {
 	const struct hwr_clock *clock = &hwr_clock;
-	u32 count = clock->readings_count, oldest = count > HWR_CLOCK_READINGS ? count - HWR_CLOCK_READINGS : 0;
+	u32 count = clock->readings_count,
+	    oldest = count > HWR_CLOCK_READINGS ? count - HWR_CLOCK_READINGS : 0;
 	u64 next = 0;
 
 	for (u32 i = count; i-- > oldest;) {

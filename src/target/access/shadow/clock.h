@@ -2,13 +2,14 @@
  * Who accesses, and when. Runs in the target, on the path of every recorded access.
  *
  * Reading the counter is dearer than all the rest of recording an access. So one reading serves the
- * accesses of a thread that follow it closely: HWR_CLOCK_HITS of them, and as long as nothing else happens
- * each reading a quarter more than the last, up to HWR_CLOCK_HITS_MOST. So times are late by a quarter of the
- * accesses since the last event at most, and a chunk that lives for microseconds has a useful life. Events:
- * the thread makes an allocator call, sleeps, is preempted or has a signal (the kernel clears a word of the
- * thread's rseq area then; see stamp.h), or the beat changes: the monitor's, which it does at least every
- * 50 ms, or in adaptive mode, where most accesses are not recorded, the helper's, which it does every turn.
- * --exact-times reads always; so do systems without rseq. */
+ * accesses of a thread that follow it closely: HWR_CLOCK_HITS of them, and as long as nothing else
+ * happens each reading a quarter more than the last, up to HWR_CLOCK_HITS_MOST. So times are late
+ * by a quarter of the accesses since the last event at most, and a chunk that lives for
+ * microseconds has a useful life. Events: the thread makes an allocator call, sleeps, is preempted
+ * or has a signal (the kernel clears a word of the thread's rseq area then; see stamp.h), or the
+ * beat changes: the monitor's, which it does at least every 50 ms, or in adaptive mode, where most
+ * accesses are not recorded, the helper's, which it does every turn. --exact-times reads always; so
+ * do systems without rseq. */
 #ifndef TARGET_ACCESS_SHADOW_CLOCK_H
 #define TARGET_ACCESS_SHADOW_CLOCK_H
 
@@ -30,7 +31,8 @@ struct hwr_clock {
 	u32 beat_seen;
 	u64 readings[HWR_CLOCK_READINGS]; /* the last ones: a ring */
 	u32 readings_count;
-	/* The second report of an access that a compiler tells twice, by its first and its last byte. */
+	/* The second report of an access that a compiler tells twice, by its first and its last
+	 * byte. */
 	u64 echo_address, echo_bytes;
 	/* What was reported last of any number of bytes, read and written; see hwr_access_told. */
 	struct {
@@ -39,8 +41,8 @@ struct hwr_clock {
 };
 extern __thread struct hwr_clock hwr_clock __attribute__((tls_model("initial-exec")));
 
-/* How many accesses were recorded by threads with the same last bits in their number, and how many of them were of
- * controls (shadow/turns.h). Written by them, read by the adaptive helper. */
+/* How many accesses were recorded by threads with the same last bits in their number, and how many
+ * of them were of controls (shadow/turns.h). Written by them, read by the adaptive helper. */
 enum { HWR_CLOCK_SLOTS = 64 };
 struct hwr_clock_served {
 	_Alignas(HW_CACHE_LINE) u64 hits;
@@ -92,8 +94,8 @@ static inline u64 hwr_clock_keep(struct hwr_clock *clock, u64 now)
 	return clock->now = now;
 }
 
-/* When this thread read the counter after it had read this, 0 if it did not yet: an access with that time may be as late. The same if the
- * reading is another thread's, or old. */
+/* When this thread read the counter after it had read this, 0 if it did not yet: an access with
+ * that time may be as late. The same if the reading is another thread's, or old. */
 u64 hwr_clock_next(u64 reading);
 
 /* The thread has read the counter for another reason. */

@@ -43,7 +43,8 @@ static void put_map(struct hwr_thread *t, u64 ticks, u32 part, const struct hwr_
 	u32 words = (u32)(sums->size + 63) / 64;
 
 	for (u32 i = 0; i < words; i += 2) {
-		u64 first = one[i] | other[i], second = i + 1 < words ? one[i + 1] | other[i + 1] : 0;
+		u64 first = one[i] | other[i],
+		    second = i + 1 < words ? one[i + 1] | other[i + 1] : 0;
 
 		if (first | second)
 			put_part(t, ticks, part + i / 2, first, second);
@@ -56,7 +57,8 @@ static void put_coverage(struct hwr_thread *t, u64 ticks, const struct hwr_sums 
 	const u64 *read = maps->sides[HW_SIDE_READ], *written = maps->sides[HW_SIDE_WRITTEN];
 
 	put_part(t, ticks, HW_ACCESS_COVERAGE, sums->covered, 1);
-	put_part(t, ticks, HW_ACCESS_SIDES, sums->sides[HW_SIDE_READ], sums->sides[HW_SIDE_WRITTEN]);
+	put_part(t, ticks, HW_ACCESS_SIDES, sums->sides[HW_SIDE_READ],
+		 sums->sides[HW_SIDE_WRITTEN]);
 	if (sums->size > HW_MAP_BYTES)
 		return;
 	if (hw_access_has_gaps(sums->low, sums->high, sums->covered))

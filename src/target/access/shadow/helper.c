@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The helper thread of adaptive recording: says when what was disarmed is armed again, and gives units their turns; see
- * adaptive.h. Runs in the target. What there is to write is mostly written by others (arming.h).
+ * The helper thread of adaptive recording: says when what was disarmed is armed again, and gives
+ * units their turns; see adaptive.h. Runs in the target. What there is to write is mostly written
+ * by others (arming.h).
  *
  * The helper is a bare thread: libc does not know it, it has no thread-local storage of its own and
- * uses none, and it takes no signals. It never touches the record of a small chunk: the program's thread would have
- * to fetch it back from the other CPU. */
+ * uses none, and it takes no signals. It never touches the record of a small chunk: the program's
+ * thread would have to fetch it back from the other CPU. */
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -17,9 +18,11 @@
 #include "target/recorder/state/sys.h"
 
 enum {
-	TURN_NS = 650000,        /* and at least two in an epoch */
-	TURN_COST_NS = 4000,     /* of the program's time, besides its reports */
-	EARLY = 300,             /* reports of a turn that are dearer than the others: branches are foreseen wrong at first */
+	TURN_NS = 650000,    /* and at least two in an epoch */
+	TURN_COST_NS = 4000, /* of the program's time, besides its reports */
+	/* reports of a turn that are dearer than the others: branches are foreseen wrong at
+	 * first */
+	EARLY = 300,
 	EARLY_NS = 20,
 	TURN_SHARE = 24,         /* at most one part in so many of the time is for giving turns */
 	LENDING_NS = 10000,      /* a sleep, while a thread of the program may do the work */
@@ -33,7 +36,8 @@ enum {
 	AWAY_TURNS = 16,         /* before the helper goes to another CPU once more */
 	CPU_WORDS = 128,         /* 8,192 of them */
 	STACK_BYTES = 65536,
-	OLD_THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID,
+	OLD_THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+		     CLONE_SYSVSEM | CLONE_CHILD_CLEARTID,
 };
 
 /* Times the cost in a loop; see recording_ns. */
@@ -55,8 +59,8 @@ static u64 reports_pace; /* at the same time, as hwr_arming_pace tells it */
 /* The helper's sleeps, in which a thread of the program may come by. */
 static void wait_for_program(void) { hwr_sleep_ns(LENDING_NS); }
 
-/* Who has begun is waited for; but a handler may have jumped away in the midst. Sleeps are counted, not time: while the
- * process is stopped nobody goes on. */
+/* Who has begun is waited for; but a handler may have jumped away in the midst. Sleeps are counted,
+ * not time: while the process is stopped nobody goes on. */
 static void finish_arming(void)
 {
 	for (u32 i = 0; i < LENDING_WAITS && !hwr_arming_is_done(); i++)
@@ -77,8 +81,9 @@ static bool read_cpu_ns(clockid_t clock, u64 *ns)
 	return is_there;
 }
 
-/* The process's clock knows of a thread that runs on another CPU what was when the system's timer last ticked there, up
- * to 10 ms ago. A thread's own clock is right, and asking for it sets the other one right. */
+/* The process's clock knows of a thread that runs on another CPU what was when the system's timer
+ * last ticked there, up to 10 ms ago. A thread's own clock is right, and asking for it sets the
+ * other one right. */
 static void update_process_clock(void)
 {
 	enum { THREAD_CLOCK = 6 };
@@ -140,18 +145,22 @@ static u64 cost_ns(u64 hits, const struct so_far *start, const struct so_far *no
 	return ticks_ns(pace && reports_pace ? ticks * pace / reports_pace : ticks, start, now);
 }
 
-/* In the midst of a program's code a report costs more than in a loop of reports: it comes unforeseen, and finds the caches full of other
- * things. But where most of the time goes into reports they do come in a loop. (Less than once as much: the pace is measured between two
- * pieces of the program, the cost was not.) With one factor for both, 1.6, a loop that writes one place all the time was told 4 to 6 times too high; now often twice. */
+/* In the midst of a program's code a report costs more than in a loop of reports: it comes
+ * unforeseen, and finds the caches full of other things. But where most of the time goes into
+ * reports they do come in a loop. (Less than once as much: the pace is measured between two pieces
+ * of the program, the cost was not.) With one factor for both, 1.6, a loop that writes one place
+ * all the time was told 4 to 6 times too high; now often twice. */
 static u64 recording_ns(u64 loop_ns, u64 cpu_ns)
 {
-	double share = (double)loop_ns / (double)(cpu_ns + 1), dearer = COST_RARE - COST_FALL * share;
+	double share = (double)loop_ns / (double)(cpu_ns + 1),
+	       dearer = COST_RARE - COST_FALL * share;
 
 	return (u64)((double)loop_ns * (dearer > COST_LOOP ? dearer : COST_LOOP));
 }
 
 /* Of the program's own work, without what its threads have done for us. */
-static u64 own_cpu_ns(const struct so_far *start, const struct so_far *before, const struct so_far *now)
+static u64 own_cpu_ns(const struct so_far *start, const struct so_far *before,
+		      const struct so_far *now)
 {
 	u64 lent = ticks_ns(now->lent - before->lent, start, now);
 
@@ -197,7 +206,8 @@ static void add_to_turn(const struct so_far *start, struct so_far *before)
 	}
 }
 
-/* Arms the units of the set that is next, which takes its time. They do not count before all are armed. */
+/* Arms the units of the set that is next, which takes its time. They do not count before all are
+ * armed. */
 static u32 prepare_turn(void)
 {
 	u32 next = hwr_turns_next(&turns);
@@ -210,8 +220,9 @@ static u32 prepare_turn(void)
 
 static void clear_bit(u64 *words, u32 bit) { words[bit / 64] &= ~(1ull << bit % 64); }
 
-/* Whoever wakes up is left on the CPU where it slept as long as the system believes the others to be busy, and it often does. Each time
- * that the helper wakes up there the program stops. So it goes elsewhere; from then on the system does with it as it likes. */
+/* Whoever wakes up is left on the CPU where it slept as long as the system believes the others to
+ * be busy, and it often does. Each time that the helper wakes up there the program stops. So it
+ * goes elsewhere; from then on the system does with it as it likes. */
 static void leave_cpu(u32 cpu)
 {
 	static u64 allowed[CPU_WORDS], others[CPU_WORDS]; /* its stack is small */
@@ -249,9 +260,10 @@ static void begin_turn(u32 set)
 	early_left = EARLY;
 }
 
-/* Arms what was disarmed in the epoch that ends. What is logged from now on may be of the new epoch, and will not
- * be logged again in it; but who does not know of it yet has disarmed, and logs no more, for the old one: all have,
- * after a fence on each thread. Where there are none, what was disarmed before is armed once more an epoch later. */
+/* Arms what was disarmed in the epoch that ends. What is logged from now on may be of the new
+ * epoch, and will not be logged again in it; but who does not know of it yet has disarmed, and logs
+ * no more, for the old one: all have, after a fence on each thread. Where there are none, what was
+ * disarmed before is armed once more an epoch later. */
 static void begin_epoch(void)
 {
 	u64 end = hwr_log_head(), reached;
@@ -284,8 +296,8 @@ static void change_turn(const struct so_far *start, struct so_far *before)
 	}
 }
 
-/* What is hot is seen when it is armed again, and then not until the end of the next time that this is done: all of
- * that must fit an epoch. The longest so far counts for less and less. */
+/* What is hot is seen when it is armed again, and then not until the end of the next time that this
+ * is done: all of that must fit an epoch. The longest so far counts for less and less. */
 struct schedule {
 	u64 began_ns, arming_ns, turning_ns;
 };
@@ -328,7 +340,8 @@ static void help(void)
 		change_turn(&start, &before);
 		took = before.wall_ns > woke ? before.wall_ns - woke : 0;
 		schedule.turning_ns = longest(schedule.turning_ns, took);
-		/* Much memory takes long. Then there are fewer turns; and more units that even things out. */
+		/* Much memory takes long. Then there are fewer turns; and more units that even
+		 * things out. */
 		pause_ns = TURN_SHARE * ticks_ns(hwr_arming_spent() - spent, &start, &before);
 		pause_ns = pause_ns < epoch_ns / 2 ? pause_ns : epoch_ns / 2;
 		wanted = hwr_turns_quota(&turns, turns.set) * 4 / 3;

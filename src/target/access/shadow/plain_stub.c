@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What `heapwise cc` links into a module that has code without checks, too: a note of it, which the monitor reads. */
+ * What `heapwise cc` links into a module that has code without checks, too: a note of it, which the
+ * monitor reads. */
 #include "format/shadow.h"
 
 static const struct {

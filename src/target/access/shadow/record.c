@@ -18,9 +18,9 @@ static u32 extras; /* of this run */
 static bool listening;
 u64 hwr_shadow_short;
 
-/* Owner and others meet here; it happens once per byte of a chunk at most. While a chunk has only its owner no
- * atomics are needed. Another one's first access may come just then, and what it adds be lost; it is added again by
- * its next access there. */
+/* Owner and others meet here; it happens once per byte of a chunk at most. While a chunk has only
+ * its owner no atomics are needed. Another one's first access may come just then, and what it adds
+ * be lost; it is added again by its next access there. */
 static void widen(struct hwr_chunk *chunk, u64 low, u64 high)
 {
 	u64 span = load_relaxed(&chunk->span);
@@ -70,9 +70,9 @@ static void add_others(struct hwr_chunk *chunk, u64 times, u64 bytes, bool write
 		or_release(&chunk->what, HWR_CHUNK_SHARED);
 }
 
-/* Not the owner's alone: the first access, one of a chunk with several threads, or one of a chunk that has ended.
- * False in the last case. A time that this thread has read before may be older than the chunk, or than what another
- * thread did with it. */
+/* Not the owner's alone: the first access, one of a chunk with several threads, or one of a chunk
+ * that has ended. False in the last case. A time that this thread has read before may be older than
+ * the chunk, or than what another thread did with it. */
 static __attribute__((noinline)) bool add_strange(struct hwr_chunk *chunk, u64 times, u64 bytes,
 						  bool write, u64 *now)
 {
@@ -99,7 +99,8 @@ static __attribute__((noinline)) bool add_strange(struct hwr_chunk *chunk, u64 t
 /* Accesses by the chunk's owner, while nobody else has accessed it, are the usual ones. */
 static inline bool is_usual(const struct hwr_chunk *chunk)
 {
-	return (load_relaxed(&chunk->what) & (HWR_CHUNK_OWNER | HWR_CHUNK_SHARED)) == hwr_clock.thread;
+	return (load_relaxed(&chunk->what) & (HWR_CHUNK_OWNER | HWR_CHUNK_SHARED)) ==
+	       hwr_clock.thread;
 }
 
 /* Accesses may go beyond the chunk's slot: only what is inside counts. */
@@ -170,7 +171,8 @@ static inline bool is_out_of_time(const struct hwr_clock *clock)
 	return !clock->now || load_relaxed(clock->beat) != clock->beat_seen;
 }
 
-/* An access to hot memory that is armed all the same, as its turn or as a control. It does not use the clock up. */
+/* An access to hot memory that is armed all the same, as its turn or as a control. It does not use
+ * the clock up. */
 static __attribute__((noinline)) void record_sampled(u64 address, u64 bytes, bool write, u32 with,
 						     u64 times)
 {
@@ -230,8 +232,8 @@ static inline __attribute__((always_inline)) void record_hot(u64 address, u64 by
 		record_hot_now(address, bytes, write, with);
 }
 
-/* The usual access: by the chunk's only thread, within bytes that were accessed before, at a time that is known. It
- * calls nothing but as its last act, so that it needs no frame. */
+/* The usual access: by the chunk's only thread, within bytes that were accessed before, at a time
+ * that is known. It calls nothing but as its last act, so that it needs no frame. */
 static inline __attribute__((always_inline)) void record(u64 address, u64 bytes, bool write,
 							 u32 with)
 {
@@ -264,8 +266,8 @@ static inline __attribute__((always_inline)) void record(u64 address, u64 bytes,
 		hot(address);
 }
 
-/* For who does not look the chunk up. Accesses to bytes that are known to be accessed are inside: the usual ones need not
- * ask. */
+/* For who does not look the chunk up. Accesses to bytes that are known to be accessed are inside:
+ * the usual ones need not ask. */
 static __attribute__((noinline)) u64 bytes_of_slot(u64 address, u64 bytes)
 {
 	u64 offset;
@@ -341,7 +343,8 @@ static __attribute__((noinline)) void record_update(u64 address, u64 bytes, u32 
 }
 
 /* An atomic operation is reported as a store, and is a read as well. */
-static inline __attribute__((always_inline)) void record_store(u64 address, u64 bytes, u32 with, u64 site)
+static inline __attribute__((always_inline)) void record_store(u64 address, u64 bytes, u32 with,
+							       u64 site)
 {
 	if (unlikely(!hwr_site_is_plain(site)))
 		record_update(address, bytes, with, site);
@@ -379,8 +382,8 @@ DEFINE_SET(exact_covered, WITH_COVERAGE)
 DEFINE_SET(adaptive, WITH_ADAPTIVE)
 DEFINE_SET(adaptive_covered, WITH_ADAPTIVE | WITH_COVERAGE)
 
-/* Reports of a unit that stays armed for others, when all that they need is in the nearest cache and the CPU foresees
- * each. */
+/* Reports of a unit that stays armed for others, when all that they need is in the nearest cache
+ * and the CPU foresees each. */
 u64 hwr_shadow_reports_cost(u64 chunk)
 {
 	enum { CALLS = HWR_SHADOW_REPORTS, TIMES = 8 };
@@ -420,7 +423,8 @@ static void pretend(u64 address, u64 bytes)
 		return;
 	store_relaxed(&pretended.chunk[slot].last, pretended.now);
 	store_relaxed(&pretended.chunk[slot].count, pretended.chunk[slot].count + HWR_TURNS);
-	store_relaxed(&pretended.chunk[slot].bytes, pretended.chunk[slot].bytes + HWR_TURNS * bytes);
+	store_relaxed(&pretended.chunk[slot].bytes,
+		      pretended.chunk[slot].bytes + HWR_TURNS * bytes);
 	store_relaxed(&pretended.hits, pretended.hits + 1);
 }
 

@@ -50,7 +50,8 @@ bool hwr_shadow_open(void)
 
 /* ---- moving ---- */
 
-/* Of adaptive recording the helper may write to any shadow at any time, and knows which units are hot by their addresses. */
+/* Of adaptive recording the helper may write to any shadow at any time, and knows which units are
+ * hot by their addresses. */
 u64 hwr_access_armed(u64 what, u64 bytes)
 {
 	return what & HWR_CHUNK_MEASURED && !load_relaxed(&hwr_adaptive_epoch) ? bytes : 0;
@@ -75,14 +76,17 @@ static bool fill_hole(u64 address, u64 bytes, int dump)
 	return true;
 }
 
-/* The kernel takes the place of `to` away before it finds out that it cannot move. Whole slots only: they stay one mapping each. */
+/* The kernel takes the place of `to` away before it finds out that it cannot move. Whole slots
+ * only: they stay one mapping each. */
 static bool move_range(const struct hwr_move *move, bool *hole, int dump)
 {
 	enum { MAY_MOVE = 1, FIXED = 2 };
-	bool moved = hwr_ask6(SYS_mremap, (long)move->from, (long)move->from_bytes, (long)move->to_bytes,
-			      MAY_MOVE | FIXED, (long)move->to, 0) == (long)move->to;
+	bool moved =
+		hwr_ask6(SYS_mremap, (long)move->from, (long)move->from_bytes, (long)move->to_bytes,
+			 MAY_MOVE | FIXED, (long)move->to, 0) == (long)move->to;
 
-	*hole = moved ? !fill_hole(move->from, move->from_bytes, dump) : !fill_hole(move->to, move->to_bytes, dump);
+	*hole = moved ? !fill_hole(move->from, move->from_bytes, dump)
+		      : !fill_hole(move->to, move->to_bytes, dump);
 	return moved;
 }
 

@@ -6,8 +6,9 @@ enum { SEEN_SHIFT = 48, SEEN = 1 << (64 - SEEN_SHIFT) };
 
 u64 hwr_sites_plain[HWR_SITES];
 
-/* All that were looked at, and above bit 63 what was found: places that share an entry above are not looked at again and again. Code that is
- * unloaded, and replaced by other code at the same place, has the old answers. */
+/* All that were looked at, and above bit 63 what was found: places that share an entry above are
+ * not looked at again and again. Code that is unloaded, and replaced by other code at the same
+ * place, has the old answers. */
 static u64 seen[SEEN];
 #define UPDATES (1ull << 63)
 

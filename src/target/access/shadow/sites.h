@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Which stores are the halves of atomic operations. Compilers check a read-modify-write as they check a store, and report it as one;
- * the instruction behind the check tells. It is looked at once per place in the code. Runs in the target, on the path of every
- * recorded store. */
+ * Which stores are the halves of atomic operations. Compilers check a read-modify-write as they
+ * check a store, and report it as one; the instruction behind the check tells. It is looked at once
+ * per place in the code. Runs in the target, on the path of every recorded store. */
 #ifndef TARGET_ACCESS_SHADOW_SITES_H
 #define TARGET_ACCESS_SHADOW_SITES_H
 
@@ -13,7 +13,8 @@ extern u64 hwr_sites_plain[HWR_SITES]; /* places whose store is nothing else; 0 
 
 static inline u64 hwr_site_hash(u64 site) { return site * 0x9e3779b97f4a7c15ull; }
 
-/* Whether the report that returns to this place is known to be of a store. False also if it was not looked at yet. */
+/* Whether the report that returns to this place is known to be of a store. False also if it was not
+ * looked at yet. */
 static inline bool hwr_site_is_plain(u64 site)
 {
 	return load_relaxed(&hwr_sites_plain[hwr_site_hash(site) >> 51]) == site;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Slots of programs whose accesses are recorded by instrumentation; see classes.h. Runs in the target.
- * Free slots of a class are in a few stacks, so that threads seldom meet at one. */
+ * Slots of programs whose accesses are recorded by instrumentation; see classes.h. Runs in the
+ * target. Free slots of a class are in a few stacks, so that threads seldom meet at one. */
 #include "target/access/heap/slots.h"
 #include "target/access/shadow/clock.h"
 #include "target/recorder/state/sys.h"
@@ -14,11 +14,12 @@ static const u64 large_page = 2 << 20;
 static struct hwr_slots stacks[HWR_CLASSES][STACKS];
 static u64 used[HWR_CLASSES]; /* slots that were handed out */
 
-/* Records of a class that has many chunks are worth large pages: most of the cost of recording an access is
- * to reach the record. A class with few must not take much. */
+/* Records of a class that has many chunks are worth large pages: most of the cost of recording an
+ * access is to reach the record. A class with few must not take much. */
 static void enlarge_pages(u32 number, u64 index, u64 count)
 {
-	u64 from = (u64)hwr_slot_record(number, index), to = (u64)hwr_slot_record(number, index + count);
+	u64 from = (u64)hwr_slot_record(number, index),
+	    to = (u64)hwr_slot_record(number, index + count);
 	u64 first = to & ~(large_page - 1);
 
 	if (first <= from || index * sizeof(struct hwr_chunk) < 4 * large_page)

@@ -32,8 +32,8 @@ static const struct {
 static void give_up(void)
 {
 	static const char text[] =
-		"heapwise: this program was built with 'heapwise cc' and cannot map its shadow memory; check ulimit "
-		"-v\n";
+		"heapwise: this program was built with 'heapwise cc' and cannot map its shadow "
+		"memory; check ulimit -v\n";
 
 	hwr_write(2, text, sizeof(text) - 1);
 	for (;;)
@@ -46,7 +46,8 @@ static long map_at(u64 address, u64 bytes, int protection)
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | NO_REPLACE, -1, 0);
 }
 
-/* Only read: memory that can be written would count where the system promises no more than it has. */
+/* Only read: memory that can be written would count where the system promises no more than it
+ * has. */
 static void map_shadow(void)
 {
 	long shadow = map_at(HW_SHADOW_OFFSET, HW_SHADOW_BYTES, PROT_READ);
@@ -56,7 +57,8 @@ static void map_shadow(void)
 	hwr_madvise((void *)HW_SHADOW_OFFSET, HW_SHADOW_BYTES, MADV_DONTDUMP);
 }
 
-/* Whoever comes first maps the board and then the shadow; no other thread runs yet, or it was there. */
+/* Whoever comes first maps the board and then the shadow; no other thread runs yet, or it was
+ * there. */
 static void map_all(void)
 {
 	long board = map_at(HW_BOARD_ADDRESS, HW_BOARD_BYTES, PROT_READ | PROT_WRITE);
@@ -131,7 +133,10 @@ HW_REPORTS(DEFINE_REPORT)
 
 #define DEFINE_REPORT_N(name, number)                                                              \
 	HIDDEN void name(u64 address, u64 bytes);                                                  \
-	HIDDEN void name(u64 address, u64 bytes) { HW_BOARD->report[number](hw_untagged(address), bytes); }
+	HIDDEN void name(u64 address, u64 bytes)                                                   \
+	{                                                                                          \
+		HW_BOARD->report[number](hw_untagged(address), bytes);                             \
+	}
 DEFINE_REPORT_N(__asan_report_load_n_noabort, HW_REPORT_LOAD_N)
 DEFINE_REPORT_N(__asan_report_store_n_noabort, HW_REPORT_STORE_N)
 
@@ -177,13 +182,12 @@ DEFINE_NOTHING(__asan_unregister_globals,
 DEFINE_NOTHING(__asan_before_dynamic_init, (const char *module __attribute__((unused))))
 DEFINE_NOTHING(__asan_after_dynamic_init, (void))
 
-/* Programs that know the sanitizer tell it of allocators of their own; clang lets them see that it is on. */
-DEFINE_NOTHING(__asan_poison_memory_region,
-	       (const volatile void *address __attribute__((unused)),
-		u64 bytes __attribute__((unused))))
-DEFINE_NOTHING(__asan_unpoison_memory_region,
-	       (const volatile void *address __attribute__((unused)),
-		u64 bytes __attribute__((unused))))
+/* Programs that know the sanitizer tell it of allocators of their own; clang lets them see that it
+ * is on. */
+DEFINE_NOTHING(__asan_poison_memory_region, (const volatile void *address __attribute__((unused)),
+					     u64 bytes __attribute__((unused))))
+DEFINE_NOTHING(__asan_unpoison_memory_region, (const volatile void *address __attribute__((unused)),
+					       u64 bytes __attribute__((unused))))
 HIDDEN int __asan_address_is_poisoned(const volatile void *address);
 HIDDEN int __asan_address_is_poisoned(const volatile void *address)
 {

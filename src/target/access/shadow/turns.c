@@ -3,15 +3,16 @@
 #include "target/access/shadow/turns.h"
 
 enum {
-	LEAST_OWN = 16,   /* at least one part in so many of the CPU time is the program's own */
-	ENOUGH = 16,      /* accesses of controls per look that tell of progress */
+	LEAST_OWN = 16, /* at least one part in so many of the CPU time is the program's own */
+	ENOUGH = 16,    /* accesses of controls per look that tell of progress */
 	SETS_ENOUGH = 8,
 	LOOKS_ENOUGH = 8, /* few looks may agree by chance, and are believed less */
 	COST_ERROR = 3,   /* it is wrong by this factor at most */
-	HEAT = 150,       /* thousandths of its progress that recording costs in a turn of half the longest one */
-	LONGEST = 16,     /* tenths of the average turn */
-	SHORTEST = 4,     /* so many of them are an average turn */
-	STRIDE = 25,      /* so that sets of one page have their turns far from each other */
+	/* thousandths of its progress that recording costs in a turn of half the longest one */
+	HEAT = 150,
+	LONGEST = 16, /* tenths of the average turn */
+	SHORTEST = 4, /* so many of them are an average turn */
+	STRIDE = 25,  /* so that sets of one page have their turns far from each other */
 };
 
 /* What is believed of the cost is right to within so much: 15 % off is usual. */
@@ -33,7 +34,8 @@ struct hwr_look hwr_turns_since(const struct hwr_turns *self)
 	return sum;
 }
 
-/* Of all sets since the controls were chosen: CPU time, believed cost, controls, and products of them. */
+/* Of all sets since the controls were chosen: CPU time, believed cost, controls, and products of
+ * them. */
 struct products {
 	double cpu_cpu, cpu_cost, cost_cost, cpu_controls, cost_controls, controls_controls;
 	u32 sets; /* that had a turn */
@@ -45,7 +47,8 @@ static struct products products_of(const struct hwr_turns *self)
 
 	for (u32 set = 0; set < HWR_TURNS; set++) {
 		const struct hwr_look *look = &self->since[set];
-		double cpu = (double)look->cpu_ns, cost = (double)look->recording_ns, controls = (double)look->controls;
+		double cpu = (double)look->cpu_ns, cost = (double)look->recording_ns,
+		       controls = (double)look->controls;
 
 		sum.cpu_cpu += cpu * cpu;
 		sum.cpu_cost += cpu * cost;
@@ -58,8 +61,9 @@ static struct products products_of(const struct hwr_turns *self)
 	return sum;
 }
 
-/* What recording costs : what is believed. Controls are taken as pace * (CPU time - factor * believed cost) with the pace and the factor
- * that fit all sets best (least squares). How far single sets are from that tells how much chance is in it. */
+/* What recording costs : what is believed. Controls are taken as pace * (CPU time - factor *
+ * believed cost) with the pace and the factor that fit all sets best (least squares). How far
+ * single sets are from that tells how much chance is in it. */
 struct fit {
 	double factor, variance;
 };
@@ -78,9 +82,11 @@ static bool fit_of(const struct products *sum, u64 looks, struct fit *fit)
 	fit->factor = -slope / pace;
 	rest = sum->controls_controls - pace * sum->cpu_controls - slope * sum->cost_controls;
 	rest = rest > 0 ? rest / (sum->sets - 2) : 0;
-	spread = sum->cpu_cpu + fit->factor * fit->factor * sum->cost_cost - 2 * fit->factor * sum->cpu_cost;
+	spread = sum->cpu_cpu + fit->factor * fit->factor * sum->cost_cost -
+		 2 * fit->factor * sum->cpu_cost;
 	fit->variance = rest * spread / (under * pace * pace);
-	fit->variance += BELIEF_VARIANCE * LOOKS_ENOUGH * sum->cpu_cpu / (sum->cost_cost * (double)looks);
+	fit->variance +=
+		BELIEF_VARIANCE * LOOKS_ENOUGH * sum->cpu_cpu / (sum->cost_cost * (double)looks);
 	return true;
 }
 
@@ -90,7 +96,8 @@ static double cost_factor(const struct hwr_turns *self)
 	struct products sum = products_of(self);
 	struct fit fit;
 
-	if (!self->looks || hwr_turns_since(self).controls / self->looks < ENOUGH || !fit_of(&sum, self->looks, &fit))
+	if (!self->looks || hwr_turns_since(self).controls / self->looks < ENOUGH ||
+	    !fit_of(&sum, self->looks, &fit))
 		return 1;
 	fit.factor = fit.factor > COST_ERROR ? COST_ERROR : fit.factor;
 	fit.factor = fit.factor * COST_ERROR < 1 ? 1.0 / COST_ERROR : fit.factor;
@@ -114,8 +121,8 @@ void hwr_turns_add(struct hwr_turns *self, const struct hwr_look *look)
 	self->recording_ns += look->recording_ns;
 }
 
-/* What is hot is hot for a while, and a set's turns in that while are few: they had better be many short ones. Where little happens
- * they are longer, so that there are no more of them in all. */
+/* What is hot is hot for a while, and a set's turns in that while are few: they had better be many
+ * short ones. Where little happens they are longer, so that there are no more of them in all. */
 u64 hwr_turns_quota(const struct hwr_turns *self, u32 set)
 {
 	u64 quota = LONGEST * self->quota / 10 * HEAT / (HEAT + self->heat[set]);
@@ -123,7 +130,10 @@ u64 hwr_turns_quota(const struct hwr_turns *self, u32 set)
 	return quota > self->quota / SHORTEST ? quota : self->quota / SHORTEST;
 }
 
-bool hwr_turns_is_over(const struct hwr_turns *self) { return self->gained >= hwr_turns_quota(self, self->set); }
+bool hwr_turns_is_over(const struct hwr_turns *self)
+{
+	return self->gained >= hwr_turns_quota(self, self->set);
+}
 
 /* Of the sets that have had no more than the mean, the one that is to have its next share first. */
 u32 hwr_turns_next(const struct hwr_turns *self)
@@ -136,7 +146,8 @@ u32 hwr_turns_next(const struct hwr_turns *self)
 		sum += progress_of(&self->all[set], factor);
 	for (u32 i = 1; i <= HWR_TURNS; i++) {
 		u32 set = (self->set + i * STRIDE) % HWR_TURNS;
-		u64 progress = progress_of(&self->all[set], factor), due = progress + hwr_turns_quota(self, set);
+		u64 progress = progress_of(&self->all[set], factor),
+		    due = progress + hwr_turns_quota(self, set);
 
 		if (progress <= sum / HWR_TURNS && due < least) {
 			least = due;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Binds to us what RTLD_DEEPBIND has bound past us; see unwind/modules.h. Runs in the target.
- * The C library's dlopen looks at who called it, for the folders that its module names and for $ORIGIN: so ours ends in a jump
- * to it, and modules are mended at the next event of the thread; but where a path says all, it is called, and they are mended when
- * it returns. Modules are read below the loader's lock. Where new modules are looked at in any case it is also called if who
+ * The C library's dlopen looks at who called it, for the folders that its module names and for
+ * $ORIGIN: so ours ends in a jump to it, and modules are mended at the next event of the thread;
+ * but where a path says all, it is called, and they are mended when it returns. Modules are read
+ * below the loader's lock. Where new modules are looked at in any case it is also called if who
  * called it makes no difference. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,11 +17,14 @@
 
 u32 hwr_bindings_loading;
 
-#if !defined(HWR_MUSL) && !defined(HWR_LINKED) /* musl does not know the flag; what is linked in comes first anyway */
+#if !defined(HWR_MUSL) &&                                                                          \
+	!defined(                                                                                  \
+		HWR_LINKED) /* musl does not know the flag; what is linked in comes first anyway */
 
 typedef void *(*opener)(const char *file, int mode);
 
-/* Threads in dlopen. If there are more at a time, modules of the others are mended when it returns, or not at all. */
+/* Threads in dlopen. If there are more at a time, modules of the others are mended when it returns,
+ * or not at all. */
 enum { LOADING_MAX = 16, PATIENCE = 64 /* events: a module that was not found is given up */ };
 static struct loading {
 	u64 thread; /* its thread pointer; 0 = free */
@@ -32,7 +36,7 @@ struct module {
 	struct link_map map; /* as the functions of real.h want it */
 	u64 start, end;
 	u64 sealed_start, sealed_end; /* pages that cannot be written after relocation */
-	const ElfW(Sym) *symbols;
+	const ElfW(Sym) * symbols;
 	const char *strings;
 };
 
@@ -45,7 +49,9 @@ struct search {
 
 static void module_read(struct module *self, const struct dl_phdr_info *info)
 {
-	*self = (struct module){.map = {.l_addr = info->dlpi_addr, .l_name = (char *)info->dlpi_name}, .start = UINT64_MAX};
+	*self = (struct module){.map = {.l_addr = info->dlpi_addr,
+					.l_name = (char *)info->dlpi_name},
+				.start = UINT64_MAX};
 	for (u32 i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		u64 start = info->dlpi_addr + p->p_vaddr, end = start + p->p_memsz;
@@ -79,8 +85,8 @@ static void bind(const struct module *self, u64 *slot, u64 function)
 		set_protection(page, PROT_READ);
 }
 
-/* Whether a word leads past us to the function that comes after ours, or will when it is first called. Where a program has the
- * function itself, ours is nobody's. */
+/* Whether a word leads past us to the function that comes after ours, or will when it is first
+ * called. Where a program has the function itself, ours is nobody's. */
 static bool leads_past(const struct module *self, const char *name, u64 to)
 {
 	u64 start = 0, end = 0;
@@ -92,7 +98,7 @@ static bool leads_past(const struct module *self, const char *name, u64 to)
 	return hwr_real_symbol(name, &start, &end) && to >= start && to < end;
 }
 
-static void look_at(const struct module *self, const struct search *search, const ElfW(Rela) *r)
+static void look_at(const struct module *self, const struct search *search, const ElfW(Rela) * r)
 {
 	u32 type = ELF64_R_TYPE(r->r_info), number = (u32)ELF64_R_SYM(r->r_info);
 	const ElfW(Sym) *symbol = &self->symbols[number];
@@ -100,16 +106,17 @@ static void look_at(const struct module *self, const struct search *search, cons
 	u64 *slot = (u64 *)(self->map.l_addr + r->r_offset);
 	u64 function, bytes;
 
-	if ((type != HWR_TO_SLOT && type != HWR_TO_DATA && type != HWR_TO_WORD) || !number || r->r_addend ||
-	    symbol->st_shndx != SHN_UNDEF || *slot - hwr_own_start < hwr_own_bytes)
+	if ((type != HWR_TO_SLOT && type != HWR_TO_DATA && type != HWR_TO_WORD) || !number ||
+	    r->r_addend || symbol->st_shndx != SHN_UNDEF || *slot - hwr_own_start < hwr_own_bytes)
 		return;
-	if (hwr_real_function_in(search->ours, name, &function, &bytes) && leads_past(self, name, *slot))
+	if (hwr_real_function_in(search->ours, name, &function, &bytes) &&
+	    leads_past(self, name, *slot))
 		bind(self, slot, function);
 }
 
 static void look_through(struct module *self, const struct search *search)
 {
-	const ElfW(Rela) *tables[2] = {NULL, NULL};
+	const ElfW(Rela) * tables[2] = {NULL, NULL};
 	u64 bytes[2] = {0, 0};
 
 	if (!self->map.l_ld)
@@ -246,7 +253,8 @@ static __attribute__((noinline)) u64 begin(void)
 	return adds;
 }
 
-static __attribute__((noinline)) void *open_path(opener next, const char *file, int mode, u64 before)
+static __attribute__((noinline)) void *open_path(opener next, const char *file, int mode,
+						 u64 before)
 {
 	void *handle = next(file, mode);
 	struct loading *entry = own_entry();
@@ -259,8 +267,8 @@ static __attribute__((noinline)) void *open_path(opener next, const char *file, 
 	return handle;
 }
 
-/* Whether a file is the same whoever asks for it: the program's own DT_RPATH holds for all, others for whom their modules
- * have loaded, DT_RUNPATH for its module. */
+/* Whether a file is the same whoever asks for it: the program's own DT_RPATH holds for all, others
+ * for whom their modules have loaded, DT_RUNPATH for its module. */
 struct asked {
 	u64 caller;
 	bool first, differs;
@@ -282,7 +290,8 @@ static int look_for_paths(struct dl_phdr_info *info, size_t bytes, void *asked_)
 	(void)bytes;
 	module_read(&module, info);
 	asked->differs |= !asked->first && has_entry(&module, DT_RPATH);
-	asked->differs |= asked->caller - module.start < module.end - module.start && has_entry(&module, DT_RUNPATH);
+	asked->differs |= asked->caller - module.start < module.end - module.start &&
+			  has_entry(&module, DT_RUNPATH);
 	asked->first = false;
 	return asked->differs;
 }
@@ -323,7 +332,8 @@ HWR_EXPORT void *dlopen(const char *file, int mode)
 	}
 	hwr_access_keep(file);
 	if (likely(!(mode & RTLD_DEEPBIND) || !file)) {
-		if (file && hwr_access_wants_modules() && is_same_for_all(file, (u64)__builtin_return_address(0)))
+		if (file && hwr_access_wants_modules() &&
+		    is_same_for_all(file, (u64)__builtin_return_address(0)))
 			return open_same(next, file, mode);
 		return next(file, mode);
 	}

@@ -31,8 +31,8 @@ static bool is_suppressed(struct hwr_thread *t, const struct hwr_caller *caller)
 	 * allocate for themselves. */
 	if (t->suppress_pc && t->suppress_pc != caller->pc)
 		return false;
-	/* From the recorder itself: operator new[] ends in a jump to operator new, so the inner hook
-	 * returns straight to the outer one. */
+	/* From the recorder itself: operator new[] ends in a jump to operator new, so the inner
+	 * hook returns straight to the outer one. */
 	return caller->pc - hwr_operators_start < hwr_operators_end - hwr_operators_start ||
 	       caller->pc - hwr_own_start < hwr_own_bytes;
 }
@@ -69,8 +69,8 @@ bool hwr_suppress_end(struct hwr_call *call, void *p)
 
 /* ---- beginnings ---- */
 
-/* Whether t is really in use below us. A handler that leaves by siglongjmp leaves its mark behind; a
- * mark deeper in the stack than this call is such a one, unless this call runs on the alternate
+/* Whether t is really in use below us. A handler that leaves by siglongjmp leaves its mark behind;
+ * a mark deeper in the stack than this call is such a one, unless this call runs on the alternate
  * stack of a handler. */
 static bool in_use(struct hwr_thread *t, const struct hwr_caller *caller)
 {
@@ -103,7 +103,8 @@ static struct hwr_thread *pick_thread(const struct hwr_caller *caller)
 void hwr_note_failed(struct hwr_thread *t, u32 kind, size_t size, const struct hwr_caller *caller)
 {
 	hwr_note_begin(t, caller);
-	hwr_note_put(t, hwr_stamp_now(t), HW_FAILED, kind, 0, size, hwr_note_context(t, HW_FAILED, caller));
+	hwr_note_put(t, hwr_stamp_now(t), HW_FAILED, kind, 0, size,
+		     hwr_note_context(t, HW_FAILED, caller));
 	hwr_note_end(t);
 }
 
@@ -146,7 +147,8 @@ static u64 test_stamp(struct hwr_thread *t, u64 ticks)
 	if ((hwr_control->flags & HW_RUN_TEST_PREEMPT) && t->random >> 58 == 0)
 		hwr_yield();
 	if ((hwr_control->flags & HW_RUN_TEST_PREEMPT) && t->random >> 52 == 1)
-		hwr_futex_wait(&t->slot->tail_bell, load_relaxed(&t->slot->tail_bell), 5 * 1000 * 1000);
+		hwr_futex_wait(&t->slot->tail_bell, load_relaxed(&t->slot->tail_bell),
+			       5 * 1000 * 1000);
 	return ticks >> hwr_control->stamp_shift << hwr_control->stamp_shift;
 }
 
@@ -178,8 +180,8 @@ static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address
 				.aux = aux,
 			});
 	if (kind == HW_NEW || kind == HW_NEW_ARRAY)
-		hwr_peek_consider(t, &(struct hwr_peek){ address, size, (u32)ticks, context,
-							 kind == HW_NEW_ARRAY, 0, 0 });
+		hwr_peek_consider(t, &(struct hwr_peek){address, size, (u32)ticks, context,
+							kind == HW_NEW_ARRAY, 0, 0});
 	t->state &= ~(u32)HWR_BUSY;
 }
 
@@ -202,7 +204,8 @@ static void put_duration(struct hwr_call *call, u32 kind, u64 end_ticks)
 	call->begin_ticks = 0;
 }
 
-/* The counter is not read where nothing is recorded: a program may forbid itself even that (PR_SET_TSC). */
+/* The counter is not read where nothing is recorded: a program may forbid itself even that
+ * (PR_SET_TSC). */
 static u64 ticks_of(const struct hwr_call *call) { return call->t ? hw_ticks() : 0; }
 
 void hwr_call_alloc(struct hwr_call *call, u32 kind, void *p, size_t size)
@@ -236,7 +239,8 @@ void hwr_call_free_as(struct hwr_call *call, u32 kind, u16 aux, void *p)
 	struct hwr_thread *t = call->t;
 	u64 address = (u64)p;
 
-	if (!t || t->state & HWR_RUNTIME || (t->state & HWR_SUPPRESS && t->ending_address == (u64)p))
+	if (!t || t->state & HWR_RUNTIME ||
+	    (t->state & HWR_SUPPRESS && t->ending_address == (u64)p))
 		return;
 	if (t->inner_address == (u64)p)
 		t->inner_address = 0;
@@ -309,12 +313,13 @@ bool hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size,
 		     u32 (*context)(struct hwr_thread *, const void *), const void *self)
 {
 	struct hwr_thread *t = call->t;
-	struct hw_record record = { .address = address, .size = size, .kind = (u8)kind };
+	struct hw_record record = {.address = address, .size = size, .kind = (u8)kind};
 	bool ends = hw_kind_frees(kind);
 
 	if (!t || (call->paused && !ends))
 		return false;
-	if (t->state & HWR_SAMPLING && !(ends ? hwr_sample_drop(address) : hwr_sample_take(t, address, size)))
+	if (t->state & HWR_SAMPLING &&
+	    !(ends ? hwr_sample_drop(address) : hwr_sample_take(t, address, size)))
 		return false;
 	t->busy_sp = call->caller.sp;
 	t->state |= HWR_BUSY;
@@ -329,7 +334,8 @@ bool hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size,
 	return true;
 }
 
-/* Who made the access. A handler's caller is the trampoline that it returns to, which is nobody's call. */
+/* Who made the access. A handler's caller is the trampoline that it returns to, which is nobody's
+ * call. */
 static u32 hit_context(struct hwr_thread *t, u32 aux, const struct hwr_caller *caller)
 {
 	u32 context = hwr_note_context(t, HW_HIT, caller);
@@ -367,7 +373,9 @@ void hwr_call_type(struct hwr_call *call, u64 address, u64 identity, u64 count)
 		.address = address,
 		.size = identity,
 		.kind = HW_TYPE,
-		.aux = count > 1 ? HW_TYPE_FIRST : count ? HW_TYPE_ONE : HW_TYPE_BARE,
+		.aux = count > 1 ? HW_TYPE_FIRST
+		       : count   ? HW_TYPE_ONE
+				 : HW_TYPE_BARE,
 	};
 
 	if (!t || call->paused || call->suppressed)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The careful path of the hooks. Runs in the target.
  *
- * It is for all that is not plain: the first call of the image, calls inside calls, sampling, timing, tests, and events
- * that are no allocation. hwr_call_begin comes first, then one of the others. */
+ * It is for all that is not plain: the first call of the image, calls inside calls, sampling,
+ * timing, tests, and events that are no allocation. hwr_call_begin comes first, then one of the
+ * others. */
 #ifndef TARGET_RECORDER_HOOKS_CALL_H
 #define TARGET_RECORDER_HOOKS_CALL_H
 
@@ -19,7 +20,7 @@ struct hwr_call {
 	u64 begin_ticks;      /* 0: this call is not timed */
 	u64 outer_sp, outer_pc, outer_ending; /* the suppression that this call is inside of */
 	bool outer;
-	bool suppressed;      /* inside a call that is recorded as a whole */
+	bool suppressed; /* inside a call that is recorded as a whole */
 	bool paused;
 };
 
@@ -37,8 +38,9 @@ void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size
 void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size);
 /* A mark (enum hw_mark); it is the program's word and recorded while paused, too. */
 void hwr_call_mark(struct hwr_call *call, u32 mark, u64 address, u64 number);
-/* An object that the program or a runtime tells of, beside all blocks: HW_POOL or HW_POOL_FREE, at an address with
- * HW_POOL_ADDRESS. context(t, self) finds its stack; NULL = the caller's. False: it is not recorded. */
+/* An object that the program or a runtime tells of, beside all blocks: HW_POOL or HW_POOL_FREE, at
+ * an address with HW_POOL_ADDRESS. context(t, self) finds its stack; NULL = the caller's. False: it
+ * is not recorded. */
 bool hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size,
 		     u32 (*context)(struct hwr_thread *, const void *), const void *self);
 /* Monitored memory was touched at the address; aux = HW_HIT_*. */
@@ -54,7 +56,8 @@ void hwr_suppress_begin(struct hwr_call *call, u64 ending_address);
 /* True if the block must still be recorded, false if a call inside has recorded it. */
 bool hwr_suppress_end(struct hwr_call *call, void *p);
 
-/* Code of the module that defines the operators behind ours; empty until the first one is called. */
+/* Code of the module that defines the operators behind ours; empty until the first one is
+ * called. */
 extern u64 hwr_operators_start HWR_OWN, hwr_operators_end HWR_OWN;
 
 #endif

@@ -3,8 +3,9 @@
  * called for every request: the program's own allocator keeps serving.
  * An allocation is stamped after the real call, a free before it.
  *
- * In a run that samples most calls are over before one that is recorded would have made its frame. No hook leaves a frame
- * of its own when it goes on to NAME_recorded, which sees our caller as its own: the recorder is always compiled so. */
+ * In a run that samples most calls are over before one that is recorded would have made its frame.
+ * No hook leaves a frame of its own when it goes on to NAME_recorded, which sees our caller as its
+ * own: the recorder is always compiled so. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 
 static __attribute__((noinline)) void *malloc_carefully(size_t size, struct hwr_caller caller)
 {
-	struct hwr_call call = { .caller = caller };
+	struct hwr_call call = {.caller = caller};
 	void *p;
 
 	if (hwr_sample_lets_pass(size) && (p = hwr_real.malloc(size)))
@@ -59,7 +60,7 @@ HWR_EXPORT void *malloc(size_t size)
 
 static __attribute__((noinline)) void free_carefully(void *p, struct hwr_caller caller)
 {
-	struct hwr_call call = { .caller = caller, .ending = (u64)p };
+	struct hwr_call call = {.caller = caller, .ending = (u64)p};
 
 	if (hwr_sample_lets_end((u64)p)) {
 		hwr_real.free(p);
@@ -104,9 +105,9 @@ static inline u64 product(size_t count, size_t size)
 }
 
 static __attribute__((noinline)) void *calloc_carefully(size_t count, size_t size,
-						       struct hwr_caller caller)
+							struct hwr_caller caller)
 {
-	struct hwr_call call = { .caller = caller };
+	struct hwr_call call = {.caller = caller};
 	void *p;
 
 	if (hwr_sample_lets_pass(product(count, size)) && (p = hwr_real.calloc(count, size)))
@@ -144,11 +145,12 @@ HWR_EXPORT void *calloc(size_t count, size_t size)
 
 	if (!hwr_samples() || !hwr_sample_passes(bytes = product(count, size)))
 		return calloc_recorded(count, size);
-	return likely(bytes < HWR_SAMPLE_CERTAIN) ? hwr_real.calloc(count, size) : calloc_passed(count, size);
+	return likely(bytes < HWR_SAMPLE_CERTAIN) ? hwr_real.calloc(count, size)
+						  : calloc_passed(count, size);
 }
 
-/* A realloc is recorded when it has succeeded. If the allocator ends the program instead, because the
- * block was freed before, the monitor finds here what it was given. */
+/* A realloc is recorded when it has succeeded. If the allocator ends the program instead, because
+ * the block was freed before, the monitor finds here what it was given. */
 static inline void *real_realloc(struct hwr_thread *t, void *old, size_t size, u64 pc)
 {
 	void *p;
@@ -160,13 +162,15 @@ static inline void *real_realloc(struct hwr_thread *t, void *old, size_t size, u
 	return p;
 }
 
-static __attribute__((noinline)) void *realloc_carefully(void *old, size_t size, struct hwr_caller caller)
+static __attribute__((noinline)) void *realloc_carefully(void *old, size_t size,
+							 struct hwr_caller caller)
 {
-	struct hwr_call call = { .caller = caller, .ending = (u64)old };
+	struct hwr_call call = {.caller = caller, .ending = (u64)old};
 	u64 ticks;
 	void *p;
 
-	if (size && hwr_sample_lets_end((u64)old) && hwr_sample_lets_pass(size) && (p = hwr_real.realloc(old, size)))
+	if (size && hwr_sample_lets_end((u64)old) && hwr_sample_lets_pass(size) &&
+	    (p = hwr_real.realloc(old, size)))
 		return p;
 	hwr_call_begin(&call);
 	ticks = call.t ? hw_ticks() : 0;
@@ -207,7 +211,8 @@ static inline void *realloc_for(void *old, size_t size)
 {
 	if (!hwr_samples() || !size || !hwr_sample_ignores((u64)old) || !hwr_sample_passes(size))
 		return realloc_recorded(old, size);
-	return likely(size < HWR_SAMPLE_CERTAIN) ? hwr_real.realloc(old, size) : realloc_passed(old, size);
+	return likely(size < HWR_SAMPLE_CERTAIN) ? hwr_real.realloc(old, size)
+						 : realloc_passed(old, size);
 }
 
 HWR_EXPORT void *realloc(void *old, size_t size) { return realloc_for(old, size); }
@@ -223,9 +228,10 @@ HWR_EXPORT void *reallocarray(void *old, size_t count, size_t size)
 	return realloc_for(old, bytes);
 }
 
-static __attribute__((noinline)) int posix_memalign_recorded(void **result, size_t alignment, size_t size)
+static __attribute__((noinline)) int posix_memalign_recorded(void **result, size_t alignment,
+							     size_t size)
 {
-	struct hwr_call call = { .caller = HWR_CALLER() };
+	struct hwr_call call = {.caller = HWR_CALLER()};
 	int status;
 
 	if (hwr_sample_lets_pass(size) && hwr_real.posix_memalign(result, alignment, size) == 0)
@@ -236,7 +242,8 @@ static __attribute__((noinline)) int posix_memalign_recorded(void **result, size
 	return status;
 }
 
-static __attribute__((noinline)) int posix_memalign_passed(void **result, size_t alignment, size_t size)
+static __attribute__((noinline)) int posix_memalign_passed(void **result, size_t alignment,
+							   size_t size)
 {
 	if (likely(hwr_real.posix_memalign(result, alignment, size) == 0))
 		return 0;
@@ -253,7 +260,7 @@ HWR_EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
 #define ALIGNED_HOOK(result, name, parameters, arguments, ...)                                     \
 	static __attribute__((noinline)) void *name##_recorded parameters                          \
 	{                                                                                          \
-		struct hwr_call call = { .caller = HWR_CALLER() };                                 \
+		struct hwr_call call = {.caller = HWR_CALLER()};                                   \
 		void *p;                                                                           \
                                                                                                    \
 		if (hwr_sample_lets_pass(size) && (p = hwr_real.name arguments))                   \

@@ -27,7 +27,7 @@ static bool wanted(void)
 
 static void note_mapping(struct hwr_caller caller, u32 kind, void *address, size_t bytes)
 {
-	struct hwr_call call = { .caller = caller };
+	struct hwr_call call = {.caller = caller};
 
 	hwr_call_begin(&call);
 	hwr_call_other(&call, kind, (u64)address, bytes);
@@ -35,8 +35,8 @@ static void note_mapping(struct hwr_caller caller, u32 kind, void *address, size
 
 static void *map_for(struct hwr_caller caller, const long arguments[6])
 {
-	void *p = mapped(hwr_syscall6(SYS_mmap, arguments[0], arguments[1], arguments[2], arguments[3],
-				      arguments[4], arguments[5]));
+	void *p = mapped(hwr_syscall6(SYS_mmap, arguments[0], arguments[1], arguments[2],
+				      arguments[3], arguments[4], arguments[5]));
 
 	if (unlikely(wanted()) && p != MAP_FAILED)
 		note_mapping(caller, HW_MMAP, p, (size_t)arguments[1]);
@@ -45,13 +45,13 @@ static void *map_for(struct hwr_caller caller, const long arguments[6])
 
 HWR_EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-	const long arguments[6] = { (long)address, (long)bytes, protection, flags, fd, offset };
+	const long arguments[6] = {(long)address, (long)bytes, protection, flags, fd, offset};
 
 	return map_for(HWR_CALLER(), arguments);
 }
 
-HWR_EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
-	__attribute__((alias("mmap")));
+HWR_EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, int fd,
+			off_t offset) __attribute__((alias("mmap")));
 
 HWR_EXPORT int munmap(void *address, size_t bytes)
 {
@@ -79,8 +79,10 @@ HWR_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ..
 		target = va_arg(rest, void *);
 		va_end(rest);
 	}
-	hwr_access_keep(old); /* pages take their protection along, to where nobody would open them */
-	p = mapped(hwr_syscall6(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)target, 0));
+	/* pages take their protection along, to where nobody would open them */
+	hwr_access_keep(old);
+	p = mapped(hwr_syscall6(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags,
+				(long)target, 0));
 	if (unlikely(wanted()) && p != MAP_FAILED) {
 		if (!(flags & MREMAP_DONTUNMAP))
 			note_mapping(caller, HW_MUNMAP, old, old_bytes);

@@ -19,7 +19,8 @@ static inline struct hwr_thread *hwr_ready(const struct hwr_caller *caller)
 {
 	struct hwr_thread *t = hwr_self;
 
-	return likely(load_relaxed(&hwr_token.on) == HWR_RECORDS && t && t->state == 0 && hwr_thread_is(t, caller->sp))
+	return likely(load_relaxed(&hwr_token.on) == HWR_RECORDS && t && t->state == 0 &&
+		      hwr_thread_is(t, caller->sp))
 		       ? t
 		       : NULL;
 }
@@ -28,8 +29,8 @@ static inline struct hwr_thread *hwr_ready(const struct hwr_caller *caller)
 void hwr_note_failed(struct hwr_thread *t, u32 kind, size_t size, const struct hwr_caller *caller);
 
 /* The calling context, if this run wants stacks of such events. */
-static inline __attribute__((always_inline)) u32
-hwr_note_context(struct hwr_thread *t, u32 kind, const struct hwr_caller *caller)
+static inline __attribute__((always_inline)) u32 hwr_note_context(struct hwr_thread *t, u32 kind,
+								  const struct hwr_caller *caller)
 {
 	u32 flag = hw_kind_frees(kind) ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS;
 	u32 node;
@@ -50,8 +51,8 @@ hwr_note_context(struct hwr_thread *t, u32 kind, const struct hwr_caller *caller
 
 /* Fast path: an allocation after the real call, a free before it. The stack is found first, because
  * it tells the stamp which event this is. */
-static inline __attribute__((always_inline)) void hwr_note(struct hwr_thread *t, u32 kind, u64 address,
-							   u64 size, const struct hwr_caller *caller)
+static inline __attribute__((always_inline)) void
+hwr_note(struct hwr_thread *t, u32 kind, u64 address, u64 size, const struct hwr_caller *caller)
 {
 	u32 flag = hw_kind_frees(kind) ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS;
 	u32 context;
@@ -66,14 +67,14 @@ static inline __attribute__((always_inline)) void hwr_note(struct hwr_thread *t,
 		hwr_access_begin(address, ticks, caller);
 	hwr_note_put(t, ticks, kind, 0, address, size, context);
 	if (kind == HW_NEW || kind == HW_NEW_ARRAY)
-		hwr_peek_consider(t, &(struct hwr_peek){ address, size, (u32)ticks, context,
-							 kind == HW_NEW_ARRAY, 0, 0 });
+		hwr_peek_consider(t, &(struct hwr_peek){address, size, (u32)ticks, context,
+							kind == HW_NEW_ARRAY, 0, 0});
 	hwr_note_end(t);
 }
 
 /* Fast path, after a real call that gave p. */
-static inline __attribute__((always_inline)) void hwr_note_alloc(struct hwr_thread *t, u32 kind, void *p,
-								 size_t size,
+static inline __attribute__((always_inline)) void hwr_note_alloc(struct hwr_thread *t, u32 kind,
+								 void *p, size_t size,
 								 const struct hwr_caller *caller)
 {
 	if (unlikely(!p))
@@ -83,8 +84,8 @@ static inline __attribute__((always_inline)) void hwr_note_alloc(struct hwr_thre
 }
 
 /* Fast path, after a realloc of old that was entered at `ticks`; p may be NULL if it freed. */
-static inline void hwr_note_realloc(struct hwr_thread *t, u64 ticks, void *old, void *p, size_t size,
-				    const struct hwr_caller *caller)
+static inline void hwr_note_realloc(struct hwr_thread *t, u64 ticks, void *old, void *p,
+				    size_t size, const struct hwr_caller *caller)
 {
 	if (old) {
 		u32 context;

@@ -14,8 +14,7 @@ enum { FORMS = 20 };
 
 static const char *const names[FORMS] = {
 #define FORM_NAME(number, name, ...) [number] = #name,
-	HW_NEW_FORMS(FORM_NAME, FORM_NAME) HW_DELETE_FORMS(FORM_NAME)
-};
+	HW_NEW_FORMS(FORM_NAME, FORM_NAME) HW_DELETE_FORMS(FORM_NAME)};
 
 static void *real[FORMS];
 
@@ -30,7 +29,8 @@ void *hwr_own_memory(size_t size, size_t alignment);
 
 void *hwr_own_memory(size_t size, size_t alignment)
 {
-	return alignment ? hwr_real.memalign(alignment, size + !size) : hwr_real.malloc(size + !size);
+	return alignment ? hwr_real.memalign(alignment, size + !size)
+			 : hwr_real.malloc(size + !size);
 }
 
 static void *own_new(size_t size) { return hwr_own_new(size, 0, true); }
@@ -49,10 +49,11 @@ static void own_delete(void *p) { hwr_real.free(p); }
 
 static void *own_form(u32 form)
 {
-	static void *const news[] = {(void *)own_new, (void *)own_new_quiet, (void *)own_new_aligned,
-				     (void *)own_new_aligned_quiet};
+	static void *const news[] = {(void *)own_new, (void *)own_new_quiet,
+				     (void *)own_new_aligned, (void *)own_new_aligned_quiet};
 
-	return form < 8 ? news[form / 2] : (void *)own_delete; /* which looks at its first argument alone */
+	/* which looks at its first argument alone */
+	return form < 8 ? news[form / 2] : (void *)own_delete;
 }
 
 #else
@@ -83,8 +84,8 @@ static __attribute__((noinline)) void *find_real(u32 form)
 
 /* ---- the C++ library's own operators ---- */
 
-/* Whether the operators do nothing but call malloc and free, as long as malloc gives something; and those with
- * an alignment, which call one of several functions, also nothing more. */
+/* Whether the operators do nothing but call malloc and free, as long as malloc gives something; and
+ * those with an alignment, which call one of several functions, also nothing more. */
 enum { PLAIN_UNKNOWN, PLAIN_NO, PLAIN_SIMPLE, PLAIN_ALL };
 static u32 plain;
 
@@ -106,14 +107,15 @@ static bool memalign_is_of_free(void)
 {
 	struct hwr_module_at one, other;
 
-	return hwr_is_static() || (hwr_module_at((u64)hwr_real.memalign, &one) &&
-				   hwr_module_at((u64)hwr_real.free, &other) && one.start == other.start);
+	return hwr_is_static() ||
+	       (hwr_module_at((u64)hwr_real.memalign, &one) &&
+		hwr_module_at((u64)hwr_real.free, &other) && one.start == other.start);
 }
 
 /* Not if anybody has replaced one of them, or malloc: the library's other forms then call that. */
 static __attribute__((noinline)) u32 find_plain(void)
 {
-	static const char *const libraries[] = { "libstdc++.so", "libc++abi.so", "libc++.so" };
+	static const char *const libraries[] = {"libstdc++.so", "libc++abi.so", "libc++.so"};
 	u32 found = PLAIN_NO;
 
 	for (u32 i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
@@ -123,7 +125,8 @@ static __attribute__((noinline)) u32 find_plain(void)
 		found = PLAIN_ALL;
 	if (found == PLAIN_ALL && !memalign_is_of_free())
 		found = PLAIN_SIMPLE;
-	if (!hwr_is_static() && (!hwr_real_comes_from("malloc", "") || !hwr_real_comes_from("free", "")))
+	if (!hwr_is_static() &&
+	    (!hwr_real_comes_from("malloc", "") || !hwr_real_comes_from("free", "")))
 		found = PLAIN_NO;
 	store_relaxed(&plain, found); /* every thread finds the same */
 	return found;
@@ -133,13 +136,16 @@ static inline bool is_plain(void)
 {
 	u32 known = load_relaxed(&plain);
 
-	return likely(known >= PLAIN_SIMPLE) || (known == PLAIN_UNKNOWN && find_plain() >= PLAIN_SIMPLE);
+	return likely(known >= PLAIN_SIMPLE) ||
+	       (known == PLAIN_UNKNOWN && find_plain() >= PLAIN_SIMPLE);
 }
 
-/* Whether the run samples, and what this form does is known, so that we can do it when the call is not recorded. */
+/* Whether the run samples, and what this form does is known, so that we can do it when the call is
+ * not recorded. */
 static inline bool samples_plain(u32 form)
 {
-	return hwr_samples() && load_relaxed(&plain) >= (IS_SIMPLE(form) ? PLAIN_SIMPLE : PLAIN_ALL);
+	return hwr_samples() &&
+	       load_relaxed(&plain) >= (IS_SIMPLE(form) ? PLAIN_SIMPLE : PLAIN_ALL);
 }
 
 static inline void *memory(size_t size) { return hwr_real.malloc(size + !size); }
@@ -172,7 +178,7 @@ static inline void *real_of(u32 form)
 	{                                                                                          \
 		struct hwr_caller caller = HWR_CALLER();                                           \
 		struct hwr_thread *t = IS_SIMPLE_NEW(number) ? hwr_ready(&caller) : NULL;          \
-		void *(*operator_new) parameters;                                                  \
+		void *(*operator_new)parameters;                                                   \
 		struct hwr_call call;                                                              \
 		void *p;                                                                           \
                                                                                                    \
@@ -181,13 +187,13 @@ static inline void *real_of(u32 form)
 			return p;                                                                  \
 		hwr_access_site(&caller);                                                          \
 		if (likely(t && is_plain()) && likely((p = memory))) {                             \
-			hwr_note(t, HW_##kind, (u64)p, size, &caller);                        \
+			hwr_note(t, HW_##kind, (u64)p, size, &caller);                             \
 			return p;                                                                  \
 		}                                                                                  \
 		if (hwr_samples() && is_plain() && samples_plain(number) &&                        \
 		    hwr_sample_passes_closely(size) && (p = memory))                               \
 			return p;                                                                  \
-		call = (struct hwr_call){ .caller = caller };                                      \
+		call = (struct hwr_call){.caller = caller};                                        \
 		hwr_call_begin(&call);                                                             \
 		if (IS_SIMPLE_NEW(number) && is_plain() && (p = memory)) {                         \
 			hwr_call_alloc(&call, HW_##kind, p, size);                                 \
@@ -221,7 +227,7 @@ static inline void *real_of(u32 form)
 	{                                                                                          \
 		struct hwr_caller caller = HWR_CALLER();                                           \
 		struct hwr_thread *t = IS_SIMPLE_DELETE(number) ? hwr_ready(&caller) : NULL;       \
-		void (*operator_delete) parameters;                                                \
+		void(*operator_delete) parameters;                                                 \
 		struct hwr_call call;                                                              \
                                                                                                    \
 		if (!p)                                                                            \
@@ -239,7 +245,7 @@ static inline void *real_of(u32 form)
 			hwr_real.free(p);                                                          \
 			return;                                                                    \
 		}                                                                                  \
-		call = (struct hwr_call){ .caller = caller, .ending = (u64)p };                    \
+		call = (struct hwr_call){.caller = caller, .ending = (u64)p};                      \
 		hwr_call_begin(&call);                                                             \
 		hwr_call_free(&call, HW_##kind, p);                                                \
 		if (IS_SIMPLE_DELETE(number) && is_plain()) {                                      \

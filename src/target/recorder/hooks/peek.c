@@ -12,14 +12,16 @@
 
 enum {
 	LOOKS = 3,
-	SITE_WAYS = 4,      /* places next to each other that a site may be at */
-	SITE_YOUNG = 32,    /* until so many of its objects were looked into every context counts */
-	SITE_HOPELESS = 32, /* of new contexts of a site that never showed a vtable one in so many, */
-	SITE_SAME = 8,      /* and of one that always showed the same */
+	SITE_WAYS = 4,   /* places next to each other that a site may be at */
+	SITE_YOUNG = 32, /* until so many of its objects were looked into every context counts */
+	/* of new contexts of a site that never showed a vtable one in so many, */
+	SITE_HOPELESS = 32,
+	SITE_SAME = 8, /* and of one that always showed the same */
 };
 
-/* What is known of all contexts that call operator new from one place. Programs that recurse make a new
- * context for nearly every object; looking into the first objects of each of them would be looking into all. */
+/* What is known of all contexts that call operator new from one place. Programs that recurse make a
+ * new context for nearly every object; looking into the first objects of each of them would be
+ * looking into all. */
 struct site {
 	u64 pc;     /* 0 = nobody's */
 	u64 word;   /* the first that was found by a last look; 0 = none yet */
@@ -159,8 +161,8 @@ static bool points_into_module(u64 word)
 	return word && word % 8 == 0 && hwr_module_at(word, &module) && hwr_modules_saw(&module);
 }
 
-/* Arrays of objects that have destructors begin with their number, which is followed by padding if the
- * objects are aligned to 16 bytes. */
+/* Arrays of objects that have destructors begin with their number, which is followed by padding if
+ * the objects are aligned to 16 bytes. */
 static bool look_behind_cookie(struct hwr_thread *t, struct hwr_peek *peek, u64 offset)
 {
 	u64 number = word_at(peek, offset - 8), word;
@@ -170,7 +172,9 @@ static bool look_behind_cookie(struct hwr_thread *t, struct hwr_peek *peek, u64 
 	word = word_at(peek, offset);
 	if (!points_into_module(word))
 		return false;
-	tell(t, peek, HW_TYPE_VTABLE | (number <= HW_TYPE_NUMBER_MAX ? (u32)number << HW_TYPE_NUMBER_SHIFT : 0),
+	tell(t, peek,
+	     HW_TYPE_VTABLE |
+		     (number <= HW_TYPE_NUMBER_MAX ? (u32)number << HW_TYPE_NUMBER_SHIFT : 0),
 	     offset, word);
 	return true;
 }
@@ -213,7 +217,8 @@ static void ask(struct hwr_thread *t, struct hwr_peek *peek)
 	site->looked += !peek->looks++;
 	if (load_relaxed(&hwr_control->sites_shown[number / 32]) >> number % 32 & 1)
 		site->shows = site->varies = 1; /* what was shown is not known here */
-	put(t, peek, (peek->array ? HW_TYPE_LOOK_ARRAY : HW_TYPE_LOOK) | number << HW_TYPE_NUMBER_SHIFT, 0,
+	put(t, peek,
+	    (peek->array ? HW_TYPE_LOOK_ARRAY : HW_TYPE_LOOK) | number << HW_TYPE_NUMBER_SHIFT, 0,
 	    peek->size);
 }
 

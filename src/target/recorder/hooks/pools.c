@@ -25,11 +25,11 @@ enum { SITES_MAX = 320, SEEN_MAX = 1024, NO_POOL = HW_POOLS };
 
 struct site {
 	struct hwr_detour detour;
-	u32 pool;   /* whose name it has; NO_POOL: a known allocator's */
-	u32 number; /* of its entry, then */
+	u32 pool;                          /* whose name it has; NO_POOL: a known allocator's */
+	u32 number;                        /* of its entry, then */
 	u8 role, kind, size, count, block; /* as in struct hw_entry */
-	u8 aux;       /* of its frees */
-	u64 fixed;    /* size of all its blocks, 0 = the argument's */
+	u8 aux;                            /* of its frees */
+	u64 fixed;                         /* size of all its blocks, 0 = the argument's */
 	bool interposed;
 	u64 module_start, module_end;
 };
@@ -40,8 +40,8 @@ static struct hw_pool *pools;
 static u32 pools_count;
 static const void *seen[SEEN_MAX]; /* dynamic sections of modules that were searched */
 static u32 seen_count;
-static u32 looking;     /* 1 while a thread looks for functions */
-static u32 allocators;  /* that are looked for, too */
+static u32 looking;    /* 1 while a thread looks for functions */
+static u32 allocators; /* that are looked for, too */
 
 /* ---- the hooks ---- */
 
@@ -89,15 +89,21 @@ static void leave(const struct hwr_call *call, struct inside *self)
 /* Of a call, from before it to after it. */
 struct served {
 	const struct site *site; /* NULL: not to be recorded */
-	u64 size, block; /* that it was given */
-	u64 more;        /* RESIZES_AT: where the block's address is; GROWS: bytes that it may have beyond the size */
+	u64 size, block;         /* that it was given */
+	/* RESIZES_AT: where the block's address is; GROWS: bytes that it may have beyond the
+	 * size */
+	u64 more;
 	u64 ticks;
 	struct hwr_call call;
 	struct inside inside;
 };
-_Static_assert(sizeof(struct served) <= HWR_THUNK_STATE * sizeof(u64), "a call fits into the thunk's frame");
+_Static_assert(sizeof(struct served) <= HWR_THUNK_STATE * sizeof(u64), "a call fits into the "
+								       "thunk's frame");
 
-static u64 mark(const struct site *site) { return hw_kind_is_pool(site->kind) ? HW_POOL_ADDRESS : 0; }
+static u64 mark(const struct site *site)
+{
+	return hw_kind_is_pool(site->kind) ? HW_POOL_ADDRESS : 0;
+}
 
 static u64 size_given(const struct hwr_thunk_frame *frame, const struct site *site)
 {
@@ -107,16 +113,18 @@ static u64 size_given(const struct hwr_thunk_frame *frame, const struct site *si
 		return site->fixed;
 	if (!site->count || site->role == HW_ENTRY_GROWS)
 		return size;
-	return __builtin_mul_overflow(size, hwr_thunk_argument(frame, site->count - 1u), &bytes) ? UINT64_MAX
-												  : bytes;
+	return __builtin_mul_overflow(size, hwr_thunk_argument(frame, site->count - 1u), &bytes)
+		       ? UINT64_MAX
+		       : bytes;
 }
 
-/* A hook of ours has called an allocator's malloc, and that calls another function of its own, or ends in a
- * jump to it. */
+/* A hook of ours has called an allocator's malloc, and that calls another function of its own, or
+ * ends in a jump to it. */
 static bool is_own_call(const struct site *site, u64 pc)
 {
-	return site->interposed && (pc - site->module_start < site->module_end - site->module_start ||
-				    pc - hwr_own_start < hwr_own_bytes);
+	return site->interposed &&
+	       (pc - site->module_start < site->module_end - site->module_start ||
+		pc - hwr_own_start < hwr_own_bytes);
 }
 
 /* A realloc is the end of a block when it has succeeded. */
@@ -135,17 +143,20 @@ void hwr_thunk_before(struct hwr_thunk_frame *frame, u64 number, const struct hw
 	self->site = site;
 	self->size = size_given(frame, site);
 	self->block = site->block ? hwr_thunk_argument(frame, site->block - 1u) : 0;
-	self->more = site->role == HW_ENTRY_GROWS ? hwr_thunk_argument(frame, site->count - 1u) : self->block;
+	self->more = site->role == HW_ENTRY_GROWS ? hwr_thunk_argument(frame, site->count - 1u)
+						  : self->block;
 	if (site->role == HW_ENTRY_RESIZES_AT)
 		self->block = self->more ? *(const u64 *)self->more : 0;
-	if (site->role == HW_ENTRY_ENDS || site->role == HW_ENTRY_RESIZES || site->role == HW_ENTRY_RESIZES_AT)
+	if (site->role == HW_ENTRY_ENDS || site->role == HW_ENTRY_RESIZES ||
+	    site->role == HW_ENTRY_RESIZES_AT)
 		ending = self->block;
-	self->call = (struct hwr_call){ .caller = { pc, caller->sp, caller->fp },
-					.ending = mark(site) ? 0 : ending };
+	self->call = (struct hwr_call){.caller = {pc, caller->sp, caller->fp},
+				       .ending = mark(site) ? 0 : ending};
 	hwr_call_begin(&self->call);
 	self->ticks = hw_ticks();
 	if (ends_before(site) && self->block)
-		hwr_call_free_as(&self->call, site->kind, site->aux, (void *)(self->block | mark(site)));
+		hwr_call_free_as(&self->call, site->kind, site->aux,
+				 (void *)(self->block | mark(site)));
 	enter(&self->call, &self->inside, site->pool == NO_POOL && !mark(site) ? ending : 0);
 }
 
@@ -163,7 +174,8 @@ static void tell_resized(struct served *self, u64 result)
 	u64 bit = mark(self->site);
 
 	if (!bit) {
-		hwr_call_realloc(&self->call, self->ticks, (void *)self->block, (void *)result, self->size);
+		hwr_call_realloc(&self->call, self->ticks, (void *)self->block, (void *)result,
+				 self->size);
 		return;
 	}
 	if (self->block && (result || !self->size))
@@ -183,7 +195,8 @@ static void tell_expanded(struct served *self, u64 result)
 	}
 	if (grows && !__builtin_add_overflow(self->size, self->more, &most))
 		self->size = result < most ? result : most;
-	hwr_call_realloc(&self->call, self->ticks, (void *)self->block, (void *)self->block, self->size);
+	hwr_call_realloc(&self->call, self->ticks, (void *)self->block, (void *)self->block,
+			 self->size);
 }
 
 /* Whether memory is where the block would end; who cannot be asked is believed. */
@@ -195,7 +208,8 @@ static bool size_can_be(u64 block, u64 size)
 	if (size <= HW_POOL_SIZE_SURE)
 		return true;
 	return !__builtin_add_overflow(block, size - 1, &last) &&
-	       hwr_ask3(SYS_mincore, (long)(last & -HWR_PAGE), 1, (long)&resident) != -12 /* ENOMEM */;
+	       hwr_ask3(SYS_mincore, (long)(last & -HWR_PAGE), 1, (long)&resident) !=
+		       -12 /* ENOMEM */;
 }
 
 /* A function that the user named may have no such argument: what its register holds is no size. */
@@ -227,7 +241,8 @@ static void tell_given(struct served *self, u64 result)
 	if (site->role == HW_ENTRY_RESIZES || site->role == HW_ENTRY_RESIZES_AT)
 		tell_resized(self, result);
 	else
-		hwr_call_alloc(&self->call, site->kind, (void *)(result ? result | mark(site) : 0), self->size);
+		hwr_call_alloc(&self->call, site->kind, (void *)(result ? result | mark(site) : 0),
+			       self->size);
 }
 
 void hwr_thunk_after(struct hwr_thunk_frame *frame)
@@ -243,7 +258,8 @@ void hwr_thunk_after(struct hwr_thunk_frame *frame)
 		tell_given(self, hwr_thunk_result(frame));
 		return;
 	}
-	if (t && self->block && mark(self->site) && t->pool_pending == (self->block | HW_POOL_ADDRESS))
+	if (t && self->block && mark(self->site) &&
+	    t->pool_pending == (self->block | HW_POOL_ADDRESS))
 		hwr_call_free(&self->call, HW_POOL_FREE, (void *)(self->block | HW_POOL_ADDRESS));
 	hwr_call_end(&self->call, self->site->kind);
 }
@@ -265,7 +281,8 @@ static struct site *site_at(u64 start)
 }
 
 /* Stands in front of a function as *plan says; an earlier one stays. *made: where it is now. */
-static enum hw_pool_state site_make(const struct site *plan, u64 start, u64 bytes, struct site **made)
+static enum hw_pool_state site_make(const struct site *plan, u64 start, u64 bytes,
+				    struct site **made)
 {
 	struct site *site = site_at(start);
 	u32 number = site ? (u32)(site - sites) : sites_count;
@@ -278,7 +295,7 @@ static enum hw_pool_state site_make(const struct site *plan, u64 start, u64 byte
 		return HW_POOL_NO_ROOM;
 	site = &sites[number];
 	*site = *plan;
-	site->detour = (struct hwr_detour){ .function = start, .bytes = bytes, .site = number };
+	site->detour = (struct hwr_detour){.function = start, .bytes = bytes, .site = number};
 	state = hwr_detour_make(&site->detour);
 	if (state == HW_POOL_RECORDED && number == sites_count)
 		sites_count++;
@@ -333,7 +350,7 @@ static void tell_entry(u32 number, enum hw_pool_state state)
 static void found_entry(u32 number, u64 start, u64 bytes, bool interposed)
 {
 	const struct hw_entry *entry = &hw_entries[number];
-	struct hwr_module_at at = { 0 };
+	struct hwr_module_at at = {0};
 	struct site plan = {
 		.pool = NO_POOL,
 		.number = number,
@@ -346,7 +363,8 @@ static void found_entry(u32 number, u64 start, u64 bytes, bool interposed)
 	};
 	struct site *made;
 
-	if (entry->allocator == HW_ALLOCATOR_PROGRAM && (is_named_by_user("malloc") || is_named_by_user("free")))
+	if (entry->allocator == HW_ALLOCATOR_PROGRAM &&
+	    (is_named_by_user("malloc") || is_named_by_user("free")))
 		return;
 	if (!hwr_held_init()) {
 		tell_entry(number, HW_POOL_NO_ROOM);
@@ -361,7 +379,8 @@ static void found_entry(u32 number, u64 start, u64 bytes, bool interposed)
 		ambiguous = true;
 }
 
-/* Where free and operator delete are one function, none of the kinds says how a block was meant to end. */
+/* Where free and operator delete are one function, none of the kinds says how a block was meant to
+ * end. */
 static void drop_kinds(u32 first)
 {
 	for (u32 i = first; ambiguous && i < sites_count; i++)
@@ -405,7 +424,8 @@ static bool is_seen(const void *dynamic)
 
 void hwr_pools_forget(void) { seen_count = 0; }
 
-/* Functions that were found may have got a detour since then: from here on they are called past it. */
+/* Functions that were found may have got a detour since then: from here on they are called past
+ * it. */
 static void pass_real(void)
 {
 	void **functions = (void **)&hwr_real;
@@ -423,7 +443,8 @@ void hwr_pools_look(void)
 	if ((!pools_count && !allocators) || !cas_acq_rel(&looking, &nobody, 1))
 		return;
 	for (; map; map = map->l_next) {
-		if (!map->l_ld || hwr_map_is_ours(map) || is_seen(map->l_ld) || seen_count == SEEN_MAX)
+		if (!map->l_ld || hwr_map_is_ours(map) || is_seen(map->l_ld) ||
+		    seen_count == SEEN_MAX)
 			continue;
 		if (pools_count)
 			hwr_find_pools(map, pools, pools_count, found);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The hooks of custom allocators, see pool/pool.h, and of known ones that calls reach without passing another hook. Runs in
- * the target. */
+ * The hooks of custom allocators, see pool/pool.h, and of known ones that calls reach without
+ * passing another hook. Runs in the target. */
 #ifndef TARGET_RECORDER_HOOKS_POOLS_H
 #define TARGET_RECORDER_HOOKS_POOLS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * __cyg_profile_func_enter and _exit, which instrumented code calls, and the stacks of routines that
- * make sense of them. Runs in the target; without a run that wants routines these do nothing, as the C
- * library's own do.
+ * __cyg_profile_func_enter and _exit, which instrumented code calls, and the stacks of routines
+ * that make sense of them. Runs in the target; without a run that wants routines these do nothing,
+ * as the C library's own do.
  *
  * A routine that an exception or a longjmp passes may end without a word. So each entry keeps where
  * its frame ends: when anything happens in a frame there or above, the entry's is gone, and it is
@@ -17,7 +17,8 @@
 #include "target/recorder/state/real.h"
 #include "target/recorder/state/stamp.h"
 
-enum { /* hwr_entry.mode: whether it, and what it calls, is recorded */
+enum {
+	/* hwr_entry.mode: whether it, and what it calls, is recorded */
 	OPEN,   /* recorded; what it calls is sampled */
 	INSIDE, /* recorded, and all that it calls */
 	LEFT,   /* left out, and all that it calls */
@@ -35,14 +36,16 @@ void hwr_routines_attach(void)
 
 /* ---- beginnings and ends ---- */
 
-/* Frames are gone that end further down, or whose stack pointer is where another frame has its return address: what they
- * call is below it. Of a frame without unwind information the end is known only as above that address. */
+/* Frames are gone that end further down, or whose stack pointer is where another frame has its
+ * return address: what they call is below it. Of a frame without unwind information the end is
+ * known only as above that address. */
 static bool is_gone(const struct hwr_entry *entry, u64 top, u64 slot)
 {
 	return entry->top < top || (entry->top != top && slot && entry->sp <= slot);
 }
 
-static void unwind(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_lane *lane, u64 top, u64 slot)
+static void unwind(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_lane *lane,
+		   u64 top, u64 slot)
 {
 	while (lane->depth && is_gone(hwr_lane_last(lane), top, slot)) {
 		lane->too_deep = 0;
@@ -60,24 +63,28 @@ static u64 mode_of(const struct hwr_lane *lane, u64 calls)
 	return calls % every == 0 ? INSIDE : LEFT;
 }
 
-/* Whether beginnings and ends are recorded; stacks need to be known while recording is paused, too. */
+/* Whether beginnings and ends are recorded; stacks need to be known while recording is paused,
+ * too. */
 static bool is_told(void)
 {
 	return hwr_control->flags & HW_RUN_ROUTINES && load_relaxed(&hwr_token.on);
 }
 
-static void tell_begin(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_entry *entry)
+static void tell_begin(struct hwr_thread *t, const struct hwr_caller *caller,
+		       struct hwr_entry *entry)
 {
 	entry->told = entry->mode != LEFT && is_told();
 	if (entry->mode == LEFT)
 		add_relaxed(&hwr_control->routines_left_out, 1);
 	else if (entry->told)
-		hwr_note_put(t, hwr_stamp(t, hwr_stamp_site(caller)), HW_ENTER, 0, entry->routine, entry->site, 0);
+		hwr_note_put(t, hwr_stamp(t, hwr_stamp_site(caller)), HW_ENTER, 0, entry->routine,
+			     entry->site, 0);
 }
 
 static void begin(struct hwr_thread *t, const struct hwr_caller *caller, u64 routine, u64 site)
 {
-	struct hwr_entry *last, entry = { .routine = routine, .pc = caller->pc, .sp = caller->sp, .site = site };
+	struct hwr_entry *last,
+		entry = {.routine = routine, .pc = caller->pc, .sp = caller->sp, .site = site};
 	struct hwr_lane *lane;
 	u64 calls;
 
@@ -101,7 +108,8 @@ static void begin(struct hwr_thread *t, const struct hwr_caller *caller, u64 rou
 		return;
 	}
 	lane->entries[lane->depth] = entry;
-	__asm__ volatile("" : : : "memory"); /* a handler that interrupts us sees whole entries only */
+	/* a handler that interrupts us sees whole entries only */
+	__asm__ volatile("" : : : "memory");
 	lane->depth++;
 }
 
@@ -129,7 +137,8 @@ static void end(struct hwr_thread *t, const struct hwr_caller *caller, u64 routi
 	if (lane->too_deep && lane->entries[HWR_LANE_DEPTH - 1].top > top) {
 		lane->too_deep--;
 		if (is_told())
-			hwr_note_put(t, hwr_stamp(t, hwr_stamp_site(caller)), HW_LEAVE, HW_LEAVE_RETURN, routine, 0, 0);
+			hwr_note_put(t, hwr_stamp(t, hwr_stamp_site(caller)), HW_LEAVE,
+				     HW_LEAVE_RETURN, routine, 0, 0);
 		return;
 	}
 	unwind(t, caller, lane, top, slot);
@@ -146,7 +155,7 @@ static void end(struct hwr_thread *t, const struct hwr_caller *caller, u64 routi
 /* The thread that may record, NULL for none. */
 static struct hwr_thread *thread_for(const struct hwr_caller *caller)
 {
-	struct hwr_call call = { .caller = *caller };
+	struct hwr_call call = {.caller = *caller};
 
 	hwr_call_begin(&call);
 	if (!load_relaxed(&on) || (call.paused && !(hwr_control->flags & HW_RUN_ROUTINE_STACKS)))
@@ -155,17 +164,14 @@ static struct hwr_thread *thread_for(const struct hwr_caller *caller)
 }
 
 /* Until the image has joined nobody knows whether routines are wanted. */
-static bool is_wanted(void)
-{
-	return load_relaxed(&on) || load_relaxed(&hwr_phase) == HWR_UNBORN;
-}
+static bool is_wanted(void) { return load_relaxed(&on) || load_relaxed(&hwr_phase) == HWR_UNBORN; }
 
 static inline void note(struct hwr_caller caller, void *routine, void *site, bool enters)
 {
 	struct hwr_thread *t = hwr_self;
 
-	if (unlikely(!load_relaxed(&hwr_token.on) || !t || t->state & HWR_BUSY || !load_relaxed(&on) ||
-		     !hwr_thread_is(t, caller.sp)))
+	if (unlikely(!load_relaxed(&hwr_token.on) || !t || t->state & HWR_BUSY ||
+		     !load_relaxed(&on) || !hwr_thread_is(t, caller.sp)))
 		t = thread_for(&caller);
 	if (!t)
 		return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Routines that begin and end, as code that was compiled with -finstrument-functions tells it. Runs in the
- * target. */
+ * Routines that begin and end, as code that was compiled with -finstrument-functions tells it. Runs
+ * in the target. */
 #ifndef TARGET_RECORDER_HOOKS_ROUTINES_H
 #define TARGET_RECORDER_HOOKS_ROUTINES_H
 

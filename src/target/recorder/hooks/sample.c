@@ -20,7 +20,10 @@ static void place_add(u64 address, u8 more)
 		;
 }
 
-static bool swap(u64 address, u64 from, u64 to) { return hwr_buckets_swap(buckets, address >> 4, from, to); }
+static bool swap(u64 address, u64 from, u64 to)
+{
+	return hwr_buckets_swap(buckets, address >> 4, from, to);
+}
 
 static bool is_live(u64 address)
 {
@@ -39,7 +42,8 @@ static double minus_log(u64 bits)
 {
 	u32 zeros = bits ? (u32)__builtin_clzll(bits) : 64;
 	double m = (double)(bits << zeros >> 11) / 4503599627370496.0; /* 1 to 2 */
-	double ln_m = -1.7417939 + (2.8212026 + (-1.4699568 + (0.44717955 - 0.056570851 * m) * m) * m) * m;
+	double ln_m = -1.7417939 +
+		      (2.8212026 + (-1.4699568 + (0.44717955 - 0.056570851 * m) * m) * m) * m;
 
 	return 0.6931471805599453 * (double)(zeros + 1) - ln_m;
 }
@@ -52,7 +56,8 @@ static void draw_distance(struct hwr_thread *t)
 	x ^= x >> 7;
 	x ^= x << 17;
 	t->random = x;
-	t->sample_left = 1 + (i64)(minus_log(x * 0x2545f4914f6cdd1dull | 1) * (double)hwr_control->sample_bytes);
+	t->sample_left = 1 + (i64)(minus_log(x * 0x2545f4914f6cdd1dull | 1) *
+				   (double)hwr_control->sample_bytes);
 }
 
 /* The calling thread if it samples and nothing else is going on, else NULL. */
@@ -122,7 +127,8 @@ bool hwr_sample_take(struct hwr_thread *t, u64 address, u64 size)
 	return false;
 }
 
-/* Their counts stay: one that is too high costs a look, and a thread may be between count and sample. */
+/* Their counts stay: one that is too high costs a look, and a thread may be between count and
+ * sample. */
 void hwr_sample_forget(void)
 {
 	for (u32 i = 0; i < sizeof live / sizeof *live; i++)

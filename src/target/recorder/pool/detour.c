@@ -19,7 +19,7 @@ static u8 *map_there(u64 address)
 	if (page < NEAR_FIRST)
 		return NULL;
 	p = hwr_ask6(SYS_mmap, (long)page, HWR_DETOUR_PAD, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | FIXED_NOREPLACE, -1, 0);
+		     MAP_PRIVATE | MAP_ANONYMOUS | FIXED_NOREPLACE, -1, 0);
 	if (hwr_sys_failed((void *)p))
 		return NULL;
 	if ((u64)p != page) {
@@ -29,8 +29,8 @@ static u8 *map_there(u64 address)
 	return (u8 *)p;
 }
 
-/* Below the function first: the heap of brk grows above a program. An allocator has dozens of functions, so the
- * search begins where the last one ended. */
+/* Below the function first: the heap of brk grows above a program. An allocator has dozens of
+ * functions, so the search begins where the last one ended. */
 u8 *hwr_detour_near(u64 address, u64 reach)
 {
 	static u64 last;
@@ -52,7 +52,8 @@ u8 *hwr_detour_near(u64 address, u64 reach)
 
 bool hwr_detour_protect(u64 start, u64 bytes, int protection)
 {
-	u64 first = start & ~(HWR_PAGE - 1), last = (start + bytes + HWR_PAGE - 1) & ~(HWR_PAGE - 1);
+	u64 first = start & ~(HWR_PAGE - 1),
+	    last = (start + bytes + HWR_PAGE - 1) & ~(HWR_PAGE - 1);
 
 	return hwr_ask3(SYS_mprotect, (long)first, (long)(last - first), protection) == 0;
 }
@@ -81,14 +82,16 @@ enum hw_pool_state hwr_detour_make(struct hwr_detour *self)
 {
 	enum hw_pool_state state = prepare(self, hwr_detour_reach);
 
-	if (state == HW_POOL_NO_ROOM && hwr_detour_far_reach) { /* in the midst of a large program */
+	/* in the midst of a large program */
+	if (state == HW_POOL_NO_ROOM && hwr_detour_far_reach) {
 		self->far = true;
 		state = prepare(self, hwr_detour_far_reach);
 	}
 	if (state != HW_POOL_RECORDED)
 		return state;
 	hwr_detour_sync((u64)self->pad, HWR_DETOUR_PAD);
-	if (!hwr_detour_protect((u64)self->pad, HWR_DETOUR_PAD, PROT_READ | PROT_EXEC) || !patch_code(self))
+	if (!hwr_detour_protect((u64)self->pad, HWR_DETOUR_PAD, PROT_READ | PROT_EXEC) ||
+	    !patch_code(self))
 		return HW_POOL_NO_ROOM;
 	return HW_POOL_RECORDED;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Finds the functions of known allocators; see entries.h. Runs in the target.
  *
- * The program's file is read for all of its symbols, because what is linked into it is often not offered
- * to others. Of other modules only what they offer is looked at: that is two lookups for each allocator.
- * The names of the C library are looked for in the program alone; elsewhere our hooks stand before them. */
+ * The program's file is read for all of its symbols, because what is linked into it is often not
+ * offered to others. Of other modules only what they offer is looked at: that is two lookups for
+ * each allocator. The names of the C library are looked for in the program alone; elsewhere our
+ * hooks stand before them. */
 #include "target/recorder/pool/entries.h"
 
 #include <link.h>
@@ -91,8 +92,8 @@ static bool has(const char *name)
 	return false;
 }
 
-/* A program may replace a single one of the C library's functions, operator new for example; what it
- * calls for that passes our hooks. Only who has malloc and free is an allocator. */
+/* A program may replace a single one of the C library's functions, operator new for example; what
+ * it calls for that passes our hooks. Only who has malloc and free is an allocator. */
 static void drop_strays(void)
 {
 	u32 kept = 0;
@@ -105,7 +106,8 @@ static void drop_strays(void)
 	in_program_count = kept;
 }
 
-static void search_dynamic(const struct link_map *map, u32 allocators, bool interposed, hwr_entry_found *found)
+static void search_dynamic(const struct link_map *map, u32 allocators, bool interposed,
+			   hwr_entry_found *found)
 {
 	u64 start, bytes;
 
@@ -170,7 +172,8 @@ bool hwr_entries_are_there(u32 allocators)
 	return false;
 }
 
-void hwr_entries_find(const struct link_map *map, bool is_program, u32 allocators, hwr_entry_found *found)
+void hwr_entries_find(const struct link_map *map, bool is_program, u32 allocators,
+		      hwr_entry_found *found)
 {
 	u64 start, bytes;
 	bool interposed;

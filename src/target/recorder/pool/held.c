@@ -18,7 +18,8 @@ bool hwr_held_init(void)
 
 static bool swap(u64 key, u64 from, u64 to)
 {
-	return table && hwr_buckets_swap((struct hwr_buckets){table, BUCKET_BITS}, key ^ key >> 32, from, to);
+	return table && hwr_buckets_swap((struct hwr_buckets){table, BUCKET_BITS}, key ^ key >> 32,
+					 from, to);
 }
 
 bool hwr_held_add(u64 key) { return swap(key, 0, key); }

@@ -9,9 +9,9 @@ enum { FRAME_NEAR = 1 << 16 };
 
 static bool overflowed; /* some of the pools' blocks are not in the set */
 
-/* An exception or a longjmp may have left the call that pool_sp is of: then its frame is gone, and what
- * calls now, deeper than it was, has most likely written over one of its witnesses. One alone could lie
- * where later frames have a hole. */
+/* An exception or a longjmp may have left the call that pool_sp is of: then its frame is gone, and
+ * what calls now, deeper than it was, has most likely written over one of its witnesses. One alone
+ * could lie where later frames have a hole. */
 static bool frame_is_there(const struct hwr_thread *t, const struct hwr_caller *caller)
 {
 	u64 first = (u64)t->pool_witness, last = (u64)(t->pool_witness + HWR_POOL_WITNESSES - 1);
@@ -60,7 +60,8 @@ static bool pool_ends_own(struct hwr_thread *t, const struct hwr_caller *caller,
 		return false;
 	if (hwr_held_drop(address) || load_relaxed(&overflowed))
 		return true;
-	if (t->pool_pending == address) { /* asked again, after the call: nobody else has ended it */
+	/* asked again, after the call: nobody else has ended it */
+	if (t->pool_pending == address) {
 		t->pool_pending = 0;
 		return true;
 	}
@@ -80,13 +81,15 @@ bool hwr_pool_ends(struct hwr_thread *t, const struct hwr_caller *caller, u32 *k
 		t->pool_pending = 0;
 	if (!hwr_held_drop(*address | HWR_HELD))
 		return true;
-	/* A function that passes on what malloc gave, and a block of it that is freed without it. */
+	/* A function that passes on what malloc gave, and a block of it that is freed without
+	 * it. */
 	*address |= HW_POOL_ADDRESS;
 	*kind = HW_POOL_FREE;
 	return hwr_held_drop(*address);
 }
 
-bool hwr_pool_realloc(struct hwr_thread *t, const struct hwr_caller *caller, u64 old, u64 p, u64 *ended)
+bool hwr_pool_realloc(struct hwr_thread *t, const struct hwr_caller *caller, u64 old, u64 p,
+		      u64 *ended)
 {
 	bool inside = hwr_pool_inside(t, caller);
 	bool held = old && hwr_held_drop(old | HWR_HELD);

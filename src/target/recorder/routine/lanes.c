@@ -17,8 +17,8 @@ enum {
 
 /* ---- stacks ---- */
 
-/* Where the calling stack's outermost frame is; 0 if it cannot be walked to its end. A walk goes on below
- * a handler, wherever that runs. */
+/* Where the calling stack's outermost frame is; 0 if it cannot be walked to its end. A walk goes on
+ * below a handler, wherever that runs. */
 static u64 stack_base(struct hwr_thread *t, const struct hwr_caller *caller)
 {
 	const struct hwr_frame *outermost = &t->frames[0];
@@ -104,8 +104,8 @@ struct hwr_lane *hwr_lane_of(struct hwr_thread *t, const struct hwr_caller *call
 
 /* ---- frames ---- */
 
-/* Entries may be of a stack that is gone, if stacks cannot be told apart: nothing is read unasked but the
- * page that the thread is on. */
+/* Entries may be of a stack that is gone, if stacks cannot be told apart: nothing is read unasked
+ * but the page that the thread is on. */
 bool hwr_lane_reads(const struct hwr_caller *caller, u64 slot, u64 *value)
 {
 	if (slot < caller->sp || slot & 7)
@@ -116,9 +116,9 @@ bool hwr_lane_reads(const struct hwr_caller *caller, u64 slot, u64 *value)
 	return true;
 }
 
-/* Where a frame without unwind information has its return address: just below the frame that called it, if
- * that is known, else the first word that looks like it. On CPUs that keep it elsewhere in the frame
- * what is found is below the frame's end, which is on the safe side. */
+/* Where a frame without unwind information has its return address: just below the frame that called
+ * it, if that is known, else the first word that looks like it. On CPUs that keep it elsewhere in
+ * the frame what is found is below the frame's end, which is on the safe side. */
 static u64 find_slot(const struct hwr_caller *caller, u64 site, const struct hwr_lane *lane)
 {
 	u64 value;
@@ -148,7 +148,8 @@ u64 hwr_frame_top(struct hwr_thread *t, const struct hwr_caller *caller, u64 sit
 	if (caller->pc == site)
 		return caller->sp; /* its end is told by a jump: the frame is gone already */
 	rule = hwr_rule_of(caller->pc, &t->scratch);
-	if (likely(rule != HWR_RULE_NO_CFI && hwr_rule_apply(rule, caller->sp, caller->fp, &step))) {
+	if (likely(rule != HWR_RULE_NO_CFI &&
+		   hwr_rule_apply(rule, caller->sp, caller->fp, &step))) {
 		*slot = (u64)step.ra_slot;
 		return step.cfa;
 	}

@@ -2,8 +2,8 @@
  * The stacks of routines of a thread. Runs in the target.
  *
  * A coroutine or a handler may run on another stack, where stack pointers say nothing of these. A
- * stack is known by where its outermost frame is, which is looked for when the stack pointer has moved
- * upwards or further down than a call does; each has a *lane* of its own. */
+ * stack is known by where its outermost frame is, which is looked for when the stack pointer has
+ * moved upwards or further down than a call does; each has a *lane* of its own. */
 #ifndef TARGET_RECORDER_ROUTINE_LANES_H
 #define TARGET_RECORDER_ROUTINE_LANES_H
 
@@ -32,7 +32,8 @@ struct hwr_entry {
 };
 
 struct hwr_lane {
-	u64 base; /* of the stack: its outermost frame; + 1 of handlers on an alternate one; 0 = unknown */
+	/* of the stack: its outermost frame; + 1 of handlers on an alternate one; 0 = unknown */
+	u64 base;
 	u32 depth;
 	u32 too_deep; /* entries that found no room */
 	struct hwr_lane
@@ -55,7 +56,8 @@ static inline struct hwr_entry *hwr_lane_last(struct hwr_lane *lane)
 /* The lane of the calling stack; NULL without memory. */
 struct hwr_lane *hwr_lane_of(struct hwr_thread *t, const struct hwr_caller *caller);
 
-/* Where the frame of a routine that begins, or ends, ends. *slot: where its return address is, 0 = unknown. */
+/* Where the frame of a routine that begins, or ends, ends. *slot: where its return address is, 0 =
+ * unknown. */
 u64 hwr_frame_top(struct hwr_thread *t, const struct hwr_caller *caller, u64 site,
 		  const struct hwr_lane *lane, u64 *slot);
 

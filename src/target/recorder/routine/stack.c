@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Calling contexts made of the routines that have begun, for code that cannot be unwound; see stack.h.
+ * Calling contexts made of the routines that have begun, for code that cannot be unwound; see
+ * stack.h.
  * Runs in the target.
  *
- * A frame's place is the return address of what it called: that of the next routine, or of the allocator
- * function. That needs to be in the frame's function. Where the call went through code that is not
- * instrumented it is not; then there are two frames, the routine where it told that it began, and the
- * place in that code. Routines that were expanded inside others share a frame, which is one place, as
- * it is for the unwinder.
+ * A frame's place is the return address of what it called: that of the next routine, or of the
+ * allocator function. That needs to be in the frame's function. Where the call went through code
+ * that is not instrumented it is not; then there are two frames, the routine where it told that it
+ * began, and the place in that code. Routines that were expanded inside others share a frame, which
+ * is one place, as it is for the unwinder.
  *
- * The context of the call that a routine is in stays the same as long as it lasts, and is kept in its
- * entry: an event adds one or two frames to it. */
+ * The context of the call that a routine is in stays the same as long as it lasts, and is kept in
+ * its entry: an event adds one or two frames to it. */
 #include "target/recorder/pool/find.h"
 #include "target/recorder/routine/lanes.h"
 #include "target/recorder/routine/stack.h"
@@ -41,8 +42,9 @@ static void look_at(const char *name, u64 start)
 	between.found |= start > between.from && start < between.to;
 }
 
-/* Where there is no unwind information: whether no function that is known, by the module's symbols or because it
- * told that it began, begins between the two. The answer is kept, since all must be looked at. */
+/* Where there is no unwind information: whether no function that is known, by the module's symbols
+ * or because it told that it began, begins between the two. The answer is kept, since all must be
+ * looked at. */
 static bool is_near(u64 a, u64 b, const struct hwr_module_at *module)
 {
 	static u64 verdicts[VERDICTS];
@@ -76,8 +78,9 @@ static bool is_one_function(u64 a, u64 b)
 	return (a < b ? b - a : a - b) < FUNCTION_BYTES && is_near(a, b, known_a ? &of_a : NULL);
 }
 
-/* Whether what returns to pc, with the stack pointer there, was called by the routine itself. Most functions
- * leave the stack pointer where it was when they told that they began; no other frame is there then. */
+/* Whether what returns to pc, with the stack pointer there, was called by the routine itself. Most
+ * functions leave the stack pointer where it was when they told that they began; no other frame is
+ * there then. */
 static bool called_by(const struct hwr_entry *entry, u64 pc, u64 sp)
 {
 	return likely(entry->sp == sp) || is_one_function(entry->pc, pc);
@@ -128,7 +131,8 @@ static struct path path_of_next(struct hwr_thread *t, const struct hwr_lane *lan
 	return outer;
 }
 
-/* The path that the last of the lane's first `count` entries was called from; `outer` is that of its stack. */
+/* The path that the last of the lane's first `count` entries was called from; `outer` is that of
+ * its stack. */
 static struct path path_to(struct hwr_thread *t, struct hwr_lane *lane, u32 count,
 			   struct path outer, u32 epoch)
 {
@@ -145,14 +149,15 @@ static struct path path_to(struct hwr_thread *t, struct hwr_lane *lane, u32 coun
 		entry->hash = outer.hash;
 		entry->node = outer.node;
 		entry->frames = outer.frames;
-		__asm__ volatile("" : : : "memory"); /* a handler may look: whole before it is valid */
+		/* a handler may look: whole before it is valid */
+		__asm__ volatile("" : : : "memory");
 		entry->epoch = epoch;
 	}
 	return outer;
 }
 
-/* What a handler has interrupted: the lane of another stack, or that of the hook which t is not to disturb. Its
- * entries are whole; it stands still meanwhile. */
+/* What a handler has interrupted: the lane of another stack, or that of the hook which t is not to
+ * disturb. Its entries are whole; it stands still meanwhile. */
 static struct hwr_lane *interrupted(const struct hwr_thread *t, const struct hwr_lane *lane)
 {
 	if (lane && lane->base & 1 && lane->below && lane->below->base == lane->below_base)
@@ -163,7 +168,7 @@ static struct hwr_lane *interrupted(const struct hwr_thread *t, const struct hwr
 /* What the stack of the lane, which may be NULL, hangs below. */
 static struct path path_below(struct hwr_thread *t, const struct hwr_lane *lane, u32 epoch)
 {
-	struct path root = { hwr_root_hash, hwr_root_node, 0 };
+	struct path root = {hwr_root_hash, hwr_root_node, 0};
 	struct hwr_lane *below = interrupted(t, lane);
 
 	if (!below || !below->depth)
@@ -199,7 +204,8 @@ static u32 cut_context(struct hwr_thread *t, const struct hwr_lane *lane, u32 de
 	return hwr_stack_node(t, count, true);
 }
 
-/* How many of the entries are on the stack. Those that an exception or a longjmp passed may be there still. */
+/* How many of the entries are on the stack. Those that an exception or a longjmp passed may be
+ * there still. */
 static u32 live_depth(const struct hwr_lane *lane, const struct hwr_caller *caller)
 {
 	u32 depth = lane->depth;
@@ -252,9 +258,11 @@ u32 hwr_routine_context(struct hwr_thread *t, const struct hwr_caller *caller)
 	do {
 		epoch = load_acquire(&hwr_epoch);
 		node = context_in(t, lane, caller, epoch);
-		/* A module was replaced while we looked: the frames may hang below the wrong root. */
+		/* A module was replaced while we looked: the frames may hang below the wrong
+		 * root. */
 	} while (unlikely(load_relaxed(&hwr_epoch) != epoch));
-	/* What is gone is not looked at again. Entries that were told end in their turn, when a routine does. */
+	/* What is gone is not looked at again. Entries that were told end in their turn, when a
+	 * routine does. */
 	while (lane && lane->depth && !hwr_lane_last(lane)->told &&
 	       hwr_lane_last(lane)->top <= caller->sp) {
 		lane->too_deep = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Calling contexts made of the routines that have begun, for code that cannot be unwound. Runs in the target. */
+ * Calling contexts made of the routines that have begun, for code that cannot be unwound. Runs in
+ * the target. */
 #ifndef TARGET_RECORDER_ROUTINE_STACK_H
 #define TARGET_RECORDER_ROUTINE_STACK_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Which routines are recorded; see wanted.h. Runs in the target. A routine is judged when it is first
- * met, by the name of its module and by its own, which are matched with the filter's patterns. Names
- * are read once per module: all of its functions that match are then known. */
+ * Which routines are recorded; see wanted.h. Runs in the target. A routine is judged when it is
+ * first met, by the name of its module and by its own, which are matched with the filter's
+ * patterns. Names are read once per module: all of its functions that match are then known. */
 #include "format/patterns.h"
 #include "target/recorder/pool/find.h"
 #include "target/recorder/routine/wanted.h"
@@ -52,7 +52,8 @@ static struct known *find(u64 routine, bool add)
 
 		if (found == routine)
 			return known;
-		if (found == 0 && (!add || cas_acq_rel(&known->routine, &found, routine) || found == routine))
+		if (found == 0 &&
+		    (!add || cas_acq_rel(&known->routine, &found, routine) || found == routine))
 			return add ? known : NULL;
 	}
 	return NULL;
@@ -69,7 +70,10 @@ static void judge(u64 routine, u64 state)
 
 /* ---- modules ---- */
 
-static bool fits_any(const char *name) { return hw_patterns_fit(hwr_control->routine_filter, name); }
+static bool fits_any(const char *name)
+{
+	return hw_patterns_fit(hwr_control->routine_filter, name);
+}
 
 static void found(const char *name, u64 start)
 {

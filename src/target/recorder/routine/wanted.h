@@ -5,7 +5,8 @@
 
 #include "format/types.h"
 
-enum { HWR_ROUTINE_CALLS_FIRST = 16 }; /* calls of each routine that are recorded before any is left out */
+/* calls of each routine that are recorded before any is left out */
+enum { HWR_ROUTINE_CALLS_FIRST = 16 };
 
 /* Makes room; false if there is none. */
 bool hwr_wanted_attach(void);

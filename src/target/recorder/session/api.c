@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Landing points of include/heapwise/heapwise.h. Runs in the target, called by the program, never by
- * a hook: so the program's callback runs as its own code, and what waits makes no allocation wait. */
+ * Landing points of include/heapwise/heapwise.h. Runs in the target, called by the program, never
+ * by a hook: so the program's callback runs as its own code, and what waits makes no allocation
+ * wait. */
 #include <errno.h>
 
 #include "heapwise/heapwise.h"
@@ -96,7 +97,8 @@ static int ask(struct hwr_caller caller, enum hw_request_verb verb, const char *
 	if (!attached())
 		return 0;
 	serve(&caller);
-	if (verb == HW_REQUEST_RESTART && load_relaxed(&hwr_control->stopped) && hwr_control->sample_bytes)
+	if (verb == HW_REQUEST_RESTART && load_relaxed(&hwr_control->stopped) &&
+	    hwr_control->sample_bytes)
 		hwr_sample_forget();
 	return fail_with(hwr_request(verb, path));
 }
@@ -160,7 +162,8 @@ HWR_EXPORT void heapwise_recorder_type(const void *pointer, const void *type, co
 	hwr_call_type(&call, (u64)pointer, identity, count);
 }
 
-HWR_EXPORT void heapwise_recorder_object(int what, uint64_t address, uint64_t size, const char *type)
+HWR_EXPORT void heapwise_recorder_object(int what, uint64_t address, uint64_t size,
+					 const char *type)
 {
 	struct hwr_call call = {.caller = HWR_CALLER()};
 	u64 identity;

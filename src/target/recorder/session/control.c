@@ -27,7 +27,8 @@ static bool take_turn(u32 tid, u64 since)
 			return false;
 		if (!hwr_thread_exists(hwr_pid, holder) &&
 		    cas_acq_rel(&hwr_control->requester, &holder, tid))
-			return true; /* it ended, or jumped out of its request, and never came back */
+			/* it ended, or jumped out of its request, and never came back */
+			return true;
 		hwr_futex_wait(&hwr_control->requester, holder, TURN_NS);
 		holder = 0;
 	}
@@ -50,7 +51,8 @@ static bool wait_for_answer(u32 number, u64 since)
 	return true;
 }
 
-/* The name as the monitor, which works in another folder, must have it; an errno if there is none. */
+/* The name as the monitor, which works in another folder, must have it; an errno if there is
+ * none. */
 static int copy_path(char to[HW_REQUEST_PATH], const char *path)
 {
 	size_t bytes = hwr_length(path) + 1, n = 0;
@@ -109,7 +111,8 @@ int hwr_request(enum hw_request_verb verb, const char *path)
 
 	if (!hwr_lobby || !hwr_control->request_offset || !hwr_session_watched())
 		return ENOTCONN;
-	/* A vfork child is somebody else in its parent's memory: the parent's recording is not its own. */
+	/* A vfork child is somebody else in its parent's memory: the parent's recording is not its
+	 * own. */
 	if (hwr_getpid() != hwr_pid)
 		return ENOTCONN;
 	if (!take_turn(hwr_gettid(), since))

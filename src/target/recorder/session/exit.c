@@ -39,7 +39,7 @@ void hwr_own_map(void *p, size_t bytes)
 	u32 number = add_relaxed(&own_maps_count, 1);
 
 	if (number < OWN_MAPS_MAX)
-		own_maps[number] = (struct hw_range){ (u64)p, bytes };
+		own_maps[number] = (struct hw_range){(u64)p, bytes};
 	if (load_relaxed(&hwr_token.alive))
 		tell_count();
 }
@@ -75,7 +75,8 @@ static void ask_to_be_watched(void)
 		hwr_futex_wake(&hwr_lobby->bell);
 	}
 	/* Waits count as in wait_for_room of ring.c. */
-	while (load_acquire(leaving) == HW_LEAVING_ASKED && waited < patience_ns && hwr_session_watched()) {
+	while (load_acquire(leaving) == HW_LEAVING_ASKED && waited < patience_ns &&
+	       hwr_session_watched()) {
 		u64 before = now;
 
 		hwr_futex_wait(leaving, HW_LEAVING_ASKED, WAIT_NS);
@@ -89,7 +90,8 @@ static __attribute__((destructor)) void leave(void)
 {
 	hwr_access_leave();
 	hwr_peek_leave();
-	if (load_relaxed(&hwr_token.alive) && hwr_control && (hwr_getpid() == hwr_pid || hwr_getpid() == (u32)-1))
+	if (load_relaxed(&hwr_token.alive) && hwr_control &&
+	    (hwr_getpid() == hwr_pid || hwr_getpid() == (u32)-1))
 		store_relaxed(&hwr_control->left, 1);
 	if (is_watchable())
 		ask_to_be_watched();

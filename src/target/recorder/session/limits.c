@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * A program's limit on its own address space (RLIMIT_AS). Runs in the target.
  *
- * A berth takes address space, though hardly any memory, for threads that may never come; the heap for accesses takes
- * terabytes. A program that limits itself to less than is mapped already knows nothing of that: the limit becomes larger
- * by what is ours, and it is told the one that it set. What is exec'd afterwards inherits the larger one: its recorder finds
- * in the lobby what was set, and makes that larger by what is its own. */
+ * A berth takes address space, though hardly any memory, for threads that may never come; the heap
+ * for accesses takes terabytes. A program that limits itself to less than is mapped already knows
+ * nothing of that: the limit becomes larger by what is ours, and it is told the one that it set.
+ * What is exec'd afterwards inherits the larger one: its recorder finds in the lobby what was set,
+ * and makes that larger by what is its own. */
 #include <errno.h>
 #include <sys/resource.h>
 
@@ -14,9 +15,15 @@
 
 static u64 added, added_hard; /* to the limits that hold */
 
-static u64 own_bytes(void) { return load_relaxed(&hwr_mapped_bytes) + load_relaxed(&hwr_reserved_bytes); }
+static u64 own_bytes(void)
+{
+	return load_relaxed(&hwr_mapped_bytes) + load_relaxed(&hwr_reserved_bytes);
+}
 
-static rlim_t plus(rlim_t limit, u64 bytes) { return limit < RLIM_INFINITY - bytes ? limit + bytes : limit; }
+static rlim_t plus(rlim_t limit, u64 bytes)
+{
+	return limit < RLIM_INFINITY - bytes ? limit + bytes : limit;
+}
 
 static rlim_t minus(rlim_t limit, u64 bytes)
 {
@@ -35,7 +42,8 @@ static long ask(int pid, int what, const struct rlimit *new, struct rlimit *old)
 	return hwr_syscall6(SYS_prlimit64, pid, what, (long)new, (long)old, 0, 0);
 }
 
-/* What the process has mapped, ours included: /proc/self/stat, field 23, in bytes. The name before it may hold anything. */
+/* What the process has mapped, ours included: /proc/self/stat, field 23, in bytes. The name before
+ * it may hold anything. */
 static u64 mapped_now(void)
 {
 	enum { NAME = 2, MAPPED = 23 };
@@ -54,10 +62,12 @@ static u64 mapped_now(void)
 
 static bool is_held(const struct hw_limit *limit, const struct rlimit *held)
 {
-	return load_acquire(&limit->soft) == held->rlim_cur && load_relaxed(&limit->hard) == held->rlim_max;
+	return load_acquire(&limit->soft) == held->rlim_cur &&
+	       load_relaxed(&limit->hard) == held->rlim_max;
 }
 
-/* For images to come. Their limits are known by their numbers, which nobody else would set: a process need not be known. */
+/* For images to come. Their limits are known by their numbers, which nobody else would set: a
+ * process need not be known. */
 static void note_larger(const struct rlimit *held, const struct rlimit *wanted)
 {
 	struct hw_limit *limit = NULL;
@@ -81,9 +91,10 @@ static void note_larger(const struct rlimit *held, const struct rlimit *wanted)
 
 static long set_address_space(const struct rlimit *wanted, struct rlimit *old)
 {
-	/* A program that looked at what it has mapped knows of ours already, and wants a limit above that. */
+	/* A program that looked at what it has mapped knows of ours already, and wants a limit
+	 * above that. */
 	u64 more = wanted->rlim_cur < mapped_now() ? own_bytes() : 0;
-	struct rlimit larger = { plus(wanted->rlim_cur, more), plus(wanted->rlim_max, more) };
+	struct rlimit larger = {plus(wanted->rlim_cur, more), plus(wanted->rlim_max, more)};
 	long result = ask(0, RLIMIT_AS, &larger, old);
 
 	if (result == -EPERM) { /* not above the hard limit: up to that, then */
@@ -105,7 +116,7 @@ static long set_address_space(const struct rlimit *wanted, struct rlimit *old)
 void hwr_limits_take_over(const struct hw_lobby *lobby)
 {
 	static bool done; /* later limits are those of this image */
-	struct rlimit held = { RLIM_INFINITY, RLIM_INFINITY }, wanted;
+	struct rlimit held = {RLIM_INFINITY, RLIM_INFINITY}, wanted;
 
 	if (done)
 		return;
@@ -133,7 +144,7 @@ static inline long limit_held(int pid, int what, const struct rlimit *new, struc
 	long result;
 
 	/* What is not memory of the program is for the kernel to refuse. */
-	if (what != RLIMIT_AS || pid != 0 || !own_bytes() || (new && !hwr_readable((u64)new)))
+	if (what != RLIMIT_AS || pid != 0 || !own_bytes() || (new && !hwr_readable((u64) new)))
 		return ask(pid, what, new, old);
 	if (new)
 		return set_address_space(new, old);
@@ -147,10 +158,10 @@ static inline long limit(int pid, int what, const struct rlimit *new, struct rli
 {
 	long result;
 
-	hwr_access_pin((u64)new);
+	hwr_access_pin((u64) new);
 	hwr_access_pin((u64)old);
 	result = limit_held(pid, what, new, old);
-	hwr_access_unpin((u64)new);
+	hwr_access_unpin((u64) new);
 	hwr_access_unpin((u64)old);
 	return result;
 }
@@ -172,5 +183,7 @@ DEFINE_LIMIT(setrlimit, (int what, const struct rlimit *new), (0, what, new, NUL
 DEFINE_LIMIT(setrlimit64, (int what, const struct rlimit *new), (0, what, new, NULL))
 DEFINE_LIMIT(getrlimit, (int what, struct rlimit *old), (0, what, NULL, old))
 DEFINE_LIMIT(getrlimit64, (int what, struct rlimit *old), (0, what, NULL, old))
-DEFINE_LIMIT(prlimit, (int pid, int what, const struct rlimit *new, struct rlimit *old), (pid, what, new, old))
-DEFINE_LIMIT(prlimit64, (int pid, int what, const struct rlimit *new, struct rlimit *old), (pid, what, new, old))
+DEFINE_LIMIT(prlimit, (int pid, int what, const struct rlimit *new, struct rlimit *old),
+	     (pid, what, new, old))
+DEFINE_LIMIT(prlimit64, (int pid, int what, const struct rlimit *new, struct rlimit *old),
+	     (pid, what, new, old))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * What a runtime's library tells becomes records; the landing points of format/runtime.h. Runs in the target, below the library's hooks.
+ * What a runtime's library tells becomes records; the landing points of format/runtime.h. Runs in
+ * the target, below the library's hooks.
  *
- * The machine's stack is walked as for any other event. The library then makes the language's stack of it, whose
- * nodes are looked up from where it differs from the one before. */
+ * The machine's stack is walked as for any other event. The library then makes the language's stack
+ * of it, whose nodes are looked up from where it differs from the one before. */
 #include "format/runtime.h"
 #include "target/recorder/hooks/call.h"
 #include "target/recorder/session/control.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * seccomp; see sandbox.h. Runs in the target, in the calls by which a program installs a filter. Keeps nothing of the
- * filter: each call of ours is tried on it once, with the arguments that we usually give, and those that would not
- * simply be allowed are not made any more. Filters that are installed by a bare system call are not seen. */
+ * seccomp; see sandbox.h. Runs in the target, in the calls by which a program installs a filter.
+ * Keeps nothing of the filter: each call of ours is tried on it once, with the arguments that we
+ * usually give, and those that would not simply be allowed are not made any more. Filters that are
+ * installed by a bare system call are not seen. */
 #include "target/recorder/session/sandbox.h"
 
 #include <errno.h>
@@ -24,36 +25,36 @@ static const struct {
 	u16 number;
 	u32 third, fourth; /* arguments, where filters look at them */
 } asked[] = {
-	{ SYS_mmap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS },
-	{ SYS_mprotect, PROT_READ | PROT_WRITE, 0 },
-	{ SYS_munmap, 0, 0 },
-	{ SYS_mremap, 0, 3 /* MREMAP_MAYMOVE, MREMAP_FIXED */ },
-	{ SYS_madvise, MADV_DONTNEED, 0 },
-	{ SYS_openat, 02000000, 0 },
-	{ SYS_read, 0, 0 },
-	{ SYS_write, 0, 0 },
-	{ SYS_close, 0, 0 },
-	{ SYS_lseek, 0, 0 },
-	{ SYS_readlinkat, 0, 0 },
-	{ SYS_getcwd, 0, 0 },
-	{ SYS_getpid, 0, 0 },
-	{ SYS_getppid, 0, 0 },
-	{ SYS_gettid, 0, 0 },
-	{ SYS_sched_yield, 0, 0 },
-	{ SYS_tgkill, 0, 0 },
-	{ SYS_tkill, 0, 0 },
-	{ SYS_futex, 0, 0 },
-	{ SYS_clock_gettime, 0, 0 },
-	{ SYS_sigaltstack, 0, 0 },
-	{ SYS_rt_sigprocmask, 0, 8 },
-	{ SYS_rt_sigreturn, 0, 0 },
-	{ SYS_prctl, 0, 0 },
-	{ SYS_prlimit64, 0, 0 },
-	{ SYS_membarrier, 0, 0 },
-	{ SYS_nanosleep, 0, 0 },
-	{ SYS_getcpu, 0, 0 },
-	{ SYS_sched_getaffinity, 0, 0 },
-	{ SYS_sched_setaffinity, 0, 0 },
+	{SYS_mmap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS},
+	{SYS_mprotect, PROT_READ | PROT_WRITE, 0},
+	{SYS_munmap, 0, 0},
+	{SYS_mremap, 0, 3 /* MREMAP_MAYMOVE, MREMAP_FIXED */},
+	{SYS_madvise, MADV_DONTNEED, 0},
+	{SYS_openat, 02000000, 0},
+	{SYS_read, 0, 0},
+	{SYS_write, 0, 0},
+	{SYS_close, 0, 0},
+	{SYS_lseek, 0, 0},
+	{SYS_readlinkat, 0, 0},
+	{SYS_getcwd, 0, 0},
+	{SYS_getpid, 0, 0},
+	{SYS_getppid, 0, 0},
+	{SYS_gettid, 0, 0},
+	{SYS_sched_yield, 0, 0},
+	{SYS_tgkill, 0, 0},
+	{SYS_tkill, 0, 0},
+	{SYS_futex, 0, 0},
+	{SYS_clock_gettime, 0, 0},
+	{SYS_sigaltstack, 0, 0},
+	{SYS_rt_sigprocmask, 0, 8},
+	{SYS_rt_sigreturn, 0, 0},
+	{SYS_prctl, 0, 0},
+	{SYS_prlimit64, 0, 0},
+	{SYS_membarrier, 0, 0},
+	{SYS_nanosleep, 0, 0},
+	{SYS_getcpu, 0, 0},
+	{SYS_sched_getaffinity, 0, 0},
+	{SYS_sched_setaffinity, 0, 0},
 };
 
 static void refuse(long number)
@@ -117,7 +118,7 @@ static u32 loaded(const struct machine *m, const struct sock_filter *step)
 /* What the filter would answer. A filter jumps forwards only, so that it ends. */
 static u32 filter_run(const struct sock_fprog *filter, const struct seccomp_data *data)
 {
-	struct machine m = { .data = (const u32 *)data };
+	struct machine m = {.data = (const u32 *)data};
 
 	for (u32 at = 0; at < filter->len && at < STEPS_MAX; at++) {
 		const struct sock_filter *step = &filter->filter[at];
@@ -147,7 +148,7 @@ static bool is_allowed(const struct sock_fprog *filter, u32 i)
 		.nr = asked[i].number,
 		.arch = (u32)HWR_AUDIT_ARCH,
 		.instruction_pointer = (u64)&hwr_refused,
-		.args = { 0, 0, asked[i].third, asked[i].fourth, 0, 0 },
+		.args = {0, 0, asked[i].third, asked[i].fourth, 0, 0},
 	};
 	u32 action = filter_run(filter, &data) & SECCOMP_RET_ACTION_FULL;
 
@@ -160,13 +161,15 @@ static bool is_allowed(const struct sock_fprog *filter, u32 i)
 static void faults_stop(const struct sock_fprog *filter)
 {
 	for (u32 i = 0; i < sizeof asked / sizeof *asked; i++)
-		if (hwr_access_faults_need(asked[i].number) && (!filter || !is_allowed(filter, i))) {
+		if (hwr_access_faults_need(asked[i].number) &&
+		    (!filter || !is_allowed(filter, i))) {
 			hwr_access_faults_stop();
 			return;
 		}
 }
 
-/* A mistake of the program's is for the kernel to tell. Where a filter before this one forbids to ask, it made none. */
+/* A mistake of the program's is for the kernel to tell. Where a filter before this one forbids to
+ * ask, it made none. */
 static bool can_be_read(const void *pointer)
 {
 	hwr_access_open(pointer); /* the kernel calls armed memory unreadable */
@@ -220,8 +223,8 @@ HWR_EXPORT int mlockall(int flags)
 	enum { ON_FAULT = 4 }; /* MCL_ONFAULT, since 4.4 */
 	long result = -22 /* EINVAL */;
 
-	/* The berth has room for thousands of threads, which is nowhere until it is used: pages are locked when they
-	 * come, ours and the program's. */
+	/* The berth has room for thousands of threads, which is nowhere until it is used: pages are
+	 * locked when they come, ours and the program's. */
 	if (load_relaxed(&hwr_mapped_bytes))
 		result = hwr_syscall3(SYS_mlockall, flags | ON_FAULT, 0, 0);
 	if (result == -22 /* EINVAL */)
@@ -240,8 +243,8 @@ HWR_EXPORT int prctl(int what, ...)
 		arguments[i] = va_arg(rest, unsigned long);
 	va_end(rest);
 	hwr_sandbox_prctl(what, arguments[0], arguments[1]);
-	return answer(hwr_syscall6(SYS_prctl, what, (long)arguments[0], (long)arguments[1], (long)arguments[2],
-				   (long)arguments[3], 0));
+	return answer(hwr_syscall6(SYS_prctl, what, (long)arguments[0], (long)arguments[1],
+				   (long)arguments[2], (long)arguments[3], 0));
 }
 #endif
 
@@ -254,7 +257,8 @@ void hwr_sandbox_prctl(int what, unsigned long mode, unsigned long filter)
 		sandbox_strict();
 }
 
-/* Strict mode has no flags and no filter: libseccomp asks for it with one to be refused, and so learns that there is the call. */
+/* Strict mode has no flags and no filter: libseccomp asks for it with one to be refused, and so
+ * learns that there is the call. */
 void hwr_sandbox_seccomp(unsigned long mode, unsigned long flags, unsigned long filter)
 {
 	if (mode == SECCOMP_SET_MODE_FILTER)

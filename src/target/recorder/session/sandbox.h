@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Programs that shut themselves in: system calls that would then be the death of them are no longer made by the
- * recorder. Runs in the target. */
+ * Programs that shut themselves in: system calls that would then be the death of them are no longer
+ * made by the recorder. Runs in the target. */
 #ifndef TARGET_RECORDER_SESSION_SANDBOX_H
 #define TARGET_RECORDER_SESSION_SANDBOX_H
 

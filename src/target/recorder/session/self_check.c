@@ -60,7 +60,7 @@ static void lay_out(struct hw_control *c)
 bool hwr_self_session(void)
 {
 	char value[16];
-	struct hw_control layout = { .magic = 0 };
+	struct hw_control layout = {.magic = 0};
 	struct hw_control *control;
 
 	if (!hwr_environment("HEAPWISE_CHECK_SELF", value, sizeof value))
@@ -109,7 +109,8 @@ static bool has_cfi(u64 pc)
 
 	if (!scratch)
 		scratch = hwr_map_private(sizeof *scratch);
-	return hwr_module_at(pc - 1, &module) && hwr_cfi_find(pc - 1, &module, scratch) <= HWR_CFI_SIGNAL;
+	return hwr_module_at(pc - 1, &module) &&
+	       hwr_cfi_find(pc - 1, &module, scratch) <= HWR_CFI_SIGNAL;
 }
 
 /* 0 = the same. own[0] and reference start at the hook's caller. */
@@ -145,8 +146,10 @@ static void report(int difference, const struct stack *own, const u64 *reference
 	if (add_relaxed(&reported, 1) >= REPORTED_MAX)
 		return;
 	for (u32 i = 0; i < rows && i < 60; i++) {
-		int n = snprintf(line, sizeof line, "heapwise-check: difference %d frame %u ours %#lx libgcc %#lx\n",
-				 difference, i, i < own->count ? own->pc[i] : 0, i < count ? reference[i] : 0);
+		int n = snprintf(line, sizeof line,
+				 "heapwise-check: difference %d frame %u ours %#lx libgcc %#lx\n",
+				 difference, i, i < own->count ? own->pc[i] : 0,
+				 i < count ? reference[i] : 0);
 
 		hwr_write(2, line, (size_t)n);
 	}
@@ -189,8 +192,10 @@ static __attribute__((destructor)) void summarize(void)
 
 	if (!private_session || !load_relaxed(&hwr_token.on))
 		return;
-	n = snprintf(line, sizeof line, "heapwise-check: %lu stacks compared, %lu differ, %lu broken\n",
-		     hwr_control->faults[HW_FAULT_CHECKED], hwr_control->faults[HW_FAULT_CHECK_FAILED],
+	n = snprintf(line, sizeof line,
+		     "heapwise-check: %lu stacks compared, %lu differ, %lu broken\n",
+		     hwr_control->faults[HW_FAULT_CHECKED],
+		     hwr_control->faults[HW_FAULT_CHECK_FAILED],
 		     hwr_control->faults[HW_FAULT_STACK_BROKEN]);
 	hwr_write(2, line, (size_t)n);
 }

@@ -27,7 +27,7 @@
 
 enum {
 	PATH_MAX_BYTES = 256, /* "/proc/PID/fd/N" or a folder of the monitor's */
-	BERTH_TRIES = 100, /* ten seconds without a sign of the monitor, as ring.c waits */
+	BERTH_TRIES = 100,    /* ten seconds without a sign of the monitor, as ring.c waits */
 	BERTH_WAIT_NS = 100 * 1000 * 1000,
 	WIPE_ON_FORK = 18,
 };
@@ -40,7 +40,8 @@ extern void *__dso_handle;
 
 /* ---- files ---- */
 
-/* The whole of it is there, or nothing is mapped: beyond its end a file is SIGBUS. The name may be that of a session that is over. */
+/* The whole of it is there, or nothing is mapped: beyond its end a file is SIGBUS. The name may be
+ * that of a session that is over. */
 static void *map_file(const char *path, size_t bytes)
 {
 	int fd = hwr_open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
@@ -79,7 +80,8 @@ static struct hw_lobby *open_lobby(void)
 {
 	struct hw_lobby *lobby = NULL;
 
-	if (!hwr_stands_back() && hwr_environment(HW_SESSION_ENV, session_path, sizeof session_path))
+	if (!hwr_stands_back() &&
+	    hwr_environment(HW_SESSION_ENV, session_path, sizeof session_path))
 		lobby = map_file(session_path, sizeof *lobby);
 	if (lobby && (lobby->magic != HW_LOBBY_MAGIC || lobby->version != HW_SESSION_VERSION ||
 		      lobby->flags & HW_SESSION_BELOW)) {
@@ -132,7 +134,8 @@ static struct hw_control *open_berth(u32 number)
 
 /* ---- joining ---- */
 
-/* Our number where /proc comes from, which is where the monitor lives: in a namespace of our own we have another one. */
+/* Our number where /proc comes from, which is where the monitor lives: in a namespace of our own we
+ * have another one. */
 static u32 seen_pid(void)
 {
 	char text[16];
@@ -160,8 +163,10 @@ static struct hw_control *claim_berth(void)
 {
 	u32 bell = load_acquire(&hwr_lobby->berth_bell), next;
 
-	/* When hundreds start at once a late one waits for many rounds, as long as the monitor makes berths. */
-	for (u32 silent = 0; silent < BERTH_TRIES; silent = next == bell ? silent + 1 : 0, bell = next) {
+	/* When hundreds start at once a late one waits for many rounds, as long as the monitor
+	 * makes berths. */
+	for (u32 silent = 0; silent < BERTH_TRIES;
+	     silent = next == bell ? silent + 1 : 0, bell = next) {
 		i64 number = hwr_session_watched() ? claim_spare() : -1;
 
 		add_acq_rel(&hwr_lobby->bell, 1);
@@ -194,7 +199,8 @@ static void guard_token(void)
 {
 	static bool guarded;
 
-	if (!guarded && hwr_madvise(&hwr_token, sizeof hwr_token, WIPE_ON_FORK) != 0 && __register_atfork)
+	if (!guarded && hwr_madvise(&hwr_token, sizeof hwr_token, WIPE_ON_FORK) != 0 &&
+	    __register_atfork)
 		__register_atfork(NULL, NULL, forget_token_in_child, __dso_handle);
 	guarded = true;
 }
@@ -210,7 +216,8 @@ bool hwr_session_attach(struct hw_control *control)
 	hwr_module_log = (u8 *)control + control->modules_offset;
 	hwr_threads_reset();
 	/* Times of accesses are compared with those of events. */
-	hwr_stamp_init(control->flags & (HW_RUN_EXACT_TIMES | HW_RUN_ACCESS_EXACT | HW_RUN_ACCESS_ADAPTIVE));
+	hwr_stamp_init(control->flags &
+		       (HW_RUN_EXACT_TIMES | HW_RUN_ACCESS_EXACT | HW_RUN_ACCESS_ADAPTIVE));
 	if (control->max_depth == 0 || control->max_depth > HWR_DEPTH_MAX)
 		control->max_depth = HWR_DEPTH_MAX;
 	control->nodes_used = 1;
@@ -247,8 +254,10 @@ static bool join_monitor(bool forked)
 		hwr_lobby = open_lobby();
 	if (!hwr_lobby)
 		return false;
-	if (!(hwr_lobby->flags & HW_SESSION_CHILDREN) && (forked || seen_pid() != hwr_lobby->root_pid)) {
-		add_relaxed(forked ? &hwr_lobby->unrecorded_children : &hwr_lobby->unrecorded_execs, 1);
+	if (!(hwr_lobby->flags & HW_SESSION_CHILDREN) &&
+	    (forked || seen_pid() != hwr_lobby->root_pid)) {
+		add_relaxed(forked ? &hwr_lobby->unrecorded_children : &hwr_lobby->unrecorded_execs,
+			    1);
 		return false;
 	}
 	control = claim_berth();
@@ -286,8 +295,10 @@ static __attribute__((constructor)) void join_early(void)
 	lobby = open_lobby();
 	if (!lobby)
 		return;
-	/* A program may shut itself in before it first allocates: then the lobby is out of reach. */
-	early = lobby->flags & (HW_SESSION_EARLY | HW_SESSION_CHILDREN) || seen_pid() == lobby->root_pid ||
+	/* A program may shut itself in before it first allocates: then the lobby is out of
+	 * reach. */
+	early = lobby->flags & (HW_SESSION_EARLY | HW_SESSION_CHILDREN) ||
+		seen_pid() == lobby->root_pid ||
 		(lobby->flags & HW_SESSION_ENTRIES && hwr_entries_are_there(lobby->allocators));
 	if (!early)
 		hwr_limits_take_over(lobby);

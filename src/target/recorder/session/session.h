@@ -9,8 +9,9 @@
  * exit.c. */
 void hwr_tell_own_memory(void);
 
-/* In an image that was exec'd under a limit on address space that an earlier image's recorder had made larger: as if this one
- * had set it, with what this recorder has mapped instead of that one; limits.c. */
+/* In an image that was exec'd under a limit on address space that an earlier image's recorder had
+ * made larger: as if this one had set it, with what this recorder has mapped instead of that one;
+ * limits.c. */
 void hwr_limits_take_over(const struct hw_lobby *lobby);
 
 /* A recording with HW_RUN_LISP has a module of named functions; runtime.c. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Sets of addresses: each is in one of two candidate buckets of one cache line. A lookup reads both whole, so an entry can
- * simply be cleared. Runs in the target; lock-free. */
+ * Sets of addresses: each is in one of two candidate buckets of one cache line. A lookup reads both
+ * whole, so an entry can simply be cleared. Runs in the target; lock-free. */
 #ifndef TARGET_RECORDER_STATE_BUCKETS_H
 #define TARGET_RECORDER_STATE_BUCKETS_H
 
@@ -32,7 +32,8 @@ static inline bool hwr_bucket_swap(u64 *bucket, u64 from, u64 to)
 	return false;
 }
 
-/* From 0 to the key adds it, the other way round drops it; false: there is no room, or it was not there. */
+/* From 0 to the key adds it, the other way round drops it; false: there is no room, or it was not
+ * there. */
 static inline bool hwr_buckets_swap(struct hwr_buckets self, u64 mixed, u64 from, u64 to)
 {
 	return hwr_bucket_swap(hwr_bucket_of(self, mixed, false), from, to) ||

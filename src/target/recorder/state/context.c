@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Inserts into the calling-context tree. Runs in the target; lock-free and safe in signal handlers. */
+ * Inserts into the calling-context tree. Runs in the target; lock-free and safe in signal
+ * handlers. */
 #include "target/recorder/state/context.h"
 
 #include "target/recorder/state/desk.h"
@@ -14,7 +15,8 @@ static u32 growing; /* 1 while a thread copies */
 
 static u64 buckets_bytes(u64 buckets) { return buckets * HWR_CONTEXT_BUCKET * sizeof(u64); }
 
-/* Buckets are looked up at random: with small pages the processor looks for the page as long as for the word. */
+/* Buckets are looked up at random: with small pages the processor looks for the page as long as for
+ * the word. */
 static struct hwr_context_table *table_new(u64 buckets)
 {
 	struct hwr_context_table *table;
@@ -30,7 +32,8 @@ static struct hwr_context_table *table_new(u64 buckets)
 	return table;
 }
 
-/* Late readers find zeros in a table that was replaced: no node, so they make one again. The mapping stays. */
+/* Late readers find zeros in a table that was replaced: no node, so they make one again. The
+ * mapping stays. */
 static void table_clear(struct hwr_context_table *table)
 {
 	if (buckets_bytes(table->mask + 1) >= LARGE)

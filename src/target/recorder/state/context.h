@@ -5,7 +5,8 @@
  * The index is a hash table of buckets of one cache line, which one thread replaces by a larger
  * copy when it is half full, while the others go on with the old one. What they insert meanwhile
  * may be missing in the copy and is then made again: two nodes may mean the same frame, and
- * whoever reads a trace merges them. Nothing ever waits: a signal handler may insert at any moment. */
+ * whoever reads a trace merges them. Nothing ever waits: a signal handler may insert at any
+ * moment. */
 #ifndef TARGET_RECORDER_STATE_CONTEXT_H
 #define TARGET_RECORDER_STATE_CONTEXT_H
 
@@ -19,10 +20,10 @@ enum {
 #define HWR_NODES_LIMIT (1u << HWR_NODE_BITS)
 
 struct hwr_context_table {
-	u64 mask;     /* number of buckets - 1 */
-	u64 used;     /* words taken; approximate */
+	u64 mask; /* number of buckets - 1 */
+	u64 used; /* words taken; approximate */
 	u64 pad[6];
-	u64 words[];  /* bucket by bucket */
+	u64 words[]; /* bucket by bucket */
 };
 extern struct hwr_context_table *hwr_context_table HWR_OWN;
 
@@ -71,7 +72,8 @@ u32 hwr_context_insert(u32 parent, u64 pc, u64 hash) __attribute__((noinline));
 /* The node of pc called from parent, given what hwr_context_candidate said of its hash. */
 static inline u32 hwr_context_confirm(u32 candidate, u32 parent, u64 pc, u64 hash)
 {
-	if (likely(candidate && hwr_nodes[candidate].pc == pc && hwr_nodes[candidate].parent == parent))
+	if (likely(candidate && hwr_nodes[candidate].pc == pc &&
+		   hwr_nodes[candidate].parent == parent))
 		return candidate;
 	return hwr_context_insert(parent, pc, hash);
 }

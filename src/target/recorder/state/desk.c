@@ -14,7 +14,8 @@ static u64 round_up(u64 value, u64 unit) { return (value + unit - 1) & -unit; }
 void *hwr_map_large(size_t bytes)
 {
 	u64 large = round_up(bytes, HWR_LARGE_PAGE), all = HWR_PAGE + large + HWR_LARGE_PAGE;
-	u64 start = (u64)hwr_mmap(all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	u64 start = (u64)hwr_mmap(all, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	u64 first, at;
 
 	if (hwr_sys_failed((void *)start))
@@ -30,7 +31,10 @@ void *hwr_map_large(size_t bytes)
 	return (void *)at;
 }
 
-void hwr_clear_large(void *p, size_t bytes) { hwr_madvise(p, round_up(bytes, HWR_LARGE_PAGE), MADV_DONTNEED); }
+void hwr_clear_large(void *p, size_t bytes)
+{
+	hwr_madvise(p, round_up(bytes, HWR_LARGE_PAGE), MADV_DONTNEED);
+}
 
 bool hwr_desk_open(void)
 {

@@ -57,7 +57,10 @@ static bool search_byte(struct search *s, char c)
 
 static bool from_kernel(const char *name, char *value, size_t bytes)
 {
-	struct search s = { .name = name, .name_bytes = hwr_length(name), .value = value, .bytes = bytes };
+	struct search s = {.name = name,
+			   .name_bytes = hwr_length(name),
+			   .value = value,
+			   .bytes = bytes};
 	bool found = false;
 	char buffer[256];
 	long n;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * What the unwinder keeps of frames: how to get from one to its caller, and where it is. Runs in the target. */
+ * What the unwinder keeps of frames: how to get from one to its caller, and where it is. Runs in
+ * the target. */
 #ifndef TARGET_RECORDER_STATE_FRAMES_H
 #define TARGET_RECORDER_STATE_FRAMES_H
 
 #include "target/recorder/state/arch/arch.h"
 
-enum hwr_where { /* where a register of the caller is */
-	HWR_SAME = 0,   /* unchanged */
-	HWR_UNDEFINED,  /* not recoverable; for the return address: outermost frame */
-	HWR_AT_CFA,     /* saved at CFA + offset */
-	HWR_CFA_PLUS,   /* is CFA + offset */
-	HWR_REGISTER,   /* is in register `offset` */
-	HWR_AT_EXPR,    /* saved at the expression's address */
-	HWR_EXPR,       /* is the expression's value */
+enum hwr_where {
+	/* where a register of the caller is */
+	HWR_SAME = 0,  /* unchanged */
+	HWR_UNDEFINED, /* not recoverable; for the return address: outermost frame */
+	HWR_AT_CFA,    /* saved at CFA + offset */
+	HWR_CFA_PLUS,  /* is CFA + offset */
+	HWR_REGISTER,  /* is in register `offset` */
+	HWR_AT_EXPR,   /* saved at the expression's address */
+	HWR_EXPR,      /* is the expression's value */
 };
 
 struct hwr_where_is {
@@ -41,8 +43,8 @@ struct hwr_cfi_scratch {
 
 enum { HWR_KNOWN_ROWS = 128 };
 
-/* A row that was read before. Programs that need this unwinder, for one of their frames or for code that they generate, need it
- * for most of their stacks. */
+/* A row that was read before. Programs that need this unwinder, for one of their frames or for code
+ * that they generate, need it for most of their stacks. */
 struct hwr_known_row {
 	u64 at;    /* the instruction */
 	u32 epoch; /* 0 = none; see hwr_epoch */

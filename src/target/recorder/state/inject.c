@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The injecting build: of the recorder's system calls that can fail, the Nth does. Runs in the target, in tests only.
- * HEAPWISE_INJECT=N:FILE says which; FILE is left with "CALLS" of each process that ends, one per line. */
+ * The injecting build: of the recorder's system calls that can fail, the Nth does. Runs in the
+ * target, in tests only.
+ * HEAPWISE_INJECT=N:FILE says which; FILE is left with "CALLS" of each process that ends, one per
+ * line. */
 #ifdef HWR_INJECT
 
 #include <fcntl.h>
@@ -30,9 +32,10 @@ static void read_wish(void)
 
 static bool can_fail(long number)
 {
-	return number == SYS_mmap || number == SYS_mprotect || number == SYS_madvise || number == SYS_openat ||
-	       number == SYS_read || number == SYS_write || number == SYS_lseek || number == SYS_readlinkat ||
-	       number == SYS_futex || number == SYS_prlimit64 || number == SYS_clock_gettime || number == SYS_gettid ||
+	return number == SYS_mmap || number == SYS_mprotect || number == SYS_madvise ||
+	       number == SYS_openat || number == SYS_read || number == SYS_write ||
+	       number == SYS_lseek || number == SYS_readlinkat || number == SYS_futex ||
+	       number == SYS_prlimit64 || number == SYS_clock_gettime || number == SYS_gettid ||
 	       number == SYS_prctl;
 }
 
@@ -50,7 +53,8 @@ static __attribute__((destructor)) void tell(void)
 
 	if (state != 2 || !path[0])
 		return;
-	fd = (int)hwr_syscall6(SYS_openat, AT_FDCWD, (long)path, O_WRONLY | O_CREAT | O_APPEND, 0644, 0, 0);
+	fd = (int)hwr_syscall6(SYS_openat, AT_FDCWD, (long)path, O_WRONLY | O_CREAT | O_APPEND,
+			       0644, 0, 0);
 	n = snprintf(line, sizeof line, "%llu\n", (unsigned long long)calls);
 	hwr_syscall3(SYS_write, fd, (long)line, n);
 	hwr_syscall3(SYS_close, fd, 0, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Copying and clearing without calls that a program or a sanitizer may interpose. Runs in the target. */
+ * Copying and clearing without calls that a program or a sanitizer may interpose. Runs in the
+ * target. */
 #ifndef TARGET_RECORDER_STATE_MEMORY_H
 #define TARGET_RECORDER_STATE_MEMORY_H
 

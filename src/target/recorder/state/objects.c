@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Where the recorder is; see objects.h. Runs in the target, first of all, possibly before libc is initialised.
+ * Where the recorder is; see objects.h. Runs in the target, first of all, possibly before libc is
+ * initialised.
  *
- * In libheapwise.a all of our code and variables are in sections of their own, of which the linker tells the ends:
- * the module around them is the program's. */
+ * In libheapwise.a all of our code and variables are in sections of their own, of which the linker
+ * tells the ends: the module around them is the program's. */
 #include "target/recorder/state/objects.h"
 
 #include <dlfcn.h>
@@ -47,7 +48,7 @@ const u8 *hwr_note_find(const u8 *note, u64 bytes, u32 type, const char *name, u
 }
 
 /* Of a module whose range begins as { ~0, 0 }: one segment more. */
-static void add_segment(struct hwr_module_at *module, const ElfW(Phdr) *segment)
+static void add_segment(struct hwr_module_at *module, const ElfW(Phdr) * segment)
 {
 	u64 start = module->base + segment->p_vaddr, end = start + segment->p_memsz;
 
@@ -71,8 +72,8 @@ static int look_at_program(struct dl_phdr_info *info, size_t bytes, void *found)
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 
 		if (segment->p_type == PT_NOTE &&
-		    hwr_note_find((const u8 *)(info->dlpi_addr + segment->p_vaddr), segment->p_memsz,
-				  HW_NOTE_LINKED, HW_NOTE_NAME, &content))
+		    hwr_note_find((const u8 *)(info->dlpi_addr + segment->p_vaddr),
+				  segment->p_memsz, HW_NOTE_LINKED, HW_NOTE_NAME, &content))
 			*(bool *)found = true;
 	}
 	return 1;
@@ -137,7 +138,7 @@ bool hwr_stands_back(void) { return getauxval(AT_SECURE) != 0; }
 
 /* ---- a program without loader ---- */
 
-static const ElfW(Phdr) *segments(u32 *count)
+static const ElfW(Phdr) * segments(u32 *count)
 {
 	*count = &__ehdr_start ? __ehdr_start.e_phnum : 0;
 	return (const ElfW(Phdr) *)((u64)&__ehdr_start + (*count ? __ehdr_start.e_phoff : 0));
@@ -246,7 +247,7 @@ struct phdr_search {
 static int phdr_visit(struct dl_phdr_info *info, size_t bytes, void *data)
 {
 	struct phdr_search *search = data;
-	struct hwr_module_at found = { ~0ull, 0, NULL, info->dlpi_addr, info->dlpi_name };
+	struct hwr_module_at found = {~0ull, 0, NULL, info->dlpi_addr, info->dlpi_name};
 	bool covers = false;
 
 	(void)bytes;
@@ -262,13 +263,13 @@ static int phdr_visit(struct dl_phdr_info *info, size_t bytes, void *data)
 	return covers;
 }
 
-/* The program, which the kernel has mapped: where its segments lie apart, as on aarch64 and with some linkers,
- * _dl_find_object knows one of them at a time. (So it does of the loader, whose gaps may hold others, the vDSO for one. The loader
- * maps all else in one piece.) */
+/* The program, which the kernel has mapped: where its segments lie apart, as on aarch64 and with
+ * some linkers, _dl_find_object knows one of them at a time. (So it does of the loader, whose gaps
+ * may hold others, the vDSO for one. The loader maps all else in one piece.) */
 static struct hwr_module_at program;
 static u64 program_entry; /* _start; 0 = unknown */
 
-static u64 entry_of(u64 base, const ElfW(Ehdr) *header)
+static u64 entry_of(u64 base, const ElfW(Ehdr) * header)
 {
 	return hwr_same(header->e_ident, ELFMAG, SELFMAG) ? base + header->e_entry : 0;
 }
@@ -283,7 +284,8 @@ static int program_visit(struct dl_phdr_info *info, size_t bytes, void *data)
 		u64 start = info->dlpi_addr + segment->p_vaddr;
 
 		add_segment(&program, segment);
-		if (segment->p_type == PT_LOAD && segment->p_offset == 0 && segment->p_filesz >= sizeof(ElfW(Ehdr)))
+		if (segment->p_type == PT_LOAD && segment->p_offset == 0 &&
+		    segment->p_filesz >= sizeof(ElfW(Ehdr)))
 			program_entry = entry_of(info->dlpi_addr, (const ElfW(Ehdr) *)start);
 	}
 	return 1; /* the first one is the program */
@@ -300,12 +302,13 @@ bool hwr_is_program_start(u64 pc)
 
 bool hwr_module_at(u64 pc, struct hwr_module_at *module)
 {
-	struct phdr_search search = { pc, module };
+	struct phdr_search search = {pc, module};
 	struct dl_find_object object;
 
 	if (static_module_at(pc, module))
 		return true;
-	if (!_dl_find_object) /* in a static program there is nothing else, and no lock to wait for */
+	/* in a static program there is nothing else, and no lock to wait for */
+	if (!_dl_find_object)
 		return !hwr_is_static() && dl_iterate_phdr(phdr_visit, &search) != 0;
 	if (_dl_find_object((void *)pc, &object) != 0)
 		return false;
@@ -313,7 +316,8 @@ bool hwr_module_at(u64 pc, struct hwr_module_at *module)
 	module->end = (u64)object.dlfo_map_end;
 	module->eh_frame_hdr = object.dlfo_eh_frame;
 	module->base = object.dlfo_link_map->l_addr;
-	if (module->base == program.base && module->start >= program.start && module->end <= program.end) {
+	if (module->base == program.base && module->start >= program.start &&
+	    module->end <= program.end) {
 		module->start = program.start;
 		module->end = program.end;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The loaded objects: what there is, which is ours, which an address lies in. Runs in the target. The recorder is a library
- * that is loaded before all others, or (HWR_LINKED: libheapwise.a) a part of the program. */
+ * The loaded objects: what there is, which is ours, which an address lies in. Runs in the target.
+ * The recorder is a library that is loaded before all others, or (HWR_LINKED: libheapwise.a) a part
+ * of the program. */
 #ifndef TARGET_RECORDER_STATE_OBJECTS_H
 #define TARGET_RECORDER_STATE_OBJECTS_H
 
@@ -20,21 +21,23 @@ struct hwr_module_at {
 /* Lookup of the module at pc; lock-free where the C library has _dl_find_object. */
 bool hwr_module_at(u64 pc, struct hwr_module_at *module);
 
-/* Once, before the first lookup that is kept: reads how far the program reaches. Takes the loader's lock. */
+/* Once, before the first lookup that is kept: reads how far the program reaches. Takes the loader's
+ * lock. */
 void hwr_module_program_init(void);
 
-/* Whether a call that returns to pc is one of the program's _start, which has no caller. Start files of older C libraries have no
- * CFI for it. */
+/* Whether a call that returns to pc is one of the program's _start, which has no caller. Start
+ * files of older C libraries have no CFI for it. */
 bool hwr_is_program_start(u64 pc);
 
 /* The content of the note of this type and name; NULL if it is not among those. */
 const u8 *hwr_note_find(const u8 *note, u64 bytes, u32 type, const char *name, u32 *content_bytes);
 
-/* True if this copy has nothing to do here: the program has one linked in, which records; or ours is the one that is
- * linked in, and the process has more rights than whoever started it. */
+/* True if this copy has nothing to do here: the program has one linked in, which records; or ours
+ * is the one that is linked in, and the process has more rights than whoever started it. */
 bool hwr_stands_back(void);
 
-/* The first of the loaded objects, NULL if there is no list. Of a static program it is all there is. */
+/* The first of the loaded objects, NULL if there is no list. Of a static program it is all there
+ * is. */
 const struct link_map *hwr_first_map(void);
 
 #ifdef HWR_LINKED

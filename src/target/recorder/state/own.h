@@ -3,8 +3,8 @@
 #ifndef TARGET_RECORDER_STATE_OWN_H
 #define TARGET_RECORDER_STATE_OWN_H
 
-/* It is defined in this library. -fvisibility=hidden says so of definitions only: without this whoever uses the variable
- * expects it anywhere, and loads its address before its value. */
+/* It is defined in this library. -fvisibility=hidden says so of definitions only: without this
+ * whoever uses the variable expects it anywhere, and loads its address before its value. */
 #define HWR_OWN __attribute__((visibility("hidden")))
 
 /* Of functions that the program calls. */

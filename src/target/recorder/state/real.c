@@ -15,7 +15,7 @@
 struct hwr_real hwr_real;
 
 struct object {
-	const ElfW(Sym) *symbols;
+	const ElfW(Sym) * symbols;
 	const char *strings;
 	const u32 *gnu_hash;
 	const u32 *sysv_hash;
@@ -58,7 +58,8 @@ static bool symbol_fits(const struct object *o, u32 index, const char *name)
 
 	return s->st_shndx != SHN_UNDEF &&
 	       (type == STT_FUNC || type == STT_NOTYPE || type == STT_GNU_IFUNC) &&
-	       ELF64_ST_BIND(s->st_info) != STB_LOCAL && !(o->versions && (o->versions[index] & 0x8000)) &&
+	       ELF64_ST_BIND(s->st_info) != STB_LOCAL &&
+	       !(o->versions && (o->versions[index] & 0x8000)) &&
 	       hwr_same(o->strings + s->st_name, name, hwr_length(name) + 1);
 }
 
@@ -104,7 +105,7 @@ static u32 find_sysv(const struct object *o, const char *name)
 }
 
 /* libc chooses among several forms of some functions (memcpy) by the processor. */
-static void *symbol_value(const struct object *o, const ElfW(Sym) *symbol)
+static void *symbol_value(const struct object *o, const ElfW(Sym) * symbol)
 {
 	void *at = (void *)(o->base + symbol->st_value);
 
@@ -156,7 +157,7 @@ void *hwr_real_symbol(const char *name, u64 *start, u64 *end)
 {
 	const struct link_map *first = hwr_first_map();
 	const struct link_map *ours = first;
-	struct hwr_module_at module = { 0 };
+	struct hwr_module_at module = {0};
 	void *found;
 
 	while (ours && !hwr_map_has_us(ours))
@@ -225,8 +226,7 @@ static void find_static(struct hwr_real *real)
 		return;
 	*real = (struct hwr_real){
 #define STATIC(result, name, ...) .name = __libc_##name,
-		HW_FAMILY(STATIC, STATIC, HW_NO_ROW)
-	};
+		HW_FAMILY(STATIC, STATIC, HW_NO_ROW)};
 }
 
 #else
@@ -239,8 +239,7 @@ void hwr_real_find(void)
 {
 	struct hwr_real found = {
 #define FOUND(result, name, ...) .name = hwr_real_symbol(#name, NULL, NULL),
-		HW_FAMILY(FOUND, FOUND, HW_NO_ROW)
-	};
+		HW_FAMILY(FOUND, FOUND, HW_NO_ROW)};
 
 	find_static(&found);
 	hwr_access_allocator(&found);

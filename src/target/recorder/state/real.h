@@ -36,8 +36,8 @@ static inline void *hwr_real_once(void **real, const char *name)
 struct link_map;
 bool hwr_real_function_in(const struct link_map *map, const char *name, u64 *start, u64 *bytes);
 
-/* Whether ours is the first definition of the function, and the next one is in a file whose name starts
- * with this. */
+/* Whether ours is the first definition of the function, and the next one is in a file whose name
+ * starts with this. */
 bool hwr_real_comes_from(const char *name, const char *library);
 
 #endif

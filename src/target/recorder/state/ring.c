@@ -7,7 +7,8 @@
 #include "target/recorder/state/sys.h"
 
 enum { WAIT_NS = 50 * 1000 * 1000 };
-/* Without progress, before the ring turns lossy: a busy disk was seen to hold a monitor up for three seconds. */
+/* Without progress, before the ring turns lossy: a busy disk was seen to hold a monitor up for
+ * three seconds. */
 static const u64 patience_ns = 10000000000;
 
 void hwr_bell(void)
@@ -21,7 +22,9 @@ void hwr_bell(void)
 void hwr_ring_open(struct hwr_thread *t, struct hw_slot *slot, u32 slot_number, bool nested)
 {
 	struct hw_record *records =
-		(struct hw_record *)(hwr_rings + hw_ring_start(hwr_control->ring_stride, hwr_control->ring_extra, slot_number));
+		(struct hw_record *)(hwr_rings + hw_ring_start(hwr_control->ring_stride,
+							       hwr_control->ring_extra,
+							       slot_number));
 	u32 size = hw_ring_size(hwr_control->ring_records, hwr_control->ring_extra, slot_number);
 
 	t->slot = slot;
@@ -51,8 +54,9 @@ static bool wait_for_room(struct hwr_thread *t)
 	u64 tail = ring_tail(t);
 	u64 waited = 0, now = hwr_monotonic_ns();
 
-	/* By the clock, not by counting waits: signals may end each of them at once. A wait that took longer than it
-	 * should have tells of a machine with no time for us, nor for the monitor: it counts as one. */
+	/* By the clock, not by counting waits: signals may end each of them at once. A wait that
+	 * took longer than it should have tells of a machine with no time for us, nor for the
+	 * monitor: it counts as one. */
 	while (waited < patience_ns) {
 		u32 bell = load_acquire(&slot->tail_bell);
 		u64 before = now;
@@ -60,7 +64,8 @@ static bool wait_for_room(struct hwr_thread *t)
 		if (!load_relaxed(&hwr_token.alive))
 			return false; /* forked by a handler in the middle of this hook */
 		store_relaxed(&slot->waiting, 1);
-		fence_seq_cst(); /* pairs with the monitor's between its tail and its look at waiting */
+		/* pairs with the monitor's between its tail and its look at waiting */
+		fence_seq_cst();
 		if (!ring_has_room(t)) {
 			hwr_bell();
 			hwr_futex_wait(&slot->tail_bell, bell, WAIT_NS);
@@ -83,7 +88,8 @@ static bool wait_for_room(struct hwr_thread *t)
 static bool drop_record(struct hwr_thread *t)
 {
 	if (!load_relaxed(&hwr_token.alive))
-		return false; /* a forked child in its parent's hook: nothing of the parent's is lost */
+		/* a forked child in its parent's hook: nothing of the parent's is lost */
+		return false;
 	t->lost++;
 	add_relaxed(&t->slot->lost, 1);
 	hwr_fault(t->is_nested ? HW_FAULT_NESTED_FULL : HW_FAULT_RING_FULL);
@@ -129,7 +135,8 @@ bool hwr_ring_look(struct hwr_thread *t)
 	hwr_session_obey();
 	hwr_self_drain(t->slot);
 	if (!ring_has_room(t)) {
-		bool may_wait = !t->is_nested && !t->ring_lossy && !(hwr_control->flags & HW_RUN_LOSSY);
+		bool may_wait =
+			!t->is_nested && !t->ring_lossy && !(hwr_control->flags & HW_RUN_LOSSY);
 
 		if (!may_wait || !wait_for_room(t))
 			return drop_record(t);

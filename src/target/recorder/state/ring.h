@@ -11,12 +11,17 @@ enum {
 	HWR_RING_AHEAD = 6,  /* records from the one that is written to the one that is fetched */
 };
 
-/* Makes room, waits if the run may not lose anything. False: the record must be dropped (counted). */
+/* Makes room, waits if the run may not lose anything. False: the record must be dropped
+ * (counted). */
 bool hwr_ring_look(struct hwr_thread *t);
 
-/* The place of the record that t writes next may still be marked: only watched programs mark any. */
+/* The place of the record that t writes next may still be marked: only watched programs mark
+ * any. */
 #ifdef HWR_ACCESS
-static inline void hwr_ring_unmark(struct hwr_thread *t) { store_relaxed(&t->marks[t->head & t->mask], 0); }
+static inline void hwr_ring_unmark(struct hwr_thread *t)
+{
+	store_relaxed(&t->marks[t->head & t->mask], 0);
+}
 #else
 static inline void hwr_ring_unmark(struct hwr_thread *t) { (void)t; }
 #endif
@@ -26,7 +31,8 @@ static inline void hwr_ring_unmark(struct hwr_thread *t) { (void)t; }
 static inline struct hw_record *hwr_ring_next(struct hwr_thread *t)
 {
 	if (unlikely(!load_relaxed(&hwr_token.alive)))
-		return NULL; /* a handler forked in the middle of this hook, and this is the child */
+		/* a handler forked in the middle of this hook, and this is the child */
+		return NULL;
 	if (unlikely(t->head == t->limit) && !hwr_ring_look(t))
 		return NULL;
 	hwr_ring_unmark(t);
@@ -40,7 +46,8 @@ static inline void hwr_ring_publish(struct hwr_thread *t)
 		return; /* as above: the ring is the parent's */
 	t->head++;
 	store_release(t->shared_head, t->head); /* pairs with the monitor's acquire of head */
-	/* The monitor's CPU has the line that will be written soon; stores of the program would queue up behind it. */
+	/* The monitor's CPU has the line that will be written soon; stores of the program would
+	 * queue up behind it. */
 	hwr_prefetch_to_write(&t->ring[(t->head + HWR_RING_AHEAD) & t->mask]);
 }
 

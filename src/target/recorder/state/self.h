@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The checking build (HWR_CHECK) compares every stack with the C runtime's unwinder, and can run
- * without a monitor, in a session of its own. Runs in the target; the shipped library has none of it. */
+ * without a monitor, in a session of its own. Runs in the target; the shipped library has none of
+ * it. */
 #ifndef TARGET_RECORDER_STATE_SELF_H
 #define TARGET_RECORDER_STATE_SELF_H
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * What the estimation of stamps needs of the kernel: rseq. Runs in the target.
  *
- * A thread's rseq area has a pointer to the restartable sequence that it is in. The kernel clears it
- * when it preempts the thread, or delivers a signal, outside of that sequence. We point it to a
+ * A thread's rseq area has a pointer to the restartable sequence that it is in. The kernel clears
+ * it when it preempts the thread, or delivers a signal, outside of that sequence. We point it to a
  * sequence that no code is ever in, so the pointer stays until just that happens. A program that
- * uses rseq itself sets the pointer before each of its sequences; then we see a disturbance more. */
+ * uses rseq itself sets the pointer before each of its sequences; then we see a disturbance
+ * more. */
 #include "target/recorder/state/stamp.h"
 
 #include <sys/types.h>
@@ -20,7 +21,7 @@ struct hwr_rseq_mark { /* struct rseq_cs of the kernel */
 static const struct {
 	u32 signature;
 	u32 nowhere;
-} landing = { HWR_RSEQ_SIGNATURE, 0 };
+} landing = {HWR_RSEQ_SIGNATURE, 0};
 
 const struct hwr_rseq_mark hwr_rseq_mark = {
 	.start = &landing.signature,
@@ -69,11 +70,12 @@ int hwr_stamp_cpu(void)
 	return hwr_stamp_has_mark() ? load_relaxed((int *)(rseq_area() + RSEQ_CPU_OFFSET)) : -1;
 }
 
-/* Two pairs may have one place: the other is its neighbour's. Whichever was used last comes first. True if this pair was
- * known there. */
+/* Two pairs may have one place: the other is its neighbour's. Whichever was used last comes first.
+ * True if this pair was known there. */
 static bool take_first_place(struct hwr_thread *t, u32 pair)
 {
-	struct hwr_pace *first = hwr_stamp_pace(t, pair), *second = t->pace + ((first - t->pace) ^ 1);
+	struct hwr_pace *first = hwr_stamp_pace(t, pair),
+			*second = t->pace + ((first - t->pace) ^ 1);
 	struct hwr_pace before = *first;
 
 	if (before.pair == pair)

@@ -5,8 +5,8 @@
  * half of everything). So, in a process that has one thread only, where one call site has followed
  * another within about a microsecond before, the next few stamps of that pair are estimated: last
  * stamp + usual gap. The counter is read for pairs that are not known, for pairs that were further
- * apart now and then, for every fifteenth event, and whenever the thread has slept, was preempted or
- * had a signal since the last reading: the kernel tells that by clearing a word of the thread's
+ * apart now and then, for every fifteenth event, and whenever the thread has slept, was preempted
+ * or had a signal since the last reading: the kernel tells that by clearing a word of the thread's
  * restartable-sequence area (rseq(2)), where there is one. --exact-times reads always. */
 #ifndef TARGET_RECORDER_STATE_STAMP_H
 #define TARGET_RECORDER_STATE_STAMP_H
@@ -37,7 +37,8 @@ void hwr_stamp_init(bool exact);
 /* Whether there is such a mark on this system. */
 bool hwr_stamp_has_mark(void);
 
-/* Where the kernel leaves its mark for the calling thread, or a word that always looks disturbed. */
+/* Where the kernel leaves its mark for the calling thread, or a word that always looks
+ * disturbed. */
 u64 *hwr_stamp_mark_word(void);
 
 /* The CPU that the calling thread runs on; negative if that is not known. */
@@ -61,8 +62,9 @@ static inline struct hwr_pace *hwr_stamp_pace(struct hwr_thread *t, u32 pair)
 }
 _Static_assert(HWR_PACES == 1 << 10, "hwr_stamp_pace takes 10 bits");
 
-/* Stamps of one thread never go back. After estimates that were ahead of the counter they still differ, by a nanosecond where the
- * counter tells so little apart: what was live at a time, the peak's say, is then the same by time as by order. */
+/* Stamps of one thread never go back. After estimates that were ahead of the counter they still
+ * differ, by a nanosecond where the counter tells so little apart: what was live at a time, the
+ * peak's say, is then the same by time as by order. */
 static inline void hwr_stamp_advance(struct hwr_thread *t, u64 now)
 {
 	t->stamp = likely(now > t->stamp) ? now : t->stamp + HW_TICKS_APART;
@@ -87,8 +89,8 @@ static inline u64 hwr_stamp_now(struct hwr_thread *t)
 	return hwr_stamp_read(t);
 }
 
-/* The stamp of an event on the careful path, where the counter was read already. Estimates before it may
- * be ahead of the counter. */
+/* The stamp of an event on the careful path, where the counter was read already. Estimates before
+ * it may be ahead of the counter. */
 static inline u64 hwr_stamp_take(struct hwr_thread *t, u64 now)
 {
 	t->stamp_read = now;
@@ -99,9 +101,11 @@ static inline u64 hwr_stamp_take(struct hwr_thread *t, u64 now)
 }
 
 /* Whether the pace tells the time of the thread's event. */
-static inline bool hwr_stamp_is_known(const struct hwr_thread *t, const struct hwr_pace *pace, u32 pair)
+static inline bool hwr_stamp_is_known(const struct hwr_thread *t, const struct hwr_pace *pace,
+				      u32 pair)
 {
-	return pace->pair == pair && pace->gap_ticks < HWR_PACE_MAX_TICKS && pace->score < HWR_PACE_IRREGULAR &&
+	return pace->pair == pair && pace->gap_ticks < HWR_PACE_MAX_TICKS &&
+	       pace->score < HWR_PACE_IRREGULAR &&
 	       t->stamp_estimates < load_relaxed(&hwr_stamps_estimated) &&
 	       load_relaxed(t->mark_word) == (u64)&hwr_rseq_mark;
 }
@@ -113,7 +117,8 @@ static inline u64 hwr_stamp_estimate(struct hwr_thread *t, const struct hwr_pace
 	return t->stamp += pace->gap_ticks;
 }
 
-/* Where hwr_stamp does not know the pair's pace: looks further, or reads the counter and learns it. */
+/* Where hwr_stamp does not know the pair's pace: looks further, or reads the counter and learns
+ * it. */
 u64 hwr_stamp_learn(struct hwr_thread *t, u32 site);
 
 /* The time of an event of thread t; site tells the places in the program apart: the memo entry of
@@ -123,7 +128,8 @@ static inline __attribute__((always_inline)) u64 hwr_stamp(struct hwr_thread *t,
 	u32 pair = hwr_stamp_pair(t, site);
 	const struct hwr_pace *pace = hwr_stamp_pace(t, pair);
 
-	if (unlikely(!load_relaxed(&hwr_stamps_estimated))) /* then it is so for good: there is nothing to learn */
+	/* then it is so for good: there is nothing to learn */
+	if (unlikely(!load_relaxed(&hwr_stamps_estimated)))
 		return hwr_stamp_read(t);
 	if (unlikely(!hwr_stamp_is_known(t, pace, pair)))
 		return hwr_stamp_learn(t, site);

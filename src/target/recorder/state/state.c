@@ -26,7 +26,9 @@ void hwr_session_obey(void)
 {
 	u32 stopped = load_relaxed(&hwr_control->stopped);
 	u32 paused = !stopped && load_relaxed(&hwr_control->paused);
-	u32 on = stopped || paused ? HWR_OFF : hwr_control->sample_bytes ? HWR_SAMPLES : HWR_RECORDS;
+	u32 on = stopped || paused           ? HWR_OFF
+		 : hwr_control->sample_bytes ? HWR_SAMPLES
+					     : HWR_RECORDS;
 
 	if (unlikely(stopped == HW_RELEASED)) {
 		hwr_session_leave();

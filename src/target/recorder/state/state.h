@@ -23,7 +23,8 @@ struct hwr_token {
 } __attribute__((aligned(65536)));
 extern struct hwr_token hwr_token HWR_OWN;
 
-enum hwr_phase { /* of this image; survives fork */
+enum hwr_phase {
+	/* of this image; survives fork */
 	HWR_UNBORN = 0,
 	HWR_STARTING,
 	HWR_ATTACHED,
@@ -53,8 +54,9 @@ bool hwr_session_watched(void);
 /* Forwards only, for good. */
 void hwr_session_leave(void);
 
-/* session/session.c. Called when a hook finds that nothing is recorded: joins the session on the first call of an
- * image, or of a forked child where children are recorded. True: hooks record (or are paused). */
+/* session/session.c. Called when a hook finds that nothing is recorded: joins the session on the
+ * first call of an image, or of a forked child where children are recorded. True: hooks record (or
+ * are paused). */
 bool hwr_session_join(void);
 
 #endif

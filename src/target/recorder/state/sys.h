@@ -23,7 +23,8 @@ static inline long hwr_syscall3(long number, long a, long b, long c)
 	return hwr_syscall6(number, a, b, c, 0, 0, 0);
 }
 
-/* Calls that the program's sandbox would punish, one bit each: the program would pay for ours. sandbox.c */
+/* Calls that the program's sandbox would punish, one bit each: the program would pay for ours.
+ * sandbox.c */
 enum { HWR_CALLS = 512 };
 #ifdef HWR_ALONE /* without the rest of the recorder */
 static const u64 hwr_refused[HWR_CALLS / 64];
@@ -124,7 +125,8 @@ static inline long hwr_read_file(const char *path, void *buffer, size_t bytes)
 
 static inline long hwr_readlink(const char *path, void *buffer, size_t bytes)
 {
-	return hwr_ask6(SYS_readlinkat, -100 /* AT_FDCWD */, (long)path, (long)buffer, (long)bytes, 0, 0);
+	return hwr_ask6(SYS_readlinkat, -100 /* AT_FDCWD */, (long)path, (long)buffer, (long)bytes,
+			0, 0);
 }
 
 /* Bytes of the path, terminator included. */
@@ -146,12 +148,16 @@ static inline bool hwr_thread_exists(u32 pid, u32 tid)
 }
 
 /* The same of any process. */
-static inline bool hwr_task_exists(u32 tid) { return hwr_ask3(SYS_tkill, tid, 0, 0) != -3 /* ESRCH */; }
+static inline bool hwr_task_exists(u32 tid)
+{
+	return hwr_ask3(SYS_tkill, tid, 0, 0) != -3 /* ESRCH */;
+}
 
 /* Waits until *word differs from seen, a wake-up, or the timeout. */
 static inline void hwr_futex_wait(const u32 *word, u32 seen, long timeout_ns)
 {
-	struct timespec timeout = { .tv_sec = timeout_ns / 1000000000, .tv_nsec = timeout_ns % 1000000000 };
+	struct timespec timeout = {.tv_sec = timeout_ns / 1000000000,
+				   .tv_nsec = timeout_ns % 1000000000};
 
 	hwr_ask6(SYS_futex, (long)word, FUTEX_WAIT, seen, (long)&timeout, 0, 0);
 }
@@ -163,14 +169,15 @@ static inline void hwr_futex_wake(u32 *word)
 
 static inline void hwr_sleep_ns(u64 ns)
 {
-	struct timespec pause = { .tv_sec = (long)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
+	struct timespec pause = {.tv_sec = (long)(ns / 1000000000),
+				 .tv_nsec = (long)(ns % 1000000000)};
 
 	hwr_ask3(SYS_nanosleep, (long)&pause, 0, 0);
 }
 
 static inline u64 hwr_monotonic_ns(void)
 {
-	struct timespec now = { 0, 0 };
+	struct timespec now = {0, 0};
 
 	/* Without a clock waiting must end all the same: ticks are of the same order. */
 	if (hwr_ask3(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0) != 0)
@@ -181,7 +188,7 @@ static inline u64 hwr_monotonic_ns(void)
 /* CPU time: CLOCK_THREAD_CPUTIME_ID or CLOCK_PROCESS_CPUTIME_ID. */
 static inline u64 hwr_cpu_ns(clockid_t clock)
 {
-	struct timespec now = { 0, 0 };
+	struct timespec now = {0, 0};
 
 	hwr_ask3(SYS_clock_gettime, clock, (long)&now, 0);
 	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
@@ -190,7 +197,7 @@ static inline u64 hwr_cpu_ns(clockid_t clock)
 /* Bytes that the process may map in all, ~0 if there is no limit. */
 static inline u64 hwr_address_space(void)
 {
-	u64 limit[2] = { ~0ull, ~0ull };
+	u64 limit[2] = {~0ull, ~0ull};
 
 	hwr_ask6(SYS_prlimit64, 0, 9 /* RLIMIT_AS */, 0, (long)limit, 0, 0);
 	return limit[0];
@@ -199,7 +206,7 @@ static inline u64 hwr_address_space(void)
 /* Whether the calling code runs on its thread's alternate signal stack. */
 static inline bool hwr_on_alternate_stack(void)
 {
-	stack_t stack = { .ss_flags = 0 };
+	stack_t stack = {.ss_flags = 0};
 
 	hwr_ask3(SYS_sigaltstack, 0, (long)&stack, 0);
 	return stack.ss_flags & SS_ONSTACK;

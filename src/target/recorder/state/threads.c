@@ -26,7 +26,8 @@ static __thread struct hwr_routines *inherited __attribute__((tls_model("initial
 static struct hwr_thread *slot_memory[SLOTS_LIMIT];
 static u32 sweep_from;
 
-/* Of threads whose hwr_self is another's: their slot's number + 1, by the last bits of their tid. A hint. */
+/* Of threads whose hwr_self is another's: their slot's number + 1, by the last bits of their tid. A
+ * hint. */
 static u32 bare_slots[BARE_HINTS];
 static u32 bare_processes; /* 1 = some of them have another pid */
 
@@ -41,7 +42,8 @@ void hwr_threads_reset(void)
 
 static bool owner_lives(u32 tid)
 {
-	return hwr_thread_exists(hwr_pid, tid) || (load_relaxed(&bare_processes) && hwr_task_exists(tid));
+	return hwr_thread_exists(hwr_pid, tid) ||
+	       (load_relaxed(&bare_processes) && hwr_task_exists(tid));
 }
 
 static bool slot_take(u32 number, u32 old_tid, u32 tid)
@@ -121,7 +123,9 @@ static u32 run_flags(void)
 {
 	u32 flags = hwr_control->flags;
 
-	return flags & HW_RUN_ROUTINE_STACKS ? flags & ~(u32)(HW_RUN_ALLOC_STACKS | HW_RUN_FREE_STACKS) : flags;
+	return flags & HW_RUN_ROUTINE_STACKS
+		       ? flags & ~(u32)(HW_RUN_ALLOC_STACKS | HW_RUN_FREE_STACKS)
+		       : flags;
 }
 
 static u32 run_state(void)
@@ -211,7 +215,8 @@ static bool rests(void)
 
 static struct hwr_thread *enter(u32 tid, bool is_bare)
 {
-	static __thread u32 entering __attribute__((tls_model("initial-exec"))); /* its tid: others may share the word */
+	/* its tid: others may share the word */
+	static __thread u32 entering __attribute__((tls_model("initial-exec")));
 	struct hwr_thread *t = NULL;
 	i64 number;
 

@@ -8,8 +8,8 @@
 /* Gives the calling thread a slot and its memory. NULL, counted, if there is none. */
 struct hwr_thread *hwr_thread_enter(void);
 
-/* Where hwr_thread_is does not know: t, if the kernel says so, or the object of the thread that shares t's storage; it gets one. NULL, counted,
- * if there is none. */
+/* Where hwr_thread_is does not know: t, if the kernel says so, or the object of the thread that
+ * shares t's storage; it gets one. NULL, counted, if there is none. */
 struct hwr_thread *hwr_thread_at(struct hwr_thread *t, u64 sp);
 
 /* The object for hooks inside hooks of thread t; NULL if it cannot be had. It may be in use too. */
@@ -23,13 +23,15 @@ void hwr_threads_reset(void);
 
 /* ---- what a slot asks of others ---- */
 
-/* Whether calls of known allocators are recorded that are linked into the program or into a plugin; hooks/pools.c. */
+/* Whether calls of known allocators are recorded that are linked into the program or into a plugin;
+ * hooks/pools.c. */
 bool hwr_pools_are_entries(void);
 
 /* Another thread takes t over; routine/lanes.c. */
 void hwr_routines_reset(struct hwr_thread *t);
 
-/* What a forked child, which t went on in, takes with it: it is where its parent was. NULL = nothing. */
+/* What a forked child, which t went on in, takes with it: it is where its parent was. NULL =
+ * nothing. */
 struct hwr_routines *hwr_routines_leave(struct hwr_thread *t);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * .eh_frame reader. Runs in the target, on tables that the linker wrote and the loader mapped
- * read-only; what they say is not trusted to lie within the module. Never allocates, never recurses. */
+ * read-only; what they say is not trusted to lie within the module. Never allocates, never
+ * recurses. */
 #include "target/recorder/unwind/cfi.h"
 
 #include "target/recorder/state/memory.h"
 
-enum { /* DW_EH_PE_*: how a pointer is written */
+enum {
+	/* DW_EH_PE_*: how a pointer is written */
 	PE_OMIT = 0xff,
 	PE_FORMAT = 0x0f,
 	PE_BASE = 0x70,
@@ -134,12 +136,16 @@ static i64 table_at(const u8 *table, u64 index)
 	return value;
 }
 
-/* Where some bytes lie in the module, at a distance from one of its addresses; NULL if they do not. */
-static const u8 *module_bytes(const struct hwr_module_at *module, const u8 *from, i64 distance, u64 bytes)
+/* Where some bytes lie in the module, at a distance from one of its addresses; NULL if they do
+ * not. */
+static const u8 *module_bytes(const struct hwr_module_at *module, const u8 *from, i64 distance,
+			      u64 bytes)
 {
 	u64 at = (u64)from + (u64)distance;
 
-	return at >= module->start && at <= module->end && bytes <= module->end - at ? (const u8 *)at : NULL;
+	return at >= module->start && at <= module->end && bytes <= module->end - at
+		       ? (const u8 *)at
+		       : NULL;
 }
 
 /* Binary search in .eh_frame_hdr; only the table form that every linker writes. */
@@ -232,7 +238,8 @@ static bool parse_cie(const u8 *cie, const struct hwr_module_at *module, struct 
 }
 
 /* At least 8 bytes of it are in the module. */
-static bool parse_fde(const u8 *fde, u64 pc, const struct hwr_module_at *module, struct cie_fde *out)
+static bool parse_fde(const u8 *fde, u64 pc, const struct hwr_module_at *module,
+		      struct cie_fde *out)
 {
 	const u8 *p = fde + 8, *end, *cie;
 	u32 bytes;
@@ -273,13 +280,13 @@ struct cfa_machine {
 static void set_register(struct cfa_machine *m, u64 reg, u8 where, i64 offset)
 {
 	if (reg < HWR_REGISTERS)
-		m->s->row.registers[reg] = (struct hwr_where_is){ .offset = offset, .where = where };
+		m->s->row.registers[reg] = (struct hwr_where_is){.offset = offset, .where = where};
 }
 
 static void set_expression(struct cfa_machine *m, u64 reg, u8 where, const u8 *expr)
 {
 	if (reg < HWR_REGISTERS)
-		m->s->row.registers[reg] = (struct hwr_where_is){ .expr = expr, .where = where };
+		m->s->row.registers[reg] = (struct hwr_where_is){.expr = expr, .where = where};
 }
 
 static void restore_register(struct cfa_machine *m, u64 reg)
@@ -319,13 +326,27 @@ static const u8 *run_register_op(struct cfa_machine *m, u8 op, const u8 *p, cons
 	case 0x09: set_register(m, reg, HWR_REGISTER, (i64)hwr_read_uleb(&p, end)); break;
 	case 0x0c: define_cfa(m, reg, (i64)hwr_read_uleb(&p, end)); break;
 	case 0x0d: define_cfa(m, reg, m->s->row.cfa_offset); break;
-	case 0x10: set_expression(m, reg, HWR_AT_EXPR, p); p = skip_block(p, end); break;
-	case 0x11: set_register(m, reg, HWR_AT_CFA, scaled((u64)hwr_read_sleb(&p, end), factor)); break;
+	case 0x10:
+		set_expression(m, reg, HWR_AT_EXPR, p);
+		p = skip_block(p, end);
+		break;
+	case 0x11:
+		set_register(m, reg, HWR_AT_CFA, scaled((u64)hwr_read_sleb(&p, end), factor));
+		break;
 	case 0x12: define_cfa(m, reg, scaled((u64)hwr_read_sleb(&p, end), factor)); break;
-	case 0x14: set_register(m, reg, HWR_CFA_PLUS, scaled(hwr_read_uleb(&p, end), factor)); break;
-	case 0x15: set_register(m, reg, HWR_CFA_PLUS, scaled((u64)hwr_read_sleb(&p, end), factor)); break;
-	case 0x16: set_expression(m, reg, HWR_EXPR, p); p = skip_block(p, end); break;
-	case 0x2f: set_register(m, reg, HWR_AT_CFA, scaled(0 - hwr_read_uleb(&p, end), factor)); break;
+	case 0x14:
+		set_register(m, reg, HWR_CFA_PLUS, scaled(hwr_read_uleb(&p, end), factor));
+		break;
+	case 0x15:
+		set_register(m, reg, HWR_CFA_PLUS, scaled((u64)hwr_read_sleb(&p, end), factor));
+		break;
+	case 0x16:
+		set_expression(m, reg, HWR_EXPR, p);
+		p = skip_block(p, end);
+		break;
+	case 0x2f:
+		set_register(m, reg, HWR_AT_CFA, scaled(0 - hwr_read_uleb(&p, end), factor));
+		break;
 	default: return NULL;
 	}
 	return p;
@@ -387,8 +408,8 @@ static bool run_program(struct cfa_machine *m, const u8 *p, const u8 *end)
 	return p != NULL;
 }
 
-/* Where a module's tables are. Of one with gaps between its segments the loader tells the range of the code alone: its tables
- * are taken to lie in the same few megabytes as their header. */
+/* Where a module's tables are. Of one with gaps between its segments the loader tells the range of
+ * the code alone: its tables are taken to lie in the same few megabytes as their header. */
 static struct hwr_module_at tables_of(const struct hwr_module_at *module)
 {
 	enum { NEAR = 64 << 20 };
@@ -405,8 +426,8 @@ static struct hwr_module_at tables_of(const struct hwr_module_at *module)
 enum hwr_cfi_result hwr_cfi_find(u64 pc, const struct hwr_module_at *module,
 				 struct hwr_cfi_scratch *scratch)
 {
-	struct cie_fde f = { .encoding = 0 };
-	struct cfa_machine machine = { .s = scratch, .f = &f, .pc = pc };
+	struct cie_fde f = {.encoding = 0};
+	struct cfa_machine machine = {.s = scratch, .f = &f, .pc = pc};
 	struct hwr_module_at tables = tables_of(module);
 	const u8 *fde = find_fde(pc, &tables);
 
@@ -424,7 +445,7 @@ enum hwr_cfi_result hwr_cfi_find(u64 pc, const struct hwr_module_at *module,
 
 u64 hwr_cfi_start(u64 pc, const struct hwr_module_at *module)
 {
-	struct cie_fde f = { .encoding = 0 };
+	struct cie_fde f = {.encoding = 0};
 	struct hwr_module_at tables = tables_of(module);
 	const u8 *fde = find_fde(pc, &tables);
 

@@ -12,8 +12,8 @@ static void cache_put(u64 pc, u32 rule, u32 epoch)
 
 	store_relaxed(&set[1], load_relaxed(&set[0]));
 	store_relaxed(&set[0], tag << HWR_RULE_BITS | rule);
-	/* Pairs with the fence in hwr_rules_forget: either its sweep sees this entry, or this thread
-	 * sees the new epoch and takes the entry back. */
+	/* Pairs with the fence in hwr_rules_forget: either its sweep sees this entry, or this
+	 * thread sees the new epoch and takes the entry back. */
 	fence_seq_cst();
 	if (unlikely(load_relaxed(&hwr_epoch) != epoch)) {
 		store_relaxed(&set[0], 0);

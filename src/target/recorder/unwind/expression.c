@@ -139,7 +139,7 @@ static void shuffle(struct machine *m, u8 op)
 
 	switch (op) {
 	case 0x13: break; /* drop */
-	case 0x16: /* swap */
+	case 0x16:        /* swap */
 		b = pop(m);
 		push(m, a);
 		push(m, b);
@@ -177,9 +177,13 @@ static void operate(struct machine *m, u8 op)
 		case 0x12: pick(m, 0); break;
 		case 0x14: pick(m, 1); break;
 		case 0x15: pick(m, (u32)fixed(m, 1, false)); break;
-		case 0x13: case 0x16: case 0x17: case 0x19: case 0x1f: case 0x20: case 0x23:
-			shuffle(m, op);
-			break;
+		case 0x13:
+		case 0x16:
+		case 0x17:
+		case 0x19:
+		case 0x1f:
+		case 0x20:
+		case 0x23: shuffle(m, op); break;
 		case 0x28: branch(m, pop(m) != 0); break;
 		case 0x2f: branch(m, true); break;
 		case 0x92:
@@ -193,7 +197,7 @@ static void operate(struct machine *m, u8 op)
 
 bool hwr_expression(const u8 *block, const struct hwr_registers *registers, u64 first, u64 *value)
 {
-	struct machine m = { .registers = registers, .p = block };
+	struct machine m = {.registers = registers, .p = block};
 	const u8 *start;
 
 	m.end = hwr_read_block(&m.p);

@@ -88,8 +88,8 @@ static void end_turn(void) { store_release(&at_work, 0); }
 static struct build_id module_build_id(const struct hwr_module_at *module)
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)module->start;
-	const ElfW(Phdr) *segment;
-	struct build_id id = { NULL, 0 };
+	const ElfW(Phdr) * segment;
+	struct build_id id = {NULL, 0};
 
 	if (!hwr_readable(module->start) || !hwr_same(header->e_ident, ELFMAG, SELFMAG))
 		return id;
@@ -99,9 +99,10 @@ static struct build_id module_build_id(const struct hwr_module_at *module)
 
 		if (segment[i].p_type == PT_NOTE && at >= module->start &&
 		    at + segment[i].p_memsz <= module->end)
-			id.bytes = hwr_note_find((const u8 *)at, segment[i].p_memsz, NT_GNU_BUILD_ID, "GNU", &id.count);
+			id.bytes = hwr_note_find((const u8 *)at, segment[i].p_memsz,
+						 NT_GNU_BUILD_ID, "GNU", &id.count);
 		if (!id.bytes || id.count > BUILD_ID_MAX)
-			id = (struct build_id){ NULL, 0 };
+			id = (struct build_id){NULL, 0};
 	}
 	return id;
 }
@@ -169,7 +170,8 @@ static bool announce(const struct hwr_module_at *module, struct build_id id, u16
 	};
 	hwr_copy(note + 1, id.bytes, id.count);
 	hwr_copy((u8 *)(note + 1) + id.count, module->name, path_bytes);
-	store_release(&hwr_control->modules_head, head + bytes); /* pairs with the monitor's acquire */
+	/* pairs with the monitor's acquire */
+	store_release(&hwr_control->modules_head, head + bytes);
 	return true;
 }
 
@@ -226,7 +228,10 @@ static bool tell_text(u16 what, u64 base, const char *text)
 	return note != NULL;
 }
 
-bool hwr_modules_tell_code(u32 number, const char *name) { return tell_text(HW_CODE_NAMED, number, name); }
+bool hwr_modules_tell_code(u32 number, const char *name)
+{
+	return tell_text(HW_CODE_NAMED, number, name);
+}
 
 void hwr_modules_tell_runtime(const char *text) { tell_text(HW_RUNTIME_SAYS, 0, text); }
 
@@ -239,7 +244,7 @@ void hwr_modules_tell_codes(void)
 		.name = HW_CODE_MODULE,
 	};
 
-	announce(&codes, (struct build_id){ NULL, 0 }, HW_MODULE_LOADED);
+	announce(&codes, (struct build_id){NULL, 0}, HW_MODULE_LOADED);
 }
 
 void hwr_modules_tell_image(void)
@@ -312,7 +317,8 @@ static bool learn(const struct hwr_module_at *module, struct build_id id, u64 id
 	}
 	if (!announce(module, id, what))
 		return false;
-	*k = (struct known_module){ module->start, module->end, identity, load_relaxed(&hwr_epoch), true };
+	*k = (struct known_module){module->start, module->end, identity, load_relaxed(&hwr_epoch),
+				   true};
 	store_release(&k->replaced, false);
 	if (k == &known[known_count])
 		store_release(&known_count, known_count + 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Compiled unwind rules: one word per return address, in a lock-free cache that every thread shares.
+ * Compiled unwind rules: one word per return address, in a lock-free cache that every thread
+ * shares.
  * Runs in the target. */
 #ifndef TARGET_RECORDER_UNWIND_RULES_H
 #define TARGET_RECORDER_UNWIND_RULES_H
@@ -31,10 +32,12 @@ static inline u32 hwr_rule_of(u64 pc, struct hwr_cfi_scratch *scratch)
 	const u64 *set = &hwr_rule_cache[(mixed >> (HWR_PC_BITS - HWR_RULE_SET_BITS)) * 2];
 	u64 entry = load_relaxed(&set[0]);
 
-	if (likely(entry >> HWR_RULE_BITS == tag && (entry & HWR_RULE_VALID) && hwr_pc_cacheable(pc)))
+	if (likely(entry >> HWR_RULE_BITS == tag && (entry & HWR_RULE_VALID) &&
+		   hwr_pc_cacheable(pc)))
 		return (u32)(entry & HWR_RULE_MASK);
 	entry = load_relaxed(&set[1]);
-	if (likely(entry >> HWR_RULE_BITS == tag && (entry & HWR_RULE_VALID) && hwr_pc_cacheable(pc)))
+	if (likely(entry >> HWR_RULE_BITS == tag && (entry & HWR_RULE_VALID) &&
+		   hwr_pc_cacheable(pc)))
 		return (u32)(entry & HWR_RULE_MASK);
 	return hwr_rule_compile(pc, scratch);
 }

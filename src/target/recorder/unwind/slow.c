@@ -31,7 +31,8 @@ static bool page_is_readable(struct hwr_cursor *c, u64 page)
 
 bool hwr_cursor_read(struct hwr_cursor *c, u64 address, u64 *value)
 {
-	if (!page_is_readable(c, address & -HWR_PAGE) || !page_is_readable(c, (address + 7) & -HWR_PAGE))
+	if (!page_is_readable(c, address & -HWR_PAGE) ||
+	    !page_is_readable(c, (address + 7) & -HWR_PAGE))
 		return false;
 	__builtin_memcpy(value, (const void *)address, 8);
 	return true;
@@ -39,7 +40,8 @@ bool hwr_cursor_read(struct hwr_cursor *c, u64 address, u64 *value)
 
 bool hwr_cursor_record(struct hwr_cursor *c, u64 address, u64 *fp, u64 *pc)
 {
-	return !(address & 7) && hwr_cursor_read(c, address + 8, pc) && hwr_cursor_read(c, address, fp);
+	return !(address & 7) && hwr_cursor_read(c, address + 8, pc) &&
+	       hwr_cursor_read(c, address, fp);
 }
 
 /* Without its sp, a frame is found again by its frame pointer: that points at where the frame saved
@@ -60,8 +62,8 @@ static bool find_cfa(const struct hwr_cursor *c, const struct hwr_row *row, u64 
 	return fp->where == HWR_AT_CFA;
 }
 
-static bool recover(struct hwr_cursor *c, const struct hwr_registers *before, const struct hwr_where_is *is,
-		    u64 cfa, u64 *value)
+static bool recover(struct hwr_cursor *c, const struct hwr_registers *before,
+		    const struct hwr_where_is *is, u64 cfa, u64 *value)
 {
 	u64 address;
 
@@ -74,14 +76,16 @@ static bool recover(struct hwr_cursor *c, const struct hwr_registers *before, co
 		*value = before->value[is->offset];
 		return true;
 	case HWR_AT_EXPR:
-		return hwr_expression(is->expr, before, cfa, &address) && hwr_cursor_read(c, address, value);
+		return hwr_expression(is->expr, before, cfa, &address) &&
+		       hwr_cursor_read(c, address, value);
 	case HWR_EXPR: return hwr_expression(is->expr, before, cfa, value);
 	default: return true; /* it still has it */
 	}
 }
 
 /* Applies a whole row. The frame's own registers move to scratch meanwhile: stacks may be tiny. */
-static bool apply_row(struct hwr_cursor *c, const struct hwr_row *row, struct hwr_cfi_scratch *scratch)
+static bool apply_row(struct hwr_cursor *c, const struct hwr_row *row,
+		      struct hwr_cfi_scratch *scratch)
 {
 	u64 cfa;
 
@@ -105,12 +109,13 @@ static bool is_in_module(u64 pc)
 	return hwr_module_at(pc - 1, &module);
 }
 
-/* Generated code calls generated code, of which nobody knows where it is. Whether the records from the cursor's on lead
- * on, outwards and in small steps, until one returns into a module. */
+/* Generated code calls generated code, of which nobody knows where it is. Whether the records from
+ * the cursor's on lead on, outwards and in small steps, until one returns into a module. */
 static bool leads_into_module(struct hwr_cursor *c)
 {
 	enum { RECORDS = 512, APART = 1 << 20 };
-	u64 before = c->registers.value[HWR_REG_SP] - 8, at = c->registers.value[HWR_REG_FP], next, pc;
+	u64 before = c->registers.value[HWR_REG_SP] - 8, at = c->registers.value[HWR_REG_FP], next,
+	    pc;
 
 	for (u32 i = 0; i < RECORDS; i++) {
 		if (at <= before || at - before > APART || !hwr_cursor_record(c, at, &next, &pc))
@@ -126,7 +131,8 @@ static bool leads_into_module(struct hwr_cursor *c)
 	return true;
 }
 
-/* No CFI: believe a frame record if it leads into code, or into what can be read and leads into code. */
+/* No CFI: believe a frame record if it leads into code, or into what can be read and leads into
+ * code. */
 static enum hwr_slow_result cross_without_cfi(struct hwr_cursor *c)
 {
 	u64 inside = c->registers.value[HWR_REG_SP];
@@ -142,7 +148,8 @@ static enum hwr_slow_result cross_without_cfi(struct hwr_cursor *c)
 		return HWR_STEPPED;
 	if (c->registers.value[HWR_REG_FP] > c->believed && !leads_into_module(c))
 		return HWR_BROKEN;
-	return c->pc - inside > c->believed - inside && hwr_readable(c->pc) ? HWR_STEPPED : HWR_BROKEN;
+	return c->pc - inside > c->believed - inside && hwr_readable(c->pc) ? HWR_STEPPED
+									    : HWR_BROKEN;
 }
 
 /* The row of an instruction, remembered or read. */

@@ -17,9 +17,9 @@
 struct walk {
 	struct hwr_thread *t;
 	u64 pc, sp, fp;
-	u32 fresh;     /* frames in t->fresh */
-	i64 kept;      /* kept frames that may still match: below this index */
-	u32 base;      /* kept frames that matched */
+	u32 fresh; /* frames in t->fresh */
+	i64 kept;  /* kept frames that may still match: below this index */
+	u32 base;  /* kept frames that matched */
 	u32 max_depth;
 };
 
@@ -32,8 +32,8 @@ static const u64 *frame_slot(const struct hwr_frame *f, u32 at)
 
 static u64 check_difference(const struct hwr_check *c) { return *c->slot ^ c->value; }
 
-/* The number of checks, counted from the outermost, that could not be confirmed; 0 = all hold. A slot is read
- * only if all inner ones hold, or are on its page: see hwr_memo_holds. */
+/* The number of checks, counted from the outermost, that could not be confirmed; 0 = all hold. A
+ * slot is read only if all inner ones hold, or are on its page: see hwr_memo_holds. */
 static u32 failing_checks(const struct hwr_check *checks, u32 count)
 {
 	const struct hwr_check *c = checks + count;
@@ -109,8 +109,8 @@ static bool meets_kept(struct walk *w, bool *resumed)
 	return resume_after(w, (u32)w->kept - 1, failing);
 }
 
-/* Whether the stack can be read from sp up to `end`. The word below sp is in a live frame; other pages
- * are asked for once: the CFA of a hand-made outermost frame may lie beyond its stack. */
+/* Whether the stack can be read from sp up to `end`. The word below sp is in a live frame; other
+ * pages are asked for once: the CFA of a hand-made outermost frame may lie beyond its stack. */
 static bool reachable(struct hwr_thread *t, u64 sp, u64 end)
 {
 	u64 page = (sp - 8) & -HWR_PAGE, last = (end - 8) & -HWR_PAGE;
@@ -133,8 +133,8 @@ static bool step_frame(struct walk *w, u32 rule)
 	struct hwr_frame *f = &w->t->fresh[w->fresh];
 	struct hwr_step step;
 
-	if (unlikely(!hwr_rule_apply(rule, w->sp, w->fp, &step)) || step.cfa - w->sp >= HWR_NO_SLOT ||
-	    !reachable(w->t, w->sp, step.cfa))
+	if (unlikely(!hwr_rule_apply(rule, w->sp, w->fp, &step)) ||
+	    step.cfa - w->sp >= HWR_NO_SLOT || !reachable(w->t, w->sp, step.cfa))
 		return false;
 	f->pc = w->pc;
 	f->sp = w->sp;
@@ -202,7 +202,7 @@ static enum walk_end walk_outwards(struct walk *w)
 
 static u32 add_check(struct hwr_thread *t, u32 end, const u64 *slot)
 {
-	t->checks[end] = (struct hwr_check){ slot, *slot };
+	t->checks[end] = (struct hwr_check){slot, *slot};
 	return end + 1;
 }
 
@@ -233,8 +233,9 @@ static void keep_frame(struct hwr_thread *t, struct hwr_frame *to, const struct 
 	to->fp_live = from->uses_fp || (from->fp_at == HWR_NO_SLOT && outer_needs_fp);
 }
 
-/* Looks the fresh frames up by their hashes, from the outside in, in three passes: so that all their
- * buckets, and then all their nodes, come from memory at the same time. The third is the caller's. */
+/* Looks the fresh frames up by their hashes, from the outside in, in three passes: so that all
+ * their buckets, and then all their nodes, come from memory at the same time. The third is the
+ * caller's. */
 static void look_up_fresh(struct hwr_thread *t, u32 count, u64 hash)
 {
 	for (u32 i = count; i-- > 0;) {
@@ -278,9 +279,10 @@ static u32 memo_room(struct hwr_thread *t)
 	return t->memo_head;
 }
 
-/* Adds a slot to the stack's groups, of which there are `groups`, the last with `used` slots. False if
- * there is no room. */
-static bool memo_add(struct hwr_memo_group *first, u32 *groups, u32 *used, u64 sp, const struct hwr_check *c)
+/* Adds a slot to the stack's groups, of which there are `groups`, the last with `used` slots. False
+ * if there is no room. */
+static bool memo_add(struct hwr_memo_group *first, u32 *groups, u32 *used, u64 sp,
+		     const struct hwr_check *c)
 {
 	struct hwr_memo_group *group = first + *groups - 1;
 	u64 at = ((u64)c->slot - sp) / 8;
@@ -304,13 +306,15 @@ static bool memo_add(struct hwr_memo_group *first, u32 *groups, u32 *used, u64 s
 	return true;
 }
 
-/* The stack that is kept now, of whose frames the outer `base` were kept before. If these are few it stands on
- * its own: it is compared faster then, and does not depend on what is kept. */
-static void memorize(struct hwr_thread *t, const struct hwr_caller *caller, u32 base, struct hwr_memo *m)
+/* The stack that is kept now, of whose frames the outer `base` were kept before. If these are few
+ * it stands on its own: it is compared faster then, and does not depend on what is kept. */
+static void memorize(struct hwr_thread *t, const struct hwr_caller *caller, u32 base,
+		     struct hwr_memo *m)
 {
 	const struct hwr_frame *innermost = &t->frames[t->depth - 1];
-	const struct hwr_frame *outer =
-		base && t->frames[base - 1].check_end >= HWR_MEMO_DEEP ? &t->frames[base - 1] : NULL;
+	const struct hwr_frame *outer = base && t->frames[base - 1].check_end >= HWR_MEMO_DEEP
+						? &t->frames[base - 1]
+						: NULL;
 	const struct hwr_check *end = t->checks + (outer ? outer->check_end : 0);
 	struct hwr_memo_group *first;
 	u32 groups = 0, used = 0;
@@ -389,9 +393,11 @@ static bool apart_has(const struct hwr_memo_apart *apart, u64 at)
 	return false;
 }
 
-/* The stack that is kept now takes the place of m's. If it is one of many of this caller, looks for a slot that both were
- * read from and that differs, so that such stacks go to different sets from now on. */
-static void tell_apart(struct hwr_thread *t, const struct hwr_caller *caller, const struct hwr_memo *m)
+/* The stack that is kept now takes the place of m's. If it is one of many of this caller, looks for
+ * a slot that both were read from and that differs, so that such stacks go to different sets from
+ * now on. */
+static void tell_apart(struct hwr_thread *t, const struct hwr_caller *caller,
+		       const struct hwr_memo *m)
 {
 	struct hwr_memo_apart *apart = memo_apart(t, caller);
 	const struct hwr_memo_group *group = t->memo_groups + (m->position & t->memo_mask);
@@ -410,7 +416,8 @@ static void tell_apart(struct hwr_thread *t, const struct hwr_caller *caller, co
 			c--;
 		if (c == t->checks)
 			return;
-		if ((u64)c[-1].slot != slot || c[-1].value == group[i / HWR_MEMO_SLOTS].value[i % HWR_MEMO_SLOTS] ||
+		if ((u64)c[-1].slot != slot ||
+		    c[-1].value == group[i / HWR_MEMO_SLOTS].value[i % HWR_MEMO_SLOTS] ||
 		    apart_has(apart, at))
 			continue;
 		apart->at[apart->count++] = (u8)at;
@@ -440,14 +447,15 @@ u32 hwr_stack_node(struct hwr_thread *t, u32 count, bool cut)
 	}
 	look_up_fresh(t, count, hash);
 	for (u32 i = count; i-- > 0;)
-		node = hwr_context_confirm(t->fresh[i].node, node, t->fresh[i].pc, t->fresh[i].hash);
+		node = hwr_context_confirm(t->fresh[i].node, node, t->fresh[i].pc,
+					   t->fresh[i].hash);
 	return node;
 }
 
 /* Walks with the general unwinder, from this very function outwards, through the recorder's own
  * frames to the caller and beyond. */
-static __attribute__((noinline)) u32 walk_slowly(struct hwr_thread *t, const struct hwr_caller *caller,
-						 u32 max_depth)
+static __attribute__((noinline)) u32 walk_slowly(struct hwr_thread *t,
+						 const struct hwr_caller *caller, u32 max_depth)
 {
 	struct hwr_cursor *c = &t->cursor;
 	enum hwr_slow_result result = HWR_STEPPED;
@@ -512,8 +520,8 @@ static u32 walk_once(struct hwr_thread *t, const struct hwr_caller *caller, stru
 
 u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_memo *memo)
 {
-	/* Calls from the loader may mean that modules went away: they are never answered by the memo
-	 * and make us look before any cache is trusted again. */
+	/* Calls from the loader may mean that modules went away: they are never answered by the
+	 * memo and make us look before any cache is trusted again. */
 	bool from_loader = caller->pc - hwr_loader_start < hwr_loader_bytes;
 	u32 node;
 
@@ -529,7 +537,8 @@ u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct
 			t->depth = 0;
 		}
 		node = walk_once(t, caller, memo);
-		/* A module was replaced while we looked: the frames may hang below the wrong root. */
+		/* A module was replaced while we looked: the frames may hang below the wrong
+		 * root. */
 	} while (unlikely(load_relaxed(&hwr_epoch) != t->epoch));
 	if (unlikely(from_loader))
 		memo->pc = 0;
@@ -537,7 +546,8 @@ u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct
 }
 
 /* The memo's entry for the stack if it has one, else the one to be replaced by it. */
-static struct hwr_memo *memo_find(struct hwr_thread *t, const struct hwr_caller *caller, bool *holds)
+static struct hwr_memo *memo_find(struct hwr_thread *t, const struct hwr_caller *caller,
+				  bool *holds)
 {
 	struct hwr_memo_apart *apart = memo_apart(t, caller);
 	struct hwr_memo *set = hwr_memo_set(t, caller);
@@ -550,13 +560,13 @@ static struct hwr_memo *memo_find(struct hwr_thread *t, const struct hwr_caller 
 		}
 	*holds = false;
 	if (apart->count && ++apart->misses == UINT8_MAX)
-		*apart = (struct hwr_memo_apart){ .count = 0 };
+		*apart = (struct hwr_memo_apart){.count = 0};
 	return &set[t->memo_turn++ % HWR_MEMO_WAYS];
 }
 
-/* What tells which stack comes next: the last six, the last two, or these and the call that is asked about. The first is
- * best where programs repeat themselves (and is known early: the entry is fetched by the event before), the others
- * where data decide. */
+/* What tells which stack comes next: the last six, the last two, or these and the call that is
+ * asked about. The first is best where programs repeat themselves (and is known early: the entry is
+ * fetched by the event before), the others where data decide. */
 static void set_trail(struct hwr_thread *t, u32 kind)
 {
 	t->trail_kind = kind;
@@ -564,11 +574,12 @@ static void set_trail(struct hwr_thread *t, u32 kind)
 	t->memo_by_caller = kind == 2 ? HWR_MEMO_TRAILS - 1 : 0;
 }
 
-/* Now and then, where many had to be searched, the other kinds are tried. The first window of a trial fills the
- * tables. */
+/* Now and then, where many had to be searched, the other kinds are tried. The first window of a
+ * trial fills the tables. */
 static void choose_trail(struct hwr_thread *t)
 {
-	enum { KINDS = 3, WINDOW = 8192, MANY = 4, REST = 64 }; /* searches; records for one of them; windows */
+	/* searches; records for one of them; windows */
+	enum { KINDS = 3, WINDOW = 8192, MANY = 4, REST = 64 };
 	u64 span = t->head - t->trail_head;
 
 	if (likely(++t->trail_searches < WINDOW))

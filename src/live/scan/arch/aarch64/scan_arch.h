@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a leak scan must know of the processor: the registers of a stopped thread, and how a C library's
- * thread descriptor can be told. */
+ * What a leak scan must know of the processor: the registers of a stopped thread, and how a C
+ * library's thread descriptor can be told. */
 #ifndef LIVE_SCAN_ARCH_AARCH64_SCAN_ARCH_H
 #define LIVE_SCAN_ARCH_AARCH64_SCAN_ARCH_H
 
@@ -18,7 +18,8 @@ static inline i64 scan_arch_syscall(u32 tid)
 
 static inline bool scan_arch_registers(struct scan_thread *thread)
 {
-	u32 first = scan_arch_is_end(scan_arch_syscall(thread->tid)) ? 19 : 0; /* from x19 on they are preserved */
+	/* from x19 on they are preserved */
+	u32 first = scan_arch_is_end(scan_arch_syscall(thread->tid)) ? 19 : 0;
 	struct user_regs_struct r;
 
 	if (!scan_arch_regset(thread->tid, NT_PRSTATUS, &r, sizeof(r)))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a leak scan must know of the processor: the registers of a stopped thread, and how a C library's
- * thread descriptor can be told. */
+ * What a leak scan must know of the processor: the registers of a stopped thread, and how a C
+ * library's thread descriptor can be told. */
 #ifndef LIVE_SCAN_ARCH_X86_64_SCAN_ARCH_H
 #define LIVE_SCAN_ARCH_X86_64_SCAN_ARCH_H
 
@@ -25,7 +25,8 @@ static inline bool scan_arch_registers(struct scan_thread *thread)
 	thread->register_count = 0;
 	for (u32 i = 0; i < sizeof(preserved) / sizeof(preserved[0]); i++)
 		scan_arch_add(thread, preserved[i]);
-	for (u32 i = 0; i < sizeof(scratch) / sizeof(scratch[0]) && !scan_arch_is_end((i64)r.orig_rax); i++)
+	for (u32 i = 0;
+	     i < sizeof(scratch) / sizeof(scratch[0]) && !scan_arch_is_end((i64)r.orig_rax); i++)
 		scan_arch_add(thread, scratch[i]);
 	thread->stack_pointer = r.rsp;
 	thread->thread_pointer = r.fs_base;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * How functions are called on this processor: a call leaves its return address in a register, and a function that calls
- * others saves it somewhere in its frame. */
+ * How functions are called on this processor: a call leaves its return address in a register, and a
+ * function that calls others saves it somewhere in its frame. */
 #ifndef TARGET_VALGRIND_ARCH_AARCH64_CALL_ARCH_H
 #define TARGET_VALGRIND_ARCH_AARCH64_CALL_ARCH_H
 
@@ -21,14 +21,15 @@ static const Int hwv_argument_at[] = {
 	offsetof(VexGuestARM64State, guest_X4), offsetof(VexGuestARM64State, guest_X5),
 };
 
-/* Whether the block of code ends in a call: its last instruction sets the link register. VEX names plain jumps (b, br)
- * calls, too. */
+/* Whether the block of code ends in a call: its last instruction sets the link register. VEX names
+ * plain jumps (b, br) calls, too. */
 static inline Bool hwv_ends_in_call(const IRSB *block)
 {
 	if (block->jumpkind != Ijk_Call)
 		return False;
 	for (Int i = block->stmts_used - 1; i >= 0 && block->stmts[i]->tag != Ist_IMark; i--)
-		if (block->stmts[i]->tag == Ist_Put && block->stmts[i]->Ist.Put.offset == HWV_LINK_AT)
+		if (block->stmts[i]->tag == Ist_Put &&
+		    block->stmts[i]->Ist.Put.offset == HWV_LINK_AT)
 			return True;
 	return False;
 }
@@ -52,8 +53,8 @@ static inline Addr hwv_returns_to(ThreadId tid, Addr top)
 	return link;
 }
 
-/* Whether a call from below `top` can still return to `from`: not if an exception or a longjmp has left it, and the
- * address is neither in the register nor in its frame any more. */
+/* Whether a call from below `top` can still return to `from`: not if an exception or a longjmp has
+ * left it, and the address is neither in the register nor in its frame any more. */
 static inline Bool hwv_call_is_there(ThreadId tid, Addr top, Addr from)
 {
 	Addr sp = VG_(get_SP)(tid);

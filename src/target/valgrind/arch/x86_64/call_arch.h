@@ -35,8 +35,11 @@ static inline Addr hwv_returns_to(ThreadId tid, Addr top)
 	return *(const Addr *)(top - HWV_RETURN_BYTES);
 }
 
-/* Whether a call from below `top` can still return to `from`: not if an exception or a longjmp has left it, and
- * another call is in its place. */
-static inline Bool hwv_call_is_there(ThreadId tid, Addr top, Addr from) { return hwv_returns_to(tid, top) == from; }
+/* Whether a call from below `top` can still return to `from`: not if an exception or a longjmp has
+ * left it, and another call is in its place. */
+static inline Bool hwv_call_is_there(ThreadId tid, Addr top, Addr from)
+{
+	return hwv_returns_to(tid, top) == from;
+}
 
 #endif

@@ -17,7 +17,10 @@ static const u32 SVC = 0xd4000001;
 static u32 read_at(u64 at) { return *(const u32 *)at; }
 
 /* br, blr, ret and what else leaves; brk and svc. */
-static bool leaves(u32 code) { return (code & 0xfe000000) == 0xd6000000 || (code & 0xff000000) == 0xd4000000; }
+static bool leaves(u32 code)
+{
+	return (code & 0xfe000000) == 0xd6000000 || (code & 0xff000000) == 0xd4000000;
+}
 
 /* movz w8 or x8, #number */
 static bool is_number(u32 code) { return (code & 0x7fe0001f) == 0x52800008; }
@@ -47,14 +50,16 @@ bool hwr_gate_find(u64 at, u64 end, struct hwr_gate_site *site)
 			continue;
 		before = read_at(call - INSTRUCTION);
 		*site = (struct hwr_gate_site){.call = call};
-		if (!hwr_instruction_is_relative(before) && !leaves(before) && number_before(call, from, &site->number))
+		if (!hwr_instruction_is_relative(before) && !leaves(before) &&
+		    number_before(call, from, &site->number))
 			site->patch = call - INSTRUCTION;
 		return true;
 	}
 	return false;
 }
 
-/* Every instruction has room for a jump, and where that before the call cannot be moved or the number is not known there is none. */
+/* Every instruction has room for a jump, and where that before the call cannot be moved or the
+ * number is not known there is none. */
 bool hwr_gate_look(struct hwr_gate_site *site, u64 function, bool gap)
 {
 	(void)function;
@@ -65,7 +70,8 @@ bool hwr_gate_look(struct hwr_gate_site *site, u64 function, bool gap)
 /* mov x5, x7; svc 0; ret */
 bool hwr_gate_is_cancellable(u64 call)
 {
-	return read_at(call - INSTRUCTION) == 0xaa0703e5 && read_at(call + INSTRUCTION) == 0xd65f03c0;
+	return read_at(call - INSTRUCTION) == 0xaa0703e5 &&
+	       read_at(call + INSTRUCTION) == 0xd65f03c0;
 }
 
 /* bl */
@@ -74,7 +80,8 @@ u64 hwr_gate_find_caller(u64 at, u64 end, u64 function)
 	for (; at + INSTRUCTION <= end; at += INSTRUCTION) {
 		u32 code = read_at(at);
 
-		if (unlikely((code & 0xfc000000) == 0x94000000) && at + (u64)((i64)((u64)code << 38) >> 36) == function)
+		if (unlikely((code & 0xfc000000) == 0x94000000) &&
+		    at + (u64)((i64)((u64)code << 38) >> 36) == function)
 			return at;
 	}
 	return 0;
@@ -82,7 +89,10 @@ u64 hwr_gate_find_caller(u64 at, u64 end, u64 function)
 
 static bool is_near(u64 from, u64 to) { return to - from + ((u64)1 << 27) < (u64)1 << 28; }
 
-static u32 jump(u64 from, u64 to) { return 0x14000000 | ((u32)((i64)(to - from) >> 2) & 0x03ffffff); }
+static u32 jump(u64 from, u64 to)
+{
+	return 0x14000000 | ((u32)((i64)(to - from) >> 2) & 0x03ffffff);
+}
 
 static void put_8(u8 *at, u64 value) { hwr_copy(at, &value, sizeof(value)); }
 

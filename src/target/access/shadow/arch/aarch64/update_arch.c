@@ -7,12 +7,16 @@ enum { LOOK = 32 /* instructions */, X29 = 29, SP = 31 };
 static u32 code_at(u64 pc) { return *(const u32 *)pc; }
 
 /* ldadd, swp and the like, but not ldapr, which only loads. */
-static bool is_atomic(u32 code) { return (code & 0x3f200c00) == 0x38200000 && (code & 0xf000) != 0xc000; }
+static bool is_atomic(u32 code)
+{
+	return (code & 0x3f200c00) == 0x38200000 && (code & 0xf000) != 0xc000;
+}
 
 /* ldxr, ldaxr, ldxp, ldaxp: a store follows; cas, casp. */
 static bool is_exclusive(u32 code)
 {
-	bool load = code & 1u << 22, ordered = code & 1u << 23, pair = code & 1u << 21, wide = code & 1u << 31;
+	bool load = code & 1u << 22, ordered = code & 1u << 23, pair = code & 1u << 21,
+	     wide = code & 1u << 31;
 
 	if ((code & 0x3f000000) != 0x08000000)
 		return false;
@@ -24,18 +28,20 @@ static bool is_store(u32 code)
 {
 	u32 what = code >> 22 & 3;
 
-	if ((code & 0x3f000000) == 0x08000000 || (code & 0x3a000000) == 0x28000000 || (code & 0xbe000000) == 0x0c000000)
+	if ((code & 0x3f000000) == 0x08000000 || (code & 0x3a000000) == 0x28000000 ||
+	    (code & 0xbe000000) == 0x0c000000)
 		return !(code & 1u << 22);
 	return (code & 0x3a000000) == 0x38000000 && (what == 0 || (what == 2 && code & 1u << 26));
 }
 
-/* Compilers call a function of their library that uses ldadd and the like where the CPU has them, as a byte says:
- * adrp x16; ldrb w16; cbz w16. */
+/* Compilers call a function of their library that uses ldadd and the like where the CPU has them,
+ * as a byte says: adrp x16; ldrb w16; cbz w16. */
 static bool is_helper(u64 pc)
 {
 	if ((code_at(pc) & 0xffffff3f) == 0xd503241f) /* bti */
 		pc += 4;
-	return (code_at(pc) & 0x9f00001f) == 0x90000010 && (code_at(pc + 8) & 0xff00001f) == 0x34000010;
+	return (code_at(pc) & 0x9f00001f) == 0x90000010 &&
+	       (code_at(pc + 8) & 0xff00001f) == 0x34000010;
 }
 
 static u64 target_of(u64 pc) { return pc + (u64)((i64)((u64)code_at(pc) << 38) >> 36); }
@@ -43,10 +49,12 @@ static u64 target_of(u64 pc) { return pc + (u64)((i64)((u64)code_at(pc) << 38) >
 /* Ends a straight piece of code; b and bl are told apart later. */
 static bool is_branch(u32 code)
 {
-	return (code & 0xfe000000) == 0x54000000 || (code & 0x7c000000) == 0x34000000 || (code & 0xfe000000) == 0xd6000000;
+	return (code & 0xfe000000) == 0x54000000 || (code & 0x7c000000) == 0x34000000 ||
+	       (code & 0xfe000000) == 0xd6000000;
 }
 
-/* The first store behind the check is what was checked; before it there are only loads of what the report has cost, and computations. */
+/* The first store behind the check is what was checked; before it there are only loads of what the
+ * report has cost, and computations. */
 bool hwr_code_updates(u64 pc)
 {
 	for (u32 i = 0; i < LOOK; i++, pc += 4) {

@@ -5,13 +5,15 @@
 
 enum { LOOK = 32 /* instructions */, RSP = 4, RBP = 5, NO_BASE = 16 };
 
-/* What an instruction does to memory that may be the heap: not the stack's, a thread's own or a variable's at a fixed place. */
+/* What an instruction does to memory that may be the heap: not the stack's, a thread's own or a
+ * variable's at a fixed place. */
 struct access {
 	bool locked; /* or an exchange, which needs no prefix */
 	bool stores;
 };
 
-/* The register that an operand in memory begins with, NO_BASE if it is none, or a register itself. */
+/* The register that an operand in memory begins with, NO_BASE if it is none, or a register
+ * itself. */
 static u32 base_of(const u8 *modrm, u32 rex)
 {
 	u32 mod = *modrm >> 6, rm = *modrm & 7;
@@ -28,8 +30,9 @@ static bool is_store(const u8 *opcode)
 {
 	if (*opcode != 0x0f)
 		return *opcode == 0x88 || *opcode == 0x89 || *opcode == 0xc6 || *opcode == 0xc7;
-	return opcode[1] == 0x11 || opcode[1] == 0x13 || opcode[1] == 0x17 || opcode[1] == 0x29 || opcode[1] == 0x2b ||
-	       opcode[1] == 0x7e || opcode[1] == 0x7f || opcode[1] == 0xc3 || opcode[1] == 0xd6 || opcode[1] == 0xe7;
+	return opcode[1] == 0x11 || opcode[1] == 0x13 || opcode[1] == 0x17 || opcode[1] == 0x29 ||
+	       opcode[1] == 0x2b || opcode[1] == 0x7e || opcode[1] == 0x7f || opcode[1] == 0xc3 ||
+	       opcode[1] == 0xd6 || opcode[1] == 0xe7;
 }
 
 static struct access access_of(const u8 *code)
@@ -51,10 +54,12 @@ static struct access access_of(const u8 *code)
 	if (base == NO_BASE || base == RSP)
 		return (struct access){0};
 	/* %rbp is the frame's, where code puts what it keeps over calls, or any pointer. */
-	return (struct access){.locked = locked || *code == 0x86 || *code == 0x87, .stores = base != RBP && is_store(code)};
+	return (struct access){.locked = locked || *code == 0x86 || *code == 0x87,
+			       .stores = base != RBP && is_store(code)};
 }
 
-/* The first store behind the check is what was checked; before it there are only loads of what the report has cost, and computations. */
+/* The first store behind the check is what was checked; before it there are only loads of what the
+ * report has cost, and computations. */
 bool hwr_code_updates(u64 pc)
 {
 	for (u32 i = 0; i < LOOK; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Detours on aarch64: one instruction for the jump, so one is moved; two for one that leaves a program of more than 128 MiB.
+ * Detours on aarch64: one instruction for the jump, so one is moved; two for one that leaves a
+ * program of more than 128 MiB.
  * Runs in the target. */
 #include "target/recorder/pool/detour.h"
 #include "target/recorder/pool/thunk.h"
@@ -78,14 +79,20 @@ static u64 adr_value(u32 code, u64 at)
 	return at + (u64)((i64)(bytes << 43) >> 43);
 }
 
-static u64 constant_address(u32 code, u64 at) { return at + (u64)(((i64)((u64)code << 40) >> 45) * 4); }
+static u64 constant_address(u32 code, u64 at)
+{
+	return at + (u64)(((i64)((u64)code << 40) >> 45) * 4);
+}
 
 /* The same load, from an address in the register that it goes to. */
 static u32 constant_load(u32 code)
 {
 	u32 number = code & 31, what = code >> 30;
 
-	return (what == 0 ? 0xb9400000 : what == 1 ? 0xf9400000 : 0xb9800000) | number << 5 | number;
+	return (what == 0   ? 0xb9400000
+		: what == 1 ? 0xf9400000
+			    : 0xb9800000) |
+	       number << 5 | number;
 }
 
 static u64 jump_target(u32 code, u64 at) { return at + (u64)((i64)((u64)code << 38) >> 36); }
@@ -105,7 +112,8 @@ static bool is_jumped_into(const struct hwr_detour *self)
 	for (u64 at = self->function; at < end; at += INSTRUCTION) {
 		u32 code = read_at(at);
 
-		if (((is_jump(code) || is_call(code)) && jump_target(code, at) == self->at + INSTRUCTION) ||
+		if (((is_jump(code) || is_call(code)) &&
+		     jump_target(code, at) == self->at + INSTRUCTION) ||
 		    (is_branch(code) && branch_target(code, at) == self->at + INSTRUCTION))
 			return true;
 	}
@@ -116,8 +124,8 @@ static bool can_move(u32 code)
 {
 	if ((is_constant(code) || is_adrp(code) || is_adr(code)) && (code & 31) == 31)
 		return false; /* into no register: there is none for the address */
-	return !hwr_instruction_is_relative(code) || is_adrp(code) || is_adr(code) || is_jump(code) || is_call(code) ||
-	       is_branch(code) || is_constant(code);
+	return !hwr_instruction_is_relative(code) || is_adrp(code) || is_adr(code) ||
+	       is_jump(code) || is_call(code) || is_branch(code) || is_constant(code);
 }
 
 bool hwr_detour_plan(struct hwr_detour *self)
@@ -130,9 +138,10 @@ bool hwr_detour_plan(struct hwr_detour *self)
 		return false;
 	if (!can_move(read_at(self->at)))
 		return false;
-	/* A call that comes first would return into the patch, and where a function ends must be known. */
-	return !self->far || (self->bytes && !is_call(read_at(self->at)) && can_move(read_at(self->at + INSTRUCTION)) &&
-			      !is_jumped_into(self));
+	/* A call that comes first would return into the patch, and where a function ends must be
+	 * known. */
+	return !self->far || (self->bytes && !is_call(read_at(self->at)) &&
+			      can_move(read_at(self->at + INSTRUCTION)) && !is_jumped_into(self));
 }
 
 /* Taken, it goes to a jump to its target; else over that. */
@@ -210,6 +219,9 @@ void hwr_detour_sync(u64 start, u64 bytes)
 	__builtin___clear_cache((char *)start, (char *)(start + bytes));
 }
 
-u64 hwr_thunk_argument(const struct hwr_thunk_frame *frame, u32 number) { return frame->integer[number]; }
+u64 hwr_thunk_argument(const struct hwr_thunk_frame *frame, u32 number)
+{
+	return frame->integer[number];
+}
 
 u64 hwr_thunk_result(const struct hwr_thunk_frame *frame) { return frame->integer[0]; }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Detours on x86_64: five bytes for the jump. Runs in the target. Instructions that know where they are,
- * jumps and whatever is relative to them, are written anew for their new place. */
+ * Detours on x86_64: five bytes for the jump. Runs in the target. Instructions that know where they
+ * are, jumps and whatever is relative to them, are written anew for their new place. */
 #include "target/recorder/pool/detour.h"
 #include "target/recorder/pool/thunk.h"
 #include "target/recorder/state/memory.h"
@@ -77,8 +77,8 @@ static bool put_distance(u8 *at, u32 bytes, u64 target)
 	return is_near(next, target);
 }
 
-/* A call must return to where it would have returned, for whoever walks the stack: the address is pushed,
- * in two halves, and the call becomes a jump. */
+/* A call must return to where it would have returned, for whoever walks the stack: the address is
+ * pushed, in two halves, and the call becomes a jump. */
 static u8 *put_call(u8 *at, u64 returns_to, u64 target)
 {
 	at[0] = 0x68; /* push: the low half, with its sign */
@@ -91,16 +91,13 @@ static u8 *put_call(u8 *at, u64 returns_to, u64 target)
 static u8 *move_one(u8 *to, const u8 *from, const struct hwr_instruction *one)
 {
 	switch (one->flow) {
-	case HWR_FLOW_CALL:
-		return put_call(to, (u64)from + one->bytes, one->target);
-	case HWR_FLOW_JUMP:
-		return put_far_jump(to, one->target);
+	case HWR_FLOW_CALL: return put_call(to, (u64)from + one->bytes, one->target);
+	case HWR_FLOW_JUMP: return put_far_jump(to, one->target);
 	case HWR_FLOW_IF:
 		to[0] = 0x0f;
 		to[1] = 0x80 | one->condition;
 		return put_distance(to, 6, one->target) ? to + 6 : NULL;
-	default:
-		break;
+	default: break;
 	}
 	hwr_copy(to, from, one->bytes);
 	if (one->relative) {
@@ -152,6 +149,9 @@ void hwr_detour_sync(u64 start, u64 bytes)
 	__asm__ volatile("" : : : "memory");
 }
 
-u64 hwr_thunk_argument(const struct hwr_thunk_frame *frame, u32 number) { return frame->integer[number]; }
+u64 hwr_thunk_argument(const struct hwr_thunk_frame *frame, u32 number)
+{
+	return frame->integer[number];
+}
 
 u64 hwr_thunk_result(const struct hwr_thunk_frame *frame) { return frame->integer[6]; /* rax */ }

@@ -84,8 +84,8 @@ static void read_prefixes(struct reader *r)
 			return;
 		if (c == 0x66)
 			r->narrow = true;
-		else if (c != 0xf2 && c != 0xf3 && c != 0xf0 && c != 0x2e && c != 0x36 && c != 0x3e &&
-			 c != 0x26 && c != 0x64 && c != 0x65 && c != 0x67)
+		else if (c != 0xf2 && c != 0xf3 && c != 0xf0 && c != 0x2e && c != 0x36 &&
+			 c != 0x3e && c != 0x26 && c != 0x64 && c != 0x65 && c != 0x67)
 			break;
 	}
 	if ((r->code[r->at] & 0xf0) == 0x40)
@@ -164,11 +164,11 @@ static void read_jump(struct reader *r, struct hwr_instruction *self, u32 what, 
 
 bool hwr_instruction_read(struct hwr_instruction *self, const u8 *code)
 {
-	struct reader r = { .code = code };
+	struct reader r = {.code = code};
 	u32 what, map;
 	u8 opcode;
 
-	*self = (struct hwr_instruction){ .flow = HWR_FLOW_NEXT };
+	*self = (struct hwr_instruction){.flow = HWR_FLOW_NEXT};
 	read_prefixes(&r);
 	what = read_opcode(&r, &opcode, &map);
 	if (what & BAD)

@@ -18,7 +18,8 @@ struct hwr_instruction {
 	enum hwr_flow flow;
 	u64 target;
 	u8 condition; /* of HWR_FLOW_IF */
-	u32 relative; /* offset of a 32-bit distance from the instruction's end, 0 = none (no flow) */
+	/* offset of a 32-bit distance from the instruction's end, 0 = none (no flow) */
+	u32 relative;
 };
 
 /* False: not an instruction that a compiler makes. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the unwinder must know of aarch64: registers, the packed form of a rule, and how to apply it.
+ * What the unwinder must know of aarch64: registers, the packed form of a rule, and how to apply
+ * it.
  * Runs in the target. */
 #ifndef TARGET_RECORDER_STATE_ARCH_AARCH64_UNWIND_ARCH_H
 #define TARGET_RECORDER_STATE_ARCH_AARCH64_UNWIND_ARCH_H
@@ -29,16 +30,10 @@ static inline bool hwr_pc_cacheable(u64 pc) { return (pc & 3) == 0 && pc >> 48 =
 
 static inline __attribute__((always_inline)) void hwr_capture(struct hwr_registers *r)
 {
-	__asm__ volatile("stp x19, x20, [%0, #152]\n\t"
-			 "stp x21, x22, [%0, #168]\n\t"
-			 "stp x23, x24, [%0, #184]\n\t"
-			 "stp x25, x26, [%0, #200]\n\t"
-			 "stp x27, x28, [%0, #216]\n\t"
-			 "mov x9, sp\n\t"
-			 "str x29, [%0, #232]\n\t"
-			 "str x9, [%0, #248]\n\t"
-			 "adr x9, .\n\t"
-			 "str x9, [%0, #240]"
+	__asm__ volatile("stp x19, x20, [%0, #152]\n\tstp x21, x22, [%0, #168]\n\t"
+			 "stp x23, x24, [%0, #184]\n\tstp x25, x26, [%0, #200]\n\t"
+			 "stp x27, x28, [%0, #216]\n\tmov x9, sp\n\tstr x29, [%0, #232]\n\t"
+			 "str x9, [%0, #248]\n\tadr x9, .\n\tstr x9, [%0, #240]"
 			 :
 			 : "r"(r->value)
 			 : "x9", "memory");
@@ -48,7 +43,8 @@ static inline __attribute__((always_inline)) void hwr_capture(struct hwr_registe
 enum hwr_rule_base {
 	HWR_BASE_SP, /* CFA = sp + offset */
 	HWR_BASE_FP, /* CFA = fp + offset */
-	HWR_BASE_WIDE, /* added to these: a large frame, with the return address near one of its ends */
+	/* added to these: a large frame, with the return address near one of its ends */
+	HWR_BASE_WIDE,
 };
 enum {
 	HWR_RULE_VALID = 1,
@@ -65,7 +61,8 @@ enum {
 	HWR_RULE_WIDE_RA_SHIFT = 25,   /* 7 bits, in 8 bytes */
 	HWR_RULE_WIDE_RA_FIELD = 0x7f,
 	HWR_RULE_BITS = 32,
-	HWR_RULE_NO_CFI = HWR_RULE_VALID | HWR_RULE_SPECIAL, /* a frame record does not tell the caller's sp */
+	/* a frame record does not tell the caller's sp */
+	HWR_RULE_NO_CFI = HWR_RULE_VALID | HWR_RULE_SPECIAL,
 };
 
 /* The memory that a frame's unwinding depended on, and where it leads. */
@@ -87,11 +84,13 @@ static inline u64 *hwr_rule_wide_ra(u32 rule, u64 base, u64 cfa)
 
 /* False: the frame is not plausible, and nothing was read. */
 static inline __attribute__((always_inline)) bool hwr_rule_apply(u32 rule, u64 sp, u64 fp,
-								  struct hwr_step *step)
+								 struct hwr_step *step)
 {
 	u32 base = (rule >> HWR_RULE_BASE_SHIFT) & 3;
 	bool wide = base & HWR_BASE_WIDE;
-	u64 offset = (u64)((rule >> HWR_RULE_CFA_SHIFT) & (wide ? HWR_RULE_WIDE_FIELD : HWR_RULE_CFA_FIELD)) * 16;
+	u64 offset = (u64)((rule >> HWR_RULE_CFA_SHIFT) &
+			   (wide ? HWR_RULE_WIDE_FIELD : HWR_RULE_CFA_FIELD)) *
+		     16;
 
 	step->uses_fp = base & HWR_BASE_FP;
 	step->cfa_slot = NULL;
@@ -102,7 +101,8 @@ static inline __attribute__((always_inline)) bool hwr_rule_apply(u32 rule, u64 s
 		step->ra_slot = hwr_rule_wide_ra(rule, step->uses_fp ? fp : sp, step->cfa);
 	else
 		step->ra_slot = (u64 *)step->cfa - (rule >> HWR_RULE_RA_SHIFT);
-	if (unlikely((u64)step->ra_slot < sp + (rule & HWR_RULE_FP_SAVED ? 8 : 0))) /* the frame pointer was something else */
+	/* the frame pointer was something else */
+	if (unlikely((u64)step->ra_slot < sp + (rule & HWR_RULE_FP_SAVED ? 8 : 0)))
 		return false;
 	step->fp_slot = rule & HWR_RULE_FP_SAVED ? step->ra_slot - 1 : NULL;
 	return true;

@@ -27,8 +27,11 @@ static inline long hwr_syscall6(long number, long a, long b, long c, long d, lon
 	return result;
 }
 
-/* Fetches a cache line that is going to be written. Compilers use the instruction only where they are told that all CPUs
- * know it; those that do not take it for one that does nothing. */
-static inline void hwr_prefetch_to_write(const void *p) { __asm__ volatile("prefetchw (%0)" : : "r"(p)); }
+/* Fetches a cache line that is going to be written. Compilers use the instruction only where they
+ * are told that all CPUs know it; those that do not take it for one that does nothing. */
+static inline void hwr_prefetch_to_write(const void *p)
+{
+	__asm__ volatile("prefetchw (%0)" : : "r"(p));
+}
 
 #endif

@@ -21,18 +21,13 @@ enum { HWR_PC_BITS = 47 };
 static inline u64 hwr_pc_key(u64 pc) { return pc; }
 static inline bool hwr_pc_cacheable(u64 pc) { return pc >> HWR_PC_BITS == 0; }
 
-/* The registers that a caller may still need, as they are in the function that this is inlined in. */
+/* The registers that a caller may still need, as they are in the function that this is inlined
+ * in. */
 static inline __attribute__((always_inline)) void hwr_capture(struct hwr_registers *r)
 {
-	__asm__ volatile("movq %%rbx, 24(%0)\n\t"
-			 "movq %%rbp, 48(%0)\n\t"
-			 "movq %%rsp, 56(%0)\n\t"
-			 "movq %%r12, 96(%0)\n\t"
-			 "movq %%r13, 104(%0)\n\t"
-			 "movq %%r14, 112(%0)\n\t"
-			 "movq %%r15, 120(%0)\n\t"
-			 "leaq 0(%%rip), %%rax\n\t"
-			 "movq %%rax, 128(%0)"
+	__asm__ volatile("movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\t"
+			 "movq %%r12, 96(%0)\n\tmovq %%r13, 104(%0)\n\tmovq %%r14, 112(%0)\n\t"
+			 "movq %%r15, 120(%0)\n\tleaq 0(%%rip), %%rax\n\tmovq %%rax, 128(%0)"
 			 :
 			 : "r"(r->value)
 			 : "rax", "memory");
@@ -40,9 +35,9 @@ static inline __attribute__((always_inline)) void hwr_capture(struct hwr_registe
 
 /* A rule in 31 bits. The return address is always at CFA - 8. */
 enum hwr_rule_base {
-	HWR_BASE_SP,   /* CFA = sp + offset */
-	HWR_BASE_FP,   /* CFA = fp + offset */
-	HWR_BASE_DRAP, /* CFA = *(fp - offset), caller's fp = *fp: realigned stacks of gcc */
+	HWR_BASE_SP,     /* CFA = sp + offset */
+	HWR_BASE_FP,     /* CFA = fp + offset */
+	HWR_BASE_DRAP,   /* CFA = *(fp - offset), caller's fp = *fp: realigned stacks of gcc */
 	HWR_BASE_RECORD, /* no CFI: a frame record at fp, if fp is near */
 };
 enum {
@@ -53,16 +48,17 @@ enum {
 	HWR_RULE_FP_SAVED = 16, /* at CFA - fp offset */
 	HWR_RULE_CFA_SHIFT = 5,
 	HWR_RULE_FP_SHIFT = 22,
-	/* Offsets are counted in 8 bytes. Frames are up to 1 MiB: rustc has one of more than 64 KiB below all that it
-	 * does. Registers are saved at their upper ends. */
+	/* Offsets are counted in 8 bytes. Frames are up to 1 MiB: rustc has one of more than 64 KiB
+	 * below all that it does. Registers are saved at their upper ends. */
 	HWR_RULE_CFA_FIELD = 0x1ffff,
 	HWR_RULE_FP_FIELD = 0x1ff,
 	HWR_RULE_BITS = 31,
-	/* Code without CFI, such as what runs a module's destructors. If the record does not lead into code, the
-	 * next frame has no rule, and the general evaluator judges. */
-	HWR_RULE_NO_CFI = HWR_RULE_VALID | HWR_BASE_RECORD << HWR_RULE_BASE_SHIFT | HWR_RULE_FP_SAVED |
-			  2 << HWR_RULE_FP_SHIFT,
-	HWR_RECORD_NEAR = 4096, /* within the frame, surely: what is compared later must still be there */
+	/* Code without CFI, such as what runs a module's destructors. If the record does not lead
+	 * into code, the next frame has no rule, and the general evaluator judges. */
+	HWR_RULE_NO_CFI = HWR_RULE_VALID | HWR_BASE_RECORD << HWR_RULE_BASE_SHIFT |
+			  HWR_RULE_FP_SAVED | 2 << HWR_RULE_FP_SHIFT,
+	/* within the frame, surely: what is compared later must still be there */
+	HWR_RECORD_NEAR = 4096,
 };
 
 /* The memory that a frame's unwinding depended on, and where it leads. */
@@ -76,7 +72,7 @@ struct hwr_step {
 
 /* False: the frame is not plausible, and nothing but slots below sp's frame was read. */
 static inline __attribute__((always_inline)) bool hwr_rule_apply(u32 rule, u64 sp, u64 fp,
-								  struct hwr_step *step)
+								 struct hwr_step *step)
 {
 	u32 base = (rule >> HWR_RULE_BASE_SHIFT) & 3;
 	u64 offset = (u64)((rule >> HWR_RULE_CFA_SHIFT) & HWR_RULE_CFA_FIELD) * 8;
@@ -102,8 +98,9 @@ static inline __attribute__((always_inline)) bool hwr_rule_apply(u32 rule, u64 s
 	step->ra_slot = (u64 *)step->cfa - 1;
 	step->fp_slot = NULL;
 	if (rule & HWR_RULE_FP_SAVED) {
-		step->fp_slot = base == HWR_BASE_DRAP ? (u64 *)fp
-						      : (u64 *)step->cfa - (rule >> HWR_RULE_FP_SHIFT);
+		step->fp_slot = base == HWR_BASE_DRAP
+					? (u64 *)fp
+					: (u64 *)step->cfa - (rule >> HWR_RULE_FP_SHIFT);
 		if (unlikely((u64)step->fp_slot < sp)) /* the frame pointer was something else */
 			return false;
 	}

@@ -15,7 +15,8 @@ static u32 pack_offsets(u64 cfa, u64 below)
 	u32 wide = HWR_BASE_WIDE << HWR_RULE_BASE_SHIFT | (u32)(cfa / 16) << HWR_RULE_CFA_SHIFT;
 
 	if (cfa / 16 <= HWR_RULE_CFA_FIELD && below / 8 <= HWR_RULE_RA_FIELD)
-		return (u32)(cfa / 16) << HWR_RULE_CFA_SHIFT | (u32)(below / 8) << HWR_RULE_RA_SHIFT;
+		return (u32)(cfa / 16) << HWR_RULE_CFA_SHIFT | (u32)(below / 8)
+								       << HWR_RULE_RA_SHIFT;
 	if (cfa / 16 > HWR_RULE_WIDE_FIELD || below > cfa)
 		return 0;
 	if (below / 8 <= HWR_RULE_WIDE_RA_FIELD)

@@ -27,7 +27,8 @@ static u32 pack_drap(const struct hwr_row *row)
 	offset = negated(hwr_read_sleb(&p, end));
 	if (!p || p + 1 != end || *p != OP_DEREF || !offset_fits(offset, HWR_RULE_CFA_FIELD))
 		return 0;
-	if (fp->where != HWR_AT_EXPR || fp->expr[0] != 2 || fp->expr[1] != OP_BREG_FP || fp->expr[2] != 0)
+	if (fp->where != HWR_AT_EXPR || fp->expr[0] != 2 || fp->expr[1] != OP_BREG_FP ||
+	    fp->expr[2] != 0)
 		return 0;
 	return HWR_RULE_VALID | HWR_RULE_FP_SAVED | HWR_BASE_DRAP << HWR_RULE_BASE_SHIFT |
 	       (u32)(offset / 8) << HWR_RULE_CFA_SHIFT;
