@@ -24,6 +24,7 @@ endif()
 if(NOT CMAKE_CROSSCOMPILING)
 	heapwise_script_test(tools.layers ${tools_dir}/check-layers)
 	heapwise_script_test(tools.words ${tools_dir}/check-words)
+	heapwise_script_test(tools.style ${tools_dir}/check-style)
 	# What the product is linked from, without the tests.
 	set(product heapwise heapwise_synth gcc_as recorder recorder_access recorder_watch linked_others linked_operators lisp_ecl
 		valgrind_tool valgrind_preload)
