@@ -17,8 +17,7 @@ enum {
 	OFFSET_MAX = 1 << 24, /* from a part of an object to its start */
 };
 
-/* ---- what the loader does
- * --------------------------------------------------------------------- */
+/* ---- what the loader does -------------------------------------------------------------------- */
 
 static bool is_relative(u32 machine, u64 type)
 {
@@ -120,8 +119,7 @@ void rtti_release(struct rtti *self)
 	self->read = false;
 }
 
-/* ---- memory as it would be
- * -------------------------------------------------------------------- */
+/* ---- memory as it would be ------------------------------------------------------------------- */
 
 /* Copies up to `bytes` that the file has for the address; returns how many. */
 static u64 file_bytes(const struct rtti *self, u64 address, void *to, u64 bytes)

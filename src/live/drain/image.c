@@ -179,8 +179,7 @@ void image_aggregate(struct image *self)
 	self->aggregating = true;
 }
 
-/* ---- another recording of the same image
- * ------------------------------------------------------ */
+/* ---- another recording of the same image ----------------------------------------------------- */
 
 void image_rest(struct image *self)
 {

@@ -180,8 +180,7 @@ struct live_block *live_take_out(struct live_table *self, u64 address, bool *fai
 	return block;
 }
 
-/* ---- blocks around an address
- * ----------------------------------------------------------------- */
+/* ---- blocks around an address ---------------------------------------------------------------- */
 
 enum { COVER_BACK = 64 << 10, COOKIE_MAX = 4096 };
 

@@ -95,8 +95,7 @@ static void ring_publish(struct image *self, u32 slot, bool nested)
 	}
 }
 
-/* ---- records that were taken back
- * ------------------------------------------------------------- */
+/* ---- records that were taken back ------------------------------------------------------------ */
 
 static const u64 EIGHT = 0x0101010101010101ull;
 

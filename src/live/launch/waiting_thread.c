@@ -106,8 +106,7 @@ void process_close_trace(struct process *process)
 		process->write_errno = failed;
 }
 
-/* ---- further traces of a process
- * -------------------------------------------------------------- */
+/* ---- further traces of a process ------------------------------------------------------------- */
 
 bool process_is_our_user(u32 pid)
 {

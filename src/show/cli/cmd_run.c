@@ -29,8 +29,7 @@
 #include "show/serve/control_api.h"
 #include "show/serve/server.h"
 
-/* ---- what a run has
- * ------------------------------------------------------------------------------- */
+/* ---- what a run has -------------------------------------------------------------------------- */
 
 struct secrets { /* all zero = none */
 	char *address, *password;
@@ -241,8 +240,7 @@ static void push(const struct running *self)
 	free(paths);
 }
 
-/* ---- the run as its owner sees it
- * ------------------------------------------------------------------ */
+/* ---- the run as its owner sees it ------------------------------------------------------------ */
 
 static int on_start(void *data, struct control *control, struct err *err)
 {
@@ -287,8 +285,7 @@ static int on_dump(void *data, const struct dump_wish *wish)
 	return dumps_write(&self->dumps, wish);
 }
 
-/* ---- the command
- * ---------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 /* The socket first: if it cannot be had, not even an old trace has been touched. */
 static int running_open(struct running *self, struct err *err)

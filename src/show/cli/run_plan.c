@@ -138,8 +138,7 @@ const struct option_spec run_option_table[] = {
 	RUN_OPTION(test_preempt, 0, "test-preempt", OPTION_SET, NULL, NULL),
 	OPTION_END};
 
-/* ---- words
- * --------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* The number of a signal that can be spared; 0 if it is none of them. */
 static int signal_number(const char *name)
@@ -208,8 +207,7 @@ static u32 flags_read(const struct run_args *args)
 	return flags;
 }
 
-/* ---- the plan
- * ------------------------------------------------------------------------------------ */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 static struct run_options options_read(const struct run_plan *self, char **argv)
 {
