@@ -83,7 +83,8 @@ web:
 	@cd web && npm ci --ignore-scripts --no-progress && npm run --silent check && npm run --silent build
 
 # After a change of commands or options: committed, because a cross build cannot run heapwise.
-completions: all
+completions: configure
+	@cmake --build $(BUILD) -j$(JOBS) --target heapwise
 	@$(BUILD)/heapwise __complete bash >completions/bash/heapwise
 	@$(BUILD)/heapwise __complete zsh >completions/zsh/_heapwise
 	@$(BUILD)/heapwise __complete fish >completions/fish/heapwise.fish
