@@ -48,15 +48,22 @@ static inline bool page_is_open(u64 address)
 	return !(load_relaxed(&hwr_unit_at(address)->word) & HWR_UNIT_STATE);
 }
 
-/* Takes the first slot of the list, which is not empty. */
-static inline void take_first(struct hwr_own_slots *own, struct hwr_own_list *list, u32 class,
-			      const struct hwr_chunk *chunk)
+/* Takes the first slot of the list; NULL if it is no longer the one at the address, because a
+ * signal handler has allocated since that was looked up. */
+static inline struct hwr_chunk *take_first(struct hwr_own_slots *own, struct hwr_own_list *list,
+					   u32 class, u64 address)
 {
+	struct hwr_chunk *chunk = NULL;
+
 	own_begin(own);
-	list->first = --list->count ? load_relaxed(&chunk->first) : 0;
+	if (likely(list->count && hwr_slot_address(class, list->first - 1) == address)) {
+		chunk = hwr_slot_record(class, list->first - 1);
+		list->first = --list->count ? load_relaxed(&chunk->first) : 0;
+	}
 	own_end(own);
 	/* The record of the next one, which was freed long ago, must be there when it is taken. */
 	__builtin_prefetch(hwr_slot_record(class, list->first - !!list->first), 1);
+	return chunk;
 }
 
 static inline void record_birth(struct hwr_thread *t, u32 kind, u64 address, size_t size,
@@ -104,8 +111,11 @@ void *hwr_quick_malloc(struct hwr_thread *t, u32 kind, size_t size, const struct
 	hwr_pages_call_begins(HWR_TIMES_BIRTH);
 	hwr_pages_site.turn++;
 	hwr_note_begin(t, caller);
-	chunk = hwr_slot_record(class, list->first - 1);
-	take_first(own, list, class, chunk);
+	chunk = take_first(own, list, class, address);
+	if (unlikely(!chunk)) {
+		hwr_note_end(t);
+		return NULL;
+	}
 	chunk->birth = 0;
 	store_release(&chunk->what, HWR_CHUNK_LIVE | HWR_CHUNK_USED | size << HWR_CHUNK_SIZE_SHIFT);
 	record_birth(t, kind, address, size, chunk, caller);
