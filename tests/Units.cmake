@@ -88,5 +88,5 @@ if(HEAPWISE_TEST_VARIANTS AND NOT HEAPWISE_SANITIZE)
 		PROPERTIES LABELS "tsan;full")
 	# A minute together; each run has them with asan.
 	set_tests_properties(unit.symbols_lookup unit.symbols_types unit.symbols_files unit.symbols_index
-		unit.view_order unit.model_index_hostile unit.serve PROPERTIES LABELS "unit;full")
+		unit.view_order unit.model_index_hostile unit.serve unit.trace_damage PROPERTIES LABELS "unit;full")
 endif()
