@@ -17,7 +17,7 @@ bool hwr_ring_look(struct hwr_thread *t);
 
 /* The place of the record that t writes next may still be marked: only watched programs mark
  * any. */
-#ifdef HWR_ACCESS
+#ifdef HWR_PAGES
 static inline void hwr_ring_unmark(struct hwr_thread *t)
 {
 	store_relaxed(&t->marks[t->head & t->mask], 0);
