@@ -82,6 +82,7 @@ while IFS='|' read -r words wanted text; do
 done <<'END'
 --chunks 2|2|no output file given
 -o a --chunks many|2|--chunks: expected a number such as 200k
+-o a --chunks 0|2|--chunks: expected a number
 -o a --points 5M|2|--points: expected 1 to
 -o a --threads 65|2|--threads must be 1 to 64
 -o /no/such/folder/a|3|/no/such/folder/a: No such file
