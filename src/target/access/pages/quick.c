@@ -98,8 +98,8 @@ void *hwr_quick_malloc(struct hwr_thread *t, u32 kind, size_t size, const struct
 	u64 address;
 
 	if (unlikely(!own || size > HW_UNIT_SMALL ||
-		     !load_relaxed(&hwr_site_shares[number % HWR_SITES]) ||
-		     hwr_turn_is_alone(hwr_pages_site.turn + 1) || is_library(caller->pc)))
+		     hwr_gets_own_page(number % HWR_SITES, hwr_pages_site.turn + 1) ||
+		     is_library(caller->pc)))
 		return NULL;
 	class = classes[(size + 15) / 16];
 	list = &own->list[class][number % HWR_LIBRARY_GROUP];

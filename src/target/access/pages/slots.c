@@ -5,7 +5,7 @@
  * their class and (by hash) their allocation point, and none lies across a page's end. A few of
  * each point get a page of their own: as long as fewer than QUOTA of them live, each new chunk of
  * the point does, so that what a point leaks is soon among them; beyond that, and where those have
- * ended young of late, a random one in HWR_ONE_IN, while there are less than ALONE_MAX in all.
+ * ended young of late, a random one in HWR_ONE_IN, while there are less than HWR_ALONE_MAX in all.
  * Chunks above HW_UNIT_SMALL share no page with any. A slot on a page that is armed is spared as
  * long as there are others: a birth there would open the page, and nobody would know any more how
  * long the chunks beside it were not touched. Each thread keeps free slots for itself, which it
@@ -23,7 +23,6 @@
 
 enum {
 	QUOTA = 16,
-	ALONE_MAX = 4096,
 	SPARED_PART = 4,  /* at most a fourth of a class's slots are spared, and */
 	SPARED_PAGES = 4, /* so many pages of them */
 	SPARED_AT_ONCE = 16,
@@ -38,7 +37,7 @@ static struct hwr_slots spared[HWR_CLASSES][HWR_GROUPS];
 static u64 spared_count[HWR_CLASSES];
 static u64 used[HWR_CLASSES]; /* pages, or slots of a page and more, that were handed out */
 static u32 alone[HWR_SITES];  /* live chunks with a page of their own, by hash of their point */
-static u32 alone_total;
+u32 hwr_alone_total;
 /* how many of these ended young, one after the other; who changes it may lose a change */
 static u8 young[HWR_SITES];
 u8 hwr_site_shares[HWR_SITES];
@@ -57,18 +56,11 @@ u32 hwr_class_plain(size_t size)
 							    : number;
 }
 
-static bool gets_own_page(u32 site)
-{
-	if (load_relaxed(&alone_total) >= ALONE_MAX)
-		return false;
-	return !load_relaxed(&hwr_site_shares[site]) || hwr_turn_is_alone(++hwr_pages_site.turn);
-}
-
 u32 hwr_class_for(size_t size)
 {
 	hwr_pages_site.alone = false;
 	if (size > HW_UNIT_SMALL || hwr_pages_site.library ||
-	    !gets_own_page(hwr_pages_site.number % HWR_SITES))
+	    !hwr_gets_own_page(hwr_pages_site.number % HWR_SITES, ++hwr_pages_site.turn))
 		return hwr_class_plain(size);
 	hwr_pages_site.alone = true;
 	return HWR_PAGE_CLASS;
@@ -294,7 +286,7 @@ static void count_alone(struct hwr_unit *unit)
 		return;
 	hwr_pages_site.alone = false;
 	count_add(&alone[site]);
-	count_add(&alone_total);
+	count_add(&hwr_alone_total);
 	site_look(site);
 }
 
@@ -342,7 +334,7 @@ static void give_large(u32 number, u64 index, u32 group)
 	if (group) {
 		count_young(group - 1, hwr_slot_record(number, index));
 		count_take(&alone[group - 1]);
-		count_take(&alone_total);
+		count_take(&hwr_alone_total);
 		site_look(group - 1);
 	}
 	if (number == HWR_PAGE_CLASS)

@@ -13,6 +13,7 @@ enum {
 	HWR_PAGE_CLASS = 27, /* of slots of one page; those below share pages */
 	HWR_OWN_MOST = 64,   /* free slots that one of several threads keeps of a class and group */
 	HWR_ONE_IN = 64,     /* chunks of a point that shares pages get a page of their own */
+	HWR_ALONE_MAX = 4096, /* small chunks with a page of their own, at most */
 };
 
 struct hwr_own_slots {
@@ -28,9 +29,17 @@ struct hwr_own_slots {
  * HWR_ONE_IN; see slots.c. */
 extern u8 hwr_site_shares[HWR_SITES] HWR_OWN;
 
-static inline bool hwr_turn_is_alone(u32 turn)
+/* small chunks with a page of their own that live */
+extern u32 hwr_alone_total HWR_OWN;
+
+/* Whether the next small chunk of the point gets a page of its own; turn: a number that is another
+ * one for each chunk. */
+static inline bool hwr_gets_own_page(u32 site, u32 turn)
 {
-	return turn * 0x9e3779b1u < UINT32_MAX / HWR_ONE_IN;
+	if (load_relaxed(&hwr_alone_total) >= HWR_ALONE_MAX)
+		return false;
+	return !load_relaxed(&hwr_site_shares[site]) ||
+	       turn * 0x9e3779b1u < UINT32_MAX / HWR_ONE_IN;
 }
 
 #endif
