@@ -641,5 +641,45 @@ case_options()
 	equal "where" "$(cat "$XDG_CONFIG_HOME/heapwise/graphs/mine.hwq")" "all | where size >= 64"
 }
 
+# Notes about findings are kept beside the trace, whole or not at all, and go into the report.
+case_notes()
+{
+	local notes=$work/a.hwt.notes.json header="X-Heapwise: 1" writers=()
+
+	record_threads "$work/a.hwt"
+	serve "$work/a.hwt"
+	until_true ready
+	equal "without a file" "$(get /api/v1/notes) $(jq -c .data "$work/body")" "200 []"
+	equal "a note" "$(get /api/v1/notes/leak-1 -X PUT -H "$header" -d '{"status":"accepted","text":"a \"cache\" of \u00e4"}')" 200
+	equal "another" "$(get /api/v1/notes/churn-2 -X PUT -H "$header" -d '{"status":"fixed","text":""}')" 200
+	equal "the first one again" "$(get /api/v1/notes/leak-1 -X PUT -H "$header" -d '{"status":"open","text":"look"}')" 200
+	equal "the list" "$(get /api/v1/notes) $(jq -c '[.data[] | [.finding, .status, .text]]' "$work/body")" \
+		'200 [["churn-2","fixed",""],["leak-1","open","look"]]'
+	equal "the file" "$(jq -c '[.notes[].finding]' "$notes")" '["churn-2","leak-1"]'
+	equal "when" "$(jq -r '.notes[0].changed' "$notes" | grep -cE '^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$')" 1
+	refused "a status that is none" "$(get /api/v1/notes/leak-1 -X PUT -H "$header" -d '{"status":"done","text":""}')" 400 bad_request
+	refused "without a text" "$(get /api/v1/notes/leak-1 -X PUT -H "$header" -d '{"status":"open"}')" 400 bad_request
+	refused "no JSON" "$(get /api/v1/notes/leak-1 -X PUT -H "$header" -d '{')" 400 bad_request
+	refused "an id that is none" "$(get /api/v1/notes/A.b -X PUT -H "$header" -d '{"status":"open","text":"x"}')" 400 bad_request
+	refused "too long" "$(get /api/v1/notes/leak-1 -X PUT -H "$header" -d "{\"status\":\"open\",\"text\":\"$(printf %05000d 0)\"}")" 400 bad_request
+	refused "another site" "$(get /api/v1/notes/leak-1 -X PUT -d '{"status":"open","text":"x"}')" 403 forbidden
+	equal "nothing changed" "$(get /api/v1/notes) $(jq -c '.data | length' "$work/body")" "200 2"
+	equal "open without a text" "$(get /api/v1/notes/leak-1 -X PUT -H "$header" -d '{"status":"open","text":""}') $(jq -c '.data | length' "$work/body")" "200 1"
+	for i in $(seq 20); do
+		curl -s -m 20 -o "$work/x$i" -X PUT -H "$header" -H "Authorization: Bearer $token" -d '{"status":"fixed","text":"at once"}' \
+			"$base/api/v1/notes/x-$i" &
+		writers+=($!)
+	done
+	wait "${writers[@]}"
+	equal "all of twenty at once" "$(jq -c '.notes | length' "$notes")" 21
+	"$HEAPWISE" export --to html -o "$work/a.html" "$work/a.hwt" 2>"$work/stderr"
+	equal "in the report" "$(grep -c 'data-k="/notes"' "$work/a.html")" 1
+	echo '{"notes": 5}' >"$notes"
+	refused "a file of something else" "$(get /api/v1/notes)" 500 failed
+	refused "which is not written over" "$(get /api/v1/notes/leak-1 -X PUT -H "$header" -d '{"status":"fixed","text":""}')" 500 failed
+	equal "it is as it was" "$(cat "$notes")" '{"notes": 5}'
+	end
+}
+
 run_case "$1"
 finish

@@ -368,6 +368,7 @@ static void put_views(struct report *self, struct study *trace, u64 end_ns)
 
 	put(self, "/status");
 	put(self, "/trace");
+	put(self, "/notes");
 	put(self, "/timeline?bins=1");
 	put(self, "/timeline?bins=800&by=none&metric=live");
 	if (shows(self, REPORT_OVERVIEW))

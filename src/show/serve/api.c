@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "format/atomics.h"
+#include "host/base/jsontree.h"
 #include "host/base/clock.h"
 #include "study/layout/keys.h"
 
@@ -92,6 +93,19 @@ const char *call_text(const struct call *call, const char *name)
 	const char *text = request_parameter(call->request, name);
 
 	return text && *text ? text : NULL;
+}
+
+bool call_body(struct call *call, struct arena *arena, const struct json_node **root)
+{
+	struct err err = {0};
+
+	*root = NULL;
+	if (call->request->body)
+		*root = json_read(call->request->body, call->request->body_bytes, arena, &err);
+	if (*root)
+		return true;
+	return answer_refuse(call->answer, 400, "the body is not valid JSON%s%s",
+			     err.text[0] ? ": " : "", err.text);
 }
 
 bool call_index(struct call *call, u32 segment, const char *what, u64 count, u64 *index)

@@ -63,6 +63,8 @@ extern const struct route api_routes[];
 
 /* ---- for handlers ---- */
 
+struct json_node;
+
 struct call {
 	struct api *api;
 	const struct request *request;
@@ -92,6 +94,9 @@ bool call_bad(struct call *call, const char *parameter, const char *wants);
 bool call_number(struct call *call, const char *name, u64 low, u64 high, u64 *number);
 bool call_bool(struct call *call, const char *name, bool *value);
 const char *call_text(const struct call *call, const char *name); /* NULL = missing or empty */
+
+/* The body as JSON (host/base/jsontree.h); false if a 400 was answered. */
+bool call_body(struct call *call, struct arena *arena, const struct json_node **root);
 
 /* The number that a segment of the path is; 404 if it is none below `count`. */
 bool call_index(struct call *call, u32 segment, const char *what, u64 count, u64 *index);
@@ -210,6 +215,7 @@ void api_query_check(struct call *call), api_query_graph(struct call *call),
 	api_query_compile(struct call *call), api_query_boxes(struct call *call),
 	api_graphs(struct call *call), api_graph_get(struct call *call),
 	api_graph_put(struct call *call), api_graph_delete(struct call *call),
+	api_notes(struct call *call), api_note_put(struct call *call),
 	api_entries(struct call *call), api_query_counts(struct call *call);
 void api_compare(struct call *call), api_open(struct call *call),
 	api_source_allow(struct call *call), api_traces(struct call *call);

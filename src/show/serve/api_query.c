@@ -13,20 +13,6 @@
 #include "show/serve/reply.h"
 #include "show/serve/graph_store.h"
 
-/* The body as JSON; false if a 400 was answered. */
-static bool body_read(struct call *call, struct arena *arena, const struct json_node **root)
-{
-	struct err err = {0};
-
-	*root = NULL;
-	if (call->request->body)
-		*root = json_read(call->request->body, call->request->body_bytes, arena, &err);
-	if (*root)
-		return true;
-	return answer_refuse(call->answer, 400, "the body is not valid JSON%s%s",
-			     err.text[0] ? ": " : "", err.text);
-}
-
 /* A text of the body, such as {"text": …}. */
 static const char *body_text(struct call *call, const struct json_node *root, const char *name)
 {
@@ -93,7 +79,7 @@ void api_query_check(struct call *call)
 	const struct json_node *root;
 	const char *text = NULL;
 
-	if (body_read(call, &arena, &root))
+	if (call_body(call, &arena, &root))
 		text = body_text(call, root, "text");
 	if (text) {
 		struct query *query = query_parse(text, &error);
@@ -144,7 +130,7 @@ void api_query_graph(struct call *call)
 	const struct json_node *root;
 	const char *text = NULL;
 
-	if (body_read(call, &arena, &root))
+	if (call_body(call, &arena, &root))
 		text = body_text(call, root, "text");
 	if (text)
 		reply_query(call, NULL, text);
@@ -174,7 +160,7 @@ void api_query_compile(struct call *call)
 	const struct json_node *root;
 	char *text = NULL;
 
-	if (body_read(call, &arena, &root))
+	if (call_body(call, &arena, &root))
 		text = compile(call, root);
 	if (text)
 		reply_object(call, FIELD("text", text));
@@ -252,7 +238,7 @@ static void with_query(struct call *call, void (*use)(struct call *call, const c
 	char *compiled = NULL;
 	const char *text = NULL;
 
-	if (body_read(call, &arena, &root)) {
+	if (call_body(call, &arena, &root)) {
 		text = json_text_of(json_member(root, "text"));
 		if (!text)
 			text = compiled = compile(call, root);

@@ -118,4 +118,8 @@ const struct route api_routes[] = {
 	{"GET", "/api/v1/graphs/{name}", "", OWN, api_graph_get, "a query of the user"},
 	{"PUT", "/api/v1/graphs/{name}", "", OWN, api_graph_put, "stores a query"},
 	{"DELETE", "/api/v1/graphs/{name}", "", OWN, api_graph_delete, "deletes a query"},
+	{"GET", "/api/v1/notes", "", ROUTE_TRACE | ROUTE_CHANGES, api_notes,
+	 "what people wrote about findings"},
+	{"PUT", "/api/v1/notes/{finding}", "", ROUTE_TRACE | ROUTE_CHANGES, api_note_put,
+	 "status of a finding, and a note about it"},
 	{NULL, NULL, NULL, 0, NULL, NULL}};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * Notes about findings over HTTP. Runs on threads of the server. */
+#include "host/base/jsontree.h"
+#include "show/serve/notes.h"
+#include "show/serve/reply.h"
+
+static void refuse(struct call *call, const struct err *err)
+{
+	answer_refuse(call->answer, err->code == ERR_USAGE ? 400 : 500, "%s", err->text);
+}
+
+/* All notes of the trace. */
+static void reply_notes(struct call *call)
+{
+	struct notes notes = {0};
+	struct err err = {0};
+
+	if (notes_read(call->trace->path, &notes, &err) < 0) {
+		refuse(call, &err);
+	} else if (reply_begin(call, false)) {
+		json_open(&call->json, "data", '[');
+		for (u64 i = 0; i < notes.list.count; i++) {
+			const struct note *one = &notes.list.data[i];
+
+			put_object(&call->json, NULL, FIELD("finding", one->finding),
+				   FIELD("status", one->status), FIELD("text", one->text),
+				   FIELD("changed", one->changed));
+		}
+		json_close(&call->json, ']');
+		reply_end(call);
+	}
+	notes_release(&notes);
+}
+
+void api_notes(struct call *call) { reply_notes(call); }
+
+void api_note_put(struct call *call)
+{
+	struct arena arena = {0};
+	struct err err = {0};
+	const struct json_node *root;
+	struct note note = {.finding = call->match->segments[0]};
+
+	if (call_body(call, &arena, &root)) {
+		note.status = json_text_of(json_member(root, "status"));
+		note.text = json_text_of(json_member(root, "text"));
+		if (!note.status || !note.text)
+			answer_refuse(call->answer, 400,
+				      "the body needs the texts 'status' and 'text'");
+		else if (notes_write(call->trace->path, &note, &err) < 0)
+			refuse(call, &err);
+		else
+			reply_notes(call);
+	}
+	arena_release(&arena);
+}
