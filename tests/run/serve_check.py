@@ -139,10 +139,18 @@ def endpoints():
     root = next(i for i in found["first"])
     zoomed = data("flame", root=root)
     check(abs(zoomed["columns"]["x1"][0] - 1) < 1e-9, "a root fills the width")
+    check(data("flame")["path"] == [], "the whole is part of nothing")
+    above = zoomed["path"]
+    check(above[0]["name"] == "all" and above[-1]["id"] == zoomed["columns"]["parent"][0], f"what the root is part of: {above}")
+    check(all(a["total"] >= b["total"] for a, b in zip(above, above[1:])), "and holds")
+    folded = data("flame", fold=1)
+    start = {"_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "__clone3", "clone3"}
+    check(not start & set(folded["strings"]) and "exchange" in folded["strings"], "start-up code is folded")
+    check(folded["total"] == whole["data"]["total"] and folded["nodes_all"] < data("flame")["nodes_all"], "and its weight stays")
     hidden = data("flame", hide="exchange")
     check("exchange" not in hidden["strings"], "a hidden frame is gone")
     check(hidden["total"] == data("flame")["total"], "and its weight stays")
-    for by in "none type module thread point size sev".split():
+    for by in "none type module thread point size sev fn".split():
         for metric in "live chunks allocs frees alloc_bytes".split():
             line = data("timeline", by=by, metric=metric, bins=50)
             check(len(line["t"]) == 50 and len(line["total"]["max"]) == 50, f"timeline {by} {metric}")
@@ -152,6 +160,7 @@ def endpoints():
                     total, parted = line["total"]["last"][i], sum(p[i] for p in parts)
                     check(abs(total - parted) <= 1e-6 * max(1, abs(total)),
                           f"timeline {by} {metric}: bin {i} is {total}, its parts {parted}")
+    check("exchange" in [s["label"] for s in data("timeline", by="fn")["series"]], "functions over time")
     points = data("points", limit=500, spark=32)
     check(points["total"] == len(points["rows"]) > 0, "points")
     for row in points["rows"]:

@@ -33,6 +33,15 @@ static bool is_live(const struct api *api, u32 slot)
 	return api->renewals[slot] && !renewal_is_complete(api->renewals[slot]);
 }
 
+/* When the file was last written, in seconds since 1970: the end of the recording, unless it was
+ * copied since. 0 = nobody knows. */
+static u64 written_at(const struct study *trace)
+{
+	struct stat status;
+
+	return stat(trace->path, &status) == 0 ? (u64)status.st_mtime : 0;
+}
+
 static u64 bytes_of(const struct study *trace, u64 otherwise)
 {
 	struct stat status;
@@ -218,6 +227,9 @@ void api_trace(struct call *call)
 	put_fields(json, FIELD("id", call->trace->id), FIELD("name", call->trace->name),
 		   FIELD("program", model->image.program), FIELD("cmdline", model->image.command),
 		   FIELD("pid", model->image.pid), SOME("start_wall", 0), /* is not recorded */
+		   SOME("written", written_at(call->trace)),
+		   FIELD("bytes", study_file(call->trace).bytes),
+		   FIELD("events", call->trace->info.events),
 		   FIELD("duration_ns", model_duration_ns(call->trace->model)),
 		   FIELD("clock", tick_clock_known(&model->clock) ? "ns" : "ticks"),
 		   FIELD("arch", arch_name(model->image.arch)),

@@ -45,6 +45,7 @@ static bool flame_read(struct call *call, struct flame_query *query)
 				"allocs, bytes, peak, live, kept, temporary, alloc_time, "
 				"chunks_live or idle");
 	if (!dir_read(call, query) || !call_bool(call, "rec", &query->fold_recursion) ||
+	    !call_bool(call, "fold", &query->fold_library) ||
 	    !call_number(call, "root", 0, UINT32_MAX - 1, &root) ||
 	    !call_number(call, "px", 16, 16384, &px))
 		return false;
@@ -109,6 +110,19 @@ static void put_gone(struct json *json, const struct flame_view *view)
 	json_close(json, ']');
 }
 
+/* What the root is part of, outermost first. */
+static void put_path(struct json *json, const struct flame_view *view)
+{
+	json_open_flat(json, "path", '[');
+	for (u64 i = 0; i < view->path.count; i++) {
+		const struct flame_box *box = &view->path.data[i];
+
+		put_object(json, NULL, FIELD("id", box->id), FIELD("name", box->name),
+			   FIELD("module", box->module), FIELD("total", box->total));
+	}
+	json_close(json, ']');
+}
+
 static void put_flame_head(struct call *call, const void *data)
 {
 	const struct flame_head *head = data;
@@ -118,6 +132,7 @@ static void put_flame_head(struct call *call, const void *data)
 		   FIELD("total", head->view->total), FIELD("root_total", head->view->root_total),
 		   FIELD("nodes_all", head->view->nodes_all),
 		   FIELD("max_depth", head->view->max_depth), FIELD("at", head->view->at_ns));
+	put_path(&call->json, head->view);
 	if (head->query->base)
 		put_gone(&call->json, head->view);
 }
@@ -193,7 +208,7 @@ static bool timeline_read(struct call *call, struct timeline_query *query)
 	*query = (struct timeline_query){0};
 	if (by && !view_by_parse(by, &query->by))
 		return call_bad(call, "by",
-				"none, type, module, thread, point, size, sev or color");
+				"none, type, module, thread, point, size, sev, color or fn");
 	if (metric && !view_flow_parse(metric, &query->flow))
 		return call_bad(call, "metric", "live, chunks, allocs, frees or alloc_bytes");
 	if (!call_number(call, "bins", 1, AXIS_BINS_MAX, &bins) ||

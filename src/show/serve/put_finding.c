@@ -26,6 +26,15 @@ static void put_condition(struct json *json, const struct finding *finding,
 	strbuf_release(&condition);
 }
 
+/* The line of the program's own code. */
+static void put_place(struct call *call, const struct finding *finding)
+{
+	struct finding_place place = finding_place_of(&call->trace->stacks, finding);
+
+	put_fields(&call->json, NAME("fn", place.own.function), NAME("file", place.own.file),
+		   SOME("line", place.own.line));
+}
+
 static void put_cost(struct json *json, const struct finding *finding, const struct model *model)
 {
 	put_object(json, "evidence", FIELD("n_hit", model_count(model, finding->chunks)),
@@ -54,6 +63,7 @@ void put_finding(struct call *call, const struct finding *finding, struct result
 		   FIELD("seen", finding_seen(finding, model, holder)),
 		   FIELD("repair", finding_repair(finding)),
 		   FIELD("saving", finding_saves(finding, holder)));
+	put_place(call, finding);
 	put_condition(json, finding, &points);
 	json_text(json, "confidence", confidence_name(finding->confidence));
 	put_points(json, finding, &points);

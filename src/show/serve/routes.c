@@ -2,7 +2,7 @@
  * The table of all routes of `heapwise serve`. docs/API.md describes them in the same order. */
 #include "show/serve/api.h"
 
-#define FLAME "metric dir pivot root x0 x1 px rec hide s"
+#define FLAME "metric dir pivot root x0 x1 px rec fold hide s"
 #define OWN (ROUTE_CHANGES | ROUTE_LIGHT)
 #define EMAD "method rule floor k seed log mu wrappers restarts top all n"
 #define MPROF "verb depth offsets types log cycles offset limit"

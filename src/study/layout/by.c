@@ -8,8 +8,8 @@
 
 bool view_by_parse(const char *word, enum view_by *by)
 {
-	static const char *const names[VIEW_BYS] = {"none",  "type", "module", "thread",
-						    "point", "size", "sev",    "color"};
+	static const char *const names[VIEW_BYS] = {"none", "type", "module", "thread", "point",
+						    "size", "sev",  "color",  "fn"};
 
 	for (u32 i = 0; i < VIEW_BYS; i++)
 		if (strcmp(names[i], word) == 0) {

@@ -16,6 +16,7 @@ enum view_by {
 	BY_SIZE,
 	BY_SEV,
 	BY_COLOR,
+	BY_FN,
 	VIEW_BYS
 };
 

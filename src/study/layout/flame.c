@@ -289,6 +289,24 @@ static bool lay_out(struct layout *self)
 	return true;
 }
 
+/* What the root is part of. False without memory. */
+static bool put_path(struct layout *self)
+{
+	const struct flame_shape *shape = self->weighed->shape;
+	struct flame_view *view = self->view;
+
+	for (u32 id = self->query->root; id; id = shape->nodes.data[id].parent)
+		if (!vec_push(&view->path, box_of(self, shape->nodes.data[id].parent, 0)))
+			return false;
+	for (u64 i = 0; i < view->path.count / 2; i++) {
+		struct flame_box box = view->path.data[i];
+
+		view->path.data[i] = view->path.data[view->path.count - 1 - i];
+		view->path.data[view->path.count - 1 - i] = box;
+	}
+	return true;
+}
+
 static void count_all(struct flame_view *view, const struct weighed *weighed, u32 root)
 {
 	const struct flame_shape *shape = weighed->shape;
@@ -327,7 +345,7 @@ static int make_boxes(struct flame_view *self, const struct weighed *weighed,
 	self->root_total = weighed->total[query->root];
 	count_all(self, weighed, query->root);
 	if (self->root_total > 0)
-		done = lay_out(&layout);
+		done = put_path(&layout) && lay_out(&layout);
 	while (done && self->boxes.count > FLAME_NODES_MAX) {
 		self->truncated = true;
 		layout.narrowest *= 1.5;
@@ -354,6 +372,7 @@ int flame_view_make(struct flame_view *self, const struct view_scope *scope,
 void flame_view_release(struct flame_view *self)
 {
 	vec_release(&self->boxes);
+	vec_release(&self->path);
 	vec_release(&self->gone);
 }
 

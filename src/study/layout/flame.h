@@ -36,6 +36,8 @@ struct flame_query {
 	enum flame_dir dir;
 	const char *pivot;   /* name of the function, exactly */
 	bool fold_recursion; /* neighbours of the same name are one */
+	bool fold_library;   /* what is not the program's own work is left out: start-up code,
+			      * the standard library, allocators and their wrappers */
 	const char *hide;    /* frames that match this pattern are left out; NULL = none */
 	const char *search;  /* pattern; NULL = none */
 	u32 root;            /* node that fills the width; 0 = all */
@@ -45,7 +47,7 @@ struct flame_query {
 };
 
 struct flame_box {
-	u32 id, parent; /* the same for the same dir, pivot, recursion and hide */
+	u32 id, parent; /* the same for the same dir, pivot, recursion, fold and hide */
 	u16 depth;      /* from the root of the whole tree */
 	u8 flags;
 	u8 severity;                      /* worst of the points that end here */
@@ -69,6 +71,7 @@ enum { FLAME_GONE_MAX = 100 };
 
 struct flame_view {                  /* all zero = empty */
 	VEC(struct flame_box) boxes; /* by depth, then from left to right */
+	VEC(struct flame_box) path;  /* from the root of the whole tree to above the query's */
 	double total;                /* of the root of the whole tree */
 	double root_total;
 	u64 at_ns;
@@ -109,7 +112,7 @@ struct flame_shape {
 	struct flame_shape *older;
 	u32 users;
 	enum flame_dir dir;
-	bool fold_recursion;
+	bool fold_recursion, fold_library;
 	char *pivot, *hide;
 	const struct mprof_calls *calls;
 	VEC(struct flame_node) nodes; /* callers before what they call; [0] is the root */

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
+#include "study/analysis/places/wrappers.h"
 #include "study/layout/flame.h"
 #include "study/layout/pattern.h"
 #include "study/layout/slots.h"
@@ -225,20 +226,31 @@ static int build_pivot(struct builder *self)
 
 /* ---- patterns ---- */
 
-static int find_hidden(struct builder *self, const char *hide, struct err *err)
+static bool is_library(const struct mprof_function *function)
+{
+	return function->startup || function->minor || function->hands_out ||
+	       wrapper_name_is_allocator(function->name);
+}
+
+static int find_hidden(struct builder *self, const struct flame_query *query, struct err *err)
 {
 	const struct mprof_calls *calls = self->shape->calls;
-	struct view_pattern pattern;
-	int status;
+	struct view_pattern pattern = {0};
+	int status = 0;
 
-	if (!hide)
+	if (!query->hide && !query->fold_library)
 		return 0;
 	self->hidden = calloc(calls->functions.count + 1, 1);
 	if (!self->hidden)
 		return err_memory_for(err, "the flame graph");
-	status = view_pattern_init(&pattern, hide, err);
-	for (u64 i = 0; i < calls->functions.count && status == 0; i++)
-		self->hidden[i] = view_pattern_matches(&pattern, calls->functions.data[i].name);
+	if (query->hide)
+		status = view_pattern_init(&pattern, query->hide, err);
+	for (u64 i = 0; i < calls->functions.count && status == 0; i++) {
+		const struct mprof_function *function = &calls->functions.data[i];
+
+		self->hidden[i] = (query->fold_library && is_library(function)) ||
+				  (query->hide && view_pattern_matches(&pattern, function->name));
+	}
 	view_pattern_release(&pattern);
 	return status;
 }
@@ -279,7 +291,7 @@ static int shape_build(struct flame_shape *self, const struct study *trace,
 	int status = find_pivot(&builder, query->pivot ? query->pivot : "", err);
 
 	if (status == 0)
-		status = find_hidden(&builder, query->hide, err);
+		status = find_hidden(&builder, query, err);
 	if (status == 0) {
 		static int (*const builds[])(struct builder *) = {[FLAME_DOWN] = build_down,
 								  [FLAME_UP] = build_up,
@@ -309,6 +321,7 @@ static struct flame_shape *shape_new(struct study *trace, const struct flame_que
 	}
 	self->dir = query->dir;
 	self->fold_recursion = query->fold_recursion;
+	self->fold_library = query->fold_library;
 	self->pivot = copy_text(query->pivot);
 	self->hide = copy_text(query->hide);
 	self->tip = calloc(points + 1, sizeof *self->tip);
@@ -335,7 +348,8 @@ static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, 
 static bool shape_is(const struct flame_shape *self, const struct flame_query *query)
 {
 	return self->dir == query->dir && self->fold_recursion == query->fold_recursion &&
-	       same_text(self->pivot, query->pivot) && same_text(self->hide, query->hide);
+	       self->fold_library == query->fold_library && same_text(self->pivot, query->pivot) &&
+	       same_text(self->hide, query->hide);
 }
 
 /* Makes room: the oldest ones that nobody uses go. */

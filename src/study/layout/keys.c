@@ -49,7 +49,32 @@ static u32 key_by_label(struct view_keys *self, struct map *by_label, const char
 	}
 }
 
-static const char *point_label(const struct view_keys *self, const struct study *trace,
+static const char *function_label(const struct study *trace, struct point_id point)
+{
+	struct finding_place place =
+		finding_place(&trace->stacks, trace->model->points.data[point.index].frame);
+
+	return *place.own.function ? place.own.function : "(unknown)";
+}
+
+/* What has no name is where its code is, as the terminal prints it. */
+static const char *code_label(struct view_keys *self, const struct study *trace,
+			      struct point_id point)
+{
+	struct finding_place place =
+		finding_place(&trace->stacks, trace->model->points.data[point.index].frame);
+	char text[512];
+
+	if (*place.own.function)
+		return place.own.function;
+	if (!*place.own.module)
+		return "(unknown)";
+	snprintf(text, sizeof text, "%.400s+0x%llx", view_point_module(trace, point),
+		 (unsigned long long)place.own.offset);
+	return arena_copy(&self->arena, text);
+}
+
+static const char *point_label(struct view_keys *self, const struct study *trace,
 			       struct point_id point)
 {
 	const char *label;
@@ -58,6 +83,8 @@ static const char *point_label(const struct view_keys *self, const struct study 
 		label = view_point_module(trace, point);
 		return *label ? label : "(unknown)";
 	}
+	if (self->by == BY_FN)
+		return code_label(self, trace, point);
 	label = trace->point_types[point.index].name;
 	return label ? label : "(unknown)";
 }
@@ -68,20 +95,13 @@ static int make_labelled(struct view_keys *self, struct study *trace)
 	int status = 0;
 
 	for (u32 i = 0; i < trace->model->points.count && status == 0; i++) {
-		self->of_point[i] = key_by_label(self, &by_label,
-						 point_label(self, trace, (struct point_id){i}));
+		const char *label = point_label(self, trace, (struct point_id){i});
+
+		self->of_point[i] = label ? key_by_label(self, &by_label, label) : UINT32_MAX;
 		status = self->of_point[i] == UINT32_MAX ? ERR_MEMORY : 0;
 	}
 	map_release(&by_label);
 	return status;
-}
-
-static const char *function_label(const struct study *trace, struct point_id point)
-{
-	struct finding_place place =
-		finding_place(&trace->stacks, trace->model->points.data[point.index].frame);
-
-	return *place.own.function ? place.own.function : "(unknown)";
 }
 
 static int make_of_points(struct view_keys *self, struct study *trace)
@@ -143,7 +163,8 @@ static int make(struct view_keys *self, struct study *trace)
 {
 	switch (self->by) {
 	case BY_TYPE:
-	case BY_MODULE: return make_labelled(self, trace);
+	case BY_MODULE:
+	case BY_FN: return make_labelled(self, trace);
 	case BY_POINT: return make_of_points(self, trace);
 	case BY_SEV: return make_of_severity(self, trace);
 	case BY_THREAD: return make_of_threads(self, trace->model);
@@ -158,7 +179,7 @@ static int make(struct view_keys *self, struct study *trace)
 static int fill(struct view_keys *self, struct study *trace, struct err *err)
 {
 	bool of_points = self->by == BY_TYPE || self->by == BY_MODULE || self->by == BY_POINT ||
-			 self->by == BY_SEV;
+			 self->by == BY_SEV || self->by == BY_FN;
 
 	if ((self->by == BY_TYPE && study_types(trace, err) < 0) ||
 	    (self->by == BY_SEV && study_scores(trace, err) < 0))

@@ -14,7 +14,7 @@ enum layout_slot {
 	SLOT_PLACES,                  /* u64 by point, see verdicts.c */
 	SLOT_SOURCE,                  /* struct source_table */
 	SLOT_KEYS,                    /* struct view_keys, by enum view_by */
-	SLOT_SUGGEST = SLOT_KEYS + 8, /* struct suggestions, by enum suggest_kind */
+	SLOT_SUGGEST = SLOT_KEYS + 9, /* struct suggestions, by enum suggest_kind */
 	LAYOUT_SLOTS = SLOT_SUGGEST + 5
 };
 _Static_assert((int)LAYOUT_SLOTS <= (int)STUDY_SLOTS, "a study has too few slots");
