@@ -282,7 +282,7 @@ static void write_payload(const char *path, const u8 *payload, u64 bytes, u32 it
 TEST(bad_payloads, "payloads that do not fit are damage, after the rows before them")
 {
 	struct accesses accesses = {0};
-	u32 parts[ACCESSES_PARTS];
+	struct parcel *parcel;
 	char path[4096];
 	u8 payload[4096];
 	u64 bytes;
@@ -291,9 +291,13 @@ TEST(bad_payloads, "payloads that do not fit are damage, after the rows before t
 	for (u64 i = 0; i < 3; i++)
 		accesses_add(&accesses,
 			     &(struct stream_access){.chunk = i, .reads = 300, .covered_bytes = 3});
-	bytes = accesses_bytes(&accesses, parts);
-	accesses_finish(&accesses, payload);
-	accesses_release(&accesses);
+	parcel = accesses_take(&accesses);
+	if (!parcel)
+		FAIL("out of memory");
+	bytes = parcel->raw.bytes;
+	memcpy(payload, parcel->payload, bytes);
+	free(parcel);
+	columns_release(&accesses.columns);
 	for (u32 what = 0; what < 6; what++) {
 		/* as it is; a row too many, too few; cut; an odd length; nothing at all */
 		static const u32 items[] = {3, 4, 2, 3, 3, HW_BLOCK_ACCESSES_MAX + 1};

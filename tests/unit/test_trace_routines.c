@@ -241,7 +241,7 @@ TEST(bad_payloads, "payloads that do not fit are damage, after the rows before t
 		{11, 0x09, 3, 1, false}, /* a return address of an end */
 		{0, 5, HW_BLOCK_ROUTINES_MAX + 1, 0, false},
 	};
-	u32 parts[ROUTINES_PARTS];
+	struct parcel *parcel;
 
 	if (!routines)
 		FAIL("out of memory");
@@ -251,9 +251,13 @@ TEST(bad_payloads, "payloads that do not fit are damage, after the rows before t
 			     {.ticks = 5, .address = 1, .step = ROUTINE_LEAVE},
 			     {.ticks = 5, .step = ROUTINE_ALLOCATION, .how = HW_MALLOC}},
 		     3);
-	bytes = routines_bytes(routines, parts);
+	parcel = routines_take(routines);
+	if (!parcel)
+		FAIL("out of memory");
+	bytes = parcel->raw.bytes;
 	CHECK_EQ(bytes, 1 + 9 + 3 + 3 + 3 + 1 + 1); /* head, steps, times, a number, an address */
-	routines_finish(routines, payload);
+	memcpy(payload, parcel->payload, bytes);
+	free(parcel);
 	routines_free(routines);
 	snprintf(path, sizeof(path), "%s", test_path("trace"));
 	for (u32 i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

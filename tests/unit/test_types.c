@@ -10,6 +10,7 @@
 #include "host/symbols/type_symbols.h"
 #include "host/trace/block.h"
 #include "host/trace/decode.h"
+#include "host/trace/guard.h"
 #include "host/trace/typenames.h"
 #include "host/trace/types.h"
 #include "host/trace/writer.h"
@@ -49,24 +50,34 @@ enum { ROWS = sizeof rows / sizeof *rows };
 static u64 encode(u8 *out)
 {
 	struct types types = {0};
-	u32 parts[TYPES_PARTS];
+	struct parcel *parcel;
 	u64 bytes;
 
 	for (u32 i = 0; i < ROWS; i++)
 		types_add(&types, &rows[i]);
-	bytes = types_bytes(&types, parts);
-	types_finish(&types, out);
-	types_release(&types);
+	parcel = types_take(&types);
+	if (!parcel)
+		FAIL("out of memory");
+	bytes = parcel->raw.bytes;
+	memcpy(out, parcel->payload, bytes);
+	free(parcel);
+	columns_release(&types.columns);
 	return bytes;
 }
 
 static int decode(const u8 *payload, u64 bytes, u32 items, struct book *book)
 {
 	struct stream_sink sink = {.self = book, .types = book_types};
-	struct types_reading to = {NULL, &sink, &(u64){0}};
+	struct chunk_reading to = {NULL, guard_new(&sink), &(u64){0}};
 	struct err err = {0};
+	int status;
 
-	return types_tell(&to, payload, bytes, items, &err);
+	if (!to.guard)
+		FAIL("out of memory");
+	guard_enter(to.guard, 0);
+	status = types_tell(&to, &(struct block){payload, bytes, items}, &err);
+	guard_free(to.guard);
+	return status;
 }
 
 TEST(any_row, "rows of any numbers come back as they were")

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "host/base/bytemap.h"
-#include "host/trace/columns.h"
 #include "host/trace/cursor.h"
 #include "host/trace/decode.h"
+#include "host/trace/guard.h"
 
 enum {
 	MAPS_MAX = 4 << 20, /* bytes: a block has room for 16 MiB, of which 7 may be numbers */
@@ -19,8 +19,8 @@ enum {
 
 static void add_pair(struct accesses *self, enum hw_access_column column, u64 first, u64 second)
 {
-	varint_add(&self->columns[column], first);
-	varint_add(&self->columns[column + 1], second);
+	varint_add(&self->columns.data[column], first);
+	varint_add(&self->columns.data[column + 1], second);
 }
 
 /* Number of its runs of accessed bytes, and for each how many before it were not, and its own. */
@@ -65,9 +65,9 @@ void accesses_add(struct accesses *self, const struct stream_access *row)
 	bool covered = row->covered_bytes != UINT64_MAX, mapped = covered && row->map;
 	u64 sides = covered ? sides_head(row) : 0;
 
-	varint_add(&self->columns[HW_ACCESS_COLUMN_CHUNK],
+	varint_add(&self->columns.data[HW_ACCESS_COLUMN_CHUNK],
 		   hw_zigzag((i64)(row->chunk - self->chunk)));
-	varint_add(&self->columns[HW_ACCESS_COLUMN_HEAD],
+	varint_add(&self->columns.data[HW_ACCESS_COLUMN_HEAD],
 		   (u64)row->flags << HW_ACCESS_FLAGS_SHIFT | (timed ? HW_ACCESS_TIMED : 0) |
 			   (ranged ? HW_ACCESS_RANGED : 0) | (covered ? HW_ACCESS_COVERED : 0) |
 			   (mapped ? HW_ACCESS_MAPPED : 0) | sides);
@@ -80,41 +80,28 @@ void accesses_add(struct accesses *self, const struct stream_access *row)
 	if (ranged)
 		add_pair(self, HW_ACCESS_COLUMN_LOW, row->low, row->high - row->low);
 	if (covered)
-		varint_add(&self->columns[HW_ACCESS_COLUMN_COVERED], row->covered_bytes);
+		varint_add(&self->columns.data[HW_ACCESS_COLUMN_COVERED], row->covered_bytes);
 	if (mapped)
-		add_map(&self->columns[HW_ACCESS_COLUMN_COVERED], row->map);
+		add_map(&self->columns.data[HW_ACCESS_COLUMN_COVERED], row->map);
 	if (sides)
-		add_sides(&self->columns[HW_ACCESS_COLUMN_COVERED], row);
+		add_sides(&self->columns.data[HW_ACCESS_COLUMN_COVERED], row);
 	self->chunk = row->chunk;
 	if (timed)
 		self->ticks = row->first_ticks;
-	self->items++;
+	self->columns.items++;
 }
 
 bool accesses_full(const struct accesses *self)
 {
-	return self->items == HW_BLOCK_ACCESSES_MAX ||
-	       self->columns[HW_ACCESS_COLUMN_COVERED].count > MAPS_MAX;
+	return self->columns.items == HW_BLOCK_ACCESSES_MAX ||
+	       self->columns.data[HW_ACCESS_COLUMN_COVERED].count > MAPS_MAX;
 }
 
-u64 accesses_bytes(const struct accesses *self, u32 part_bytes[ACCESSES_PARTS])
+struct parcel *accesses_take(struct accesses *self)
 {
-	return columns_bytes(self->columns, HW_ACCESS_COLUMNS, part_bytes);
-}
-
-void accesses_finish(struct accesses *self, u8 *out)
-{
-	columns_finish(self->columns, HW_ACCESS_COLUMNS, out);
 	self->chunk = self->ticks = 0;
-	self->items = 0;
+	return columns_take(&self->columns, HW_ACCESS_COLUMNS);
 }
-
-bool accesses_failed(const struct accesses *self)
-{
-	return columns_failed(self->columns, HW_ACCESS_COLUMNS);
-}
-
-void accesses_release(struct accesses *self) { columns_release(self->columns, HW_ACCESS_COLUMNS); }
 
 /* ---- reading ---- */
 
@@ -137,7 +124,7 @@ static void get_map(struct cursor *column, u64 covered, u64 map[HW_MAP_WORDS])
 }
 
 struct reading {
-	const struct accesses_reading *to;
+	const struct chunk_reading *to;
 	struct stream_access row; /* the one before */
 	u64 ticks;                /* of the first access of the last one that has any */
 	struct stream_access batch[COLUMNS_BATCH];
@@ -207,7 +194,7 @@ static void get_row(void *self_, struct cursor *columns, u32 at)
 static int tell_rows(void *self_, u32 count, struct err *err)
 {
 	struct reading *self = self_;
-	const struct accesses_reading *to = self->to;
+	const struct chunk_reading *to = self->to;
 	u64 kept = 0;
 
 	for (u32 i = 0; i < count; i++) {
@@ -221,13 +208,10 @@ static int tell_rows(void *self_, u32 count, struct err *err)
 			self->batch[kept] = self->batch[i];
 		self->batch[kept++].chunk = chunk;
 	}
-	return kept && to->sink->accesses
-		       ? to->sink->accesses(to->sink->self, self->batch, kept, err)
-		       : 0;
+	return kept ? guard_accesses(to->guard, self->batch, kept, err) : 0;
 }
 
-int accesses_tell(const struct accesses_reading *to, const u8 *payload, u64 bytes, u32 items,
-		  struct err *err)
+int accesses_tell(const struct chunk_reading *to, const struct block *block, struct err *err)
 {
 	struct reading self;
 	const struct columns_reading columns = {HW_ACCESS_COLUMNS, HW_BLOCK_ACCESSES_MAX, get_row,
@@ -238,5 +222,5 @@ int accesses_tell(const struct accesses_reading *to, const u8 *payload, u64 byte
 	self.to = to;
 	self.row = (struct stream_access){0};
 	self.ticks = 0;
-	return columns_tell(&columns, payload, bytes, items, err);
+	return columns_tell(&columns, block, err);
 }

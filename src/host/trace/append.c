@@ -46,9 +46,24 @@ static int continue_file(struct block_file *file, struct trace_reader *reader, i
 	return 0;
 }
 
+int append_payload(struct block_file *file, enum hw_block_type type, struct strbuf *payload,
+		   u32 items, struct err *err)
+{
+	struct raw_block raw = {.payload = (const u8 *)strbuf_text(payload),
+				.bytes = payload->count,
+				.items = items,
+				.image = HW_NO_IMAGE,
+				.type = (u16)type};
+
+	if (payload->failed)
+		return err_memory(err);
+	block_file_append(file, &raw);
+	strbuf_clear(payload);
+	return 0;
+}
+
 /* What is there is read when nobody else writes any more. */
-int trace_append(const char *path,
-		 int (*append)(struct block_file *file, void *data, struct err *err), void *data,
+int trace_append(const char *path, append_rows *append, const void *rows, u64 count,
 		 struct err *err)
 {
 	int fd = open_locked(path, err), status, failure;
@@ -70,7 +85,7 @@ int trace_append(const char *path,
 		close(fd);
 		return status;
 	}
-	status = append(&file, data, err);
+	status = append(&file, rows, count, err);
 	if (status == 0)
 		block_file_finish(&file, complete);
 	if ((status < 0 || file.failure) && ftruncate(file.fd, (off_t)end))

@@ -135,17 +135,19 @@ static u64 compress_block(struct block_packer *packer, const struct raw_block *r
 	return careful;
 }
 
-static bool reserve_output(struct block_packer *packer, u64 bytes)
+/* Never leaves NULL: an empty payload is a place of 0 bytes. */
+static bool reserve(u8 **buffer, u64 *capacity, u64 bytes)
 {
-	u8 *grown;
+	u8 *fresh;
 
-	if (bytes <= packer->out_bytes)
+	if (*buffer && bytes <= *capacity)
 		return true;
-	grown = realloc(packer->out, bytes);
-	if (!grown)
+	fresh = malloc(bytes ? bytes : 1);
+	if (!fresh)
 		return false;
-	packer->out = grown;
-	packer->out_bytes = bytes;
+	free(*buffer);
+	*buffer = fresh;
+	*capacity = bytes;
 	return true;
 }
 
@@ -162,7 +164,7 @@ int block_pack(struct block_packer *packer, const struct raw_block *raw, const u
 	};
 	u64 stored;
 
-	if (!reserve_output(packer, sizeof(header) + raw->bytes))
+	if (!reserve(&packer->out, &packer->out_bytes, sizeof(header) + raw->bytes))
 		return ERR_MEMORY;
 	/* What does not become smaller is stored; so no more room than the raw bytes is needed. */
 	stored = raw->plain ? 0 : compress_block(packer, raw);
@@ -242,22 +244,6 @@ enum block_status block_load_header(struct block_loader *loader, u64 offset,
 	if (got < sizeof(*header))
 		return BLOCK_CUT;
 	return block_header_intact(header) ? BLOCK_OK : BLOCK_HEADER;
-}
-
-/* Never leaves NULL: an empty payload is a place of 0 bytes. */
-static bool reserve(u8 **buffer, u64 *capacity, u64 bytes)
-{
-	u8 *fresh;
-
-	if (*buffer && bytes <= *capacity)
-		return true;
-	fresh = malloc(bytes ? bytes : 1);
-	if (!fresh)
-		return false;
-	free(*buffer);
-	*buffer = fresh;
-	*capacity = bytes;
-	return true;
 }
 
 enum block_status block_verify(struct block_loader *loader, u64 offset,

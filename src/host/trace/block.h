@@ -62,6 +62,13 @@ enum block_status {
 /* "is damaged (checksum)": the end of a sentence about a block. */
 const char *block_status_text(enum block_status status);
 
+/* A block that was loaded, or is to be read. */
+struct block {
+	const u8 *payload;
+	u64 bytes;
+	u32 items;
+};
+
 enum block_status block_load_header(struct block_loader *loader, u64 offset,
 				    struct hw_block_header *header);
 

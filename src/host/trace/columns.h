@@ -1,27 +1,54 @@
 /* SPDX-License-Identifier: MIT
- * A block that is written column by column: the columns' lengths as varints, then the columns.
- * Columns are texts that grow; see accesses.h and types.h for what is in them. */
+ * A block that is written column by column: some numbers and the columns' lengths as varints, then
+ * the columns. What is in them: encode.h, contexts.h, accesses.h, routines.h, types.h. */
 #ifndef HOST_TRACE_COLUMNS_H
 #define HOST_TRACE_COLUMNS_H
 
-#include "host/base/err.h"
+#include "format/varint.h"
 #include "host/base/strbuf.h"
+#include "host/trace/outbox.h"
 
 struct cursor; /* cursor.h */
 
-enum { COLUMNS_MAX = 16 };
+enum { COLUMNS_MAX = PARCEL_PARTS - 1 };
 
-/* Bytes of the block; those of its head and of each column go to part_bytes, which has room for one
- * more than there are columns. */
-u64 columns_bytes(const struct strbuf *columns, u32 count, u32 *part_bytes);
+/* ---- writing ---- */
 
-/* Writes the block and empties the columns. */
-void columns_finish(struct strbuf *columns, u32 count, u8 *out);
+/* Columns that grow. Want of memory is remembered. All zero = empty. */
+struct columns {
+	struct strbuf data[COLUMNS_MAX];
+	u32 items; /* rows so far */
+};
 
-/* Whether there was no memory for one of them. */
-bool columns_failed(const struct strbuf *columns, u32 count);
+/* The block, whose parts are its head and the columns, which are empty then; NULL if there was or
+ * is no memory. */
+struct parcel *columns_take(struct columns *self, u32 count);
+void columns_release(struct columns *self);
 
-void columns_release(struct strbuf *columns, u32 count);
+/* Columns with room for the worst case of a whole block: no check per byte. */
+struct fixed_columns {
+	u8 *at[COLUMNS_MAX];   /* their ends */
+	u8 *base[COLUMNS_MAX]; /* their starts */
+	u32 count;
+};
+
+/* room: most bytes that one row can add to each column. False without memory. */
+bool fixed_columns_init(struct fixed_columns *self, const u8 *room, u32 count, u64 rows);
+void fixed_columns_release(struct fixed_columns *self);
+void fixed_columns_clear(struct fixed_columns *self);
+
+/* The block, which begins with these numbers, at most two; NULL without memory. */
+struct parcel *fixed_columns_take(struct fixed_columns *self, const u64 *numbers, u32 number_count);
+
+static inline void fixed_columns_put(struct fixed_columns *self, u32 column, u64 value)
+{
+	self->at[column] = hw_varint_put(self->at[column], value);
+}
+
+static inline void fixed_columns_put_byte(struct fixed_columns *self, u32 column, u32 value)
+{
+	*self->at[column]++ = (u8)value;
+}
 
 /* ---- reading ---- */
 
@@ -38,9 +65,8 @@ struct columns_reading {
 	void *self;
 };
 
-/* 0; or what `tell` has returned; or BLOCK_CONTENT if the payload is bad, after what came before it
+/* 0; or what `tell` has returned; or BLOCK_CONTENT if the block is bad, after what came before it
  * was told. */
-int columns_tell(const struct columns_reading *to, const u8 *payload, u64 bytes, u32 items,
-		 struct err *err);
+int columns_tell(const struct columns_reading *to, const struct block *block, struct err *err);
 
 #endif

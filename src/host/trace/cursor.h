@@ -4,13 +4,20 @@
 #ifndef HOST_TRACE_CURSOR_H
 #define HOST_TRACE_CURSOR_H
 
-#include "host/base/strbuf.h"
 #include "format/varint.h"
+#include "host/base/arena.h"
+#include "host/base/strbuf.h"
+#include "host/trace/block.h"
 
 struct cursor {
 	const u8 *at, *end;
 	bool bad; /* something did not fit: all that was read since is 0 */
 };
+
+static inline struct cursor block_cursor(const struct block *block)
+{
+	return (struct cursor){block->payload, block->payload + block->bytes, false};
+}
 
 static inline u64 cursor_get(struct cursor *in)
 {
@@ -32,6 +39,30 @@ static inline u32 cursor_get_u32(struct cursor *in)
 	if (value > UINT32_MAX)
 		in->bad = true;
 	return (u32)value;
+}
+
+/* Bytes behind their number, in place; none if they do not fit. */
+static inline const u8 *cursor_bytes(struct cursor *in, u64 *count)
+{
+	const u8 *bytes;
+
+	*count = cursor_get(in);
+	if (*count > (u64)(in->end - in->at)) {
+		in->bad = true;
+		*count = 0;
+	}
+	bytes = in->at;
+	in->at += *count;
+	return bytes;
+}
+
+/* A copy of a text; NULL if the payload is bad (in->bad) or there is no memory. */
+static inline const char *cursor_text(struct cursor *in, struct arena *arena)
+{
+	u64 count;
+	const u8 *bytes = cursor_bytes(in, &count);
+
+	return in->bad ? NULL : arena_copy_text(arena, (const char *)bytes, count);
 }
 
 /* Cuts a payload that begins with the lengths of `count` columns, at most 16; false if they do not
@@ -80,6 +111,12 @@ static inline void varint_add(struct strbuf *buf, u64 value)
 		return;
 	}
 	strbuf_add_bytes(buf, bytes, (u64)(hw_varint_put(bytes, value) - bytes));
+}
+
+static inline void bytes_add(struct strbuf *buf, const void *bytes, u64 count)
+{
+	varint_add(buf, count);
+	strbuf_add_bytes(buf, bytes, count);
 }
 
 #endif

@@ -6,33 +6,22 @@
 
 #include "host/trace/append.h"
 #include "host/trace/cursor.h"
-#include "host/trace/reader.h"
 #include "host/trace/readerfile.h"
 
 enum { BLOCK_FULL = 1 << 20, TEXT_MAX = 64 << 10, BUILD_ID_MAX = 64 };
 
 /* ---- writing ---- */
 
-struct job {
-	const struct debug_types_file *files;
-	u64 count;
-};
-
 static void add_text(struct strbuf *payload, const char *text)
 {
-	u64 length = strnlen(text, TEXT_MAX);
-
-	varint_add(payload, length);
-	strbuf_add_bytes(payload, text, length);
+	bytes_add(payload, text, strnlen(text, TEXT_MAX));
 }
 
 static void add_head(struct strbuf *payload, const struct debug_types_file *file)
 {
-	u64 id_bytes = file->build_id_bytes <= BUILD_ID_MAX ? file->build_id_bytes : 0;
-
 	add_text(payload, file->path);
-	varint_add(payload, id_bytes);
-	strbuf_add_bytes(payload, file->build_id, id_bytes);
+	bytes_add(payload, file->build_id,
+		  file->build_id_bytes <= BUILD_ID_MAX ? file->build_id_bytes : 0);
 }
 
 static void add_row(struct strbuf *payload, const struct debug_type *row)
@@ -49,78 +38,52 @@ static int append_file(struct block_file *file, const struct debug_types_file *t
 		       struct err *err)
 {
 	struct strbuf payload = {0};
-	struct raw_block raw = {.image = HW_NO_IMAGE, .type = HW_BLOCK_DEBUG_TYPES};
 	int status = 0;
 	u64 at = 0;
 
 	do {
-		strbuf_clear(&payload);
+		u64 first = at;
+
 		add_head(&payload, types);
-		for (raw.items = 0; at < types->rows.count && payload.count < BLOCK_FULL;
-		     raw.items++)
+		while (at < types->rows.count && payload.count < BLOCK_FULL)
 			add_row(&payload, &types->rows.data[at++]);
-		raw.payload = (const u8 *)strbuf_text(&payload);
-		raw.bytes = payload.count;
-		if (!payload.failed)
-			block_file_append(file, &raw);
-	} while (at < types->rows.count && !payload.failed);
-	if (payload.failed)
-		status = err_memory(err);
+		status = append_payload(file, HW_BLOCK_DEBUG_TYPES, &payload, (u32)(at - first),
+					err);
+	} while (at < types->rows.count && status == 0);
 	strbuf_release(&payload);
 	return status;
 }
 
-static int append(struct block_file *file, void *data, struct err *err)
+static int append(struct block_file *file, const void *files, u64 count, struct err *err)
 {
-	const struct job *job = data;
 	int status = 0;
 
-	for (u64 i = 0; i < job->count && status == 0; i++)
-		status = append_file(file, &job->files[i], err);
+	for (u64 i = 0; i < count && status == 0; i++)
+		status = append_file(file, &((const struct debug_types_file *)files)[i], err);
 	return status;
 }
 
 int trace_write_debug_types(const char *path, const struct debug_types_file *files, u64 count,
 			    struct err *err)
 {
-	struct job job = {files, count};
-
-	return trace_append(path, append, &job, err);
+	return trace_append(path, append, files, count, err);
 }
 
 /* ---- reading ---- */
 
-/* NULL: bad, or no memory. */
-static const char *get_text(struct debug_types *types, struct cursor *in)
-{
-	u64 length = cursor_get(in);
-	const char *text;
-
-	if (in->bad || length > (u64)(in->end - in->at)) {
-		in->bad = true;
-		return NULL;
-	}
-	text = arena_copy_text(&types->arena, (const char *)in->at, length);
-	in->at += length;
-	return text;
-}
-
 static bool get_head(struct debug_types *types, struct cursor *in, struct debug_types_file *file)
 {
+	const u8 *bytes;
 	u64 length;
 	u8 *id;
 
-	file->path = get_text(types, in);
-	length = cursor_get(in);
-	if (!file->path || in->bad || length > (u64)(in->end - in->at) || length > BUILD_ID_MAX) {
-		in->bad = true;
-		return false;
-	}
-	id = arena_alloc(&types->arena, length + 1);
+	file->path = cursor_text(in, &types->arena);
+	bytes = cursor_bytes(in, &length);
+	in->bad |= length > BUILD_ID_MAX;
+	id = in->bad || !file->path ? NULL : arena_alloc(&types->arena, length + 1);
 	if (!id)
 		return false;
-	memcpy(id, in->at, length);
-	in->at += length;
+	memcpy(id, bytes, length);
 	file->build_id = id;
 	file->build_id_bytes = (u32)length;
 	return true;
@@ -136,7 +99,7 @@ static bool get_row(struct debug_types *types, struct cursor *in, struct debug_t
 	if (!what)
 		row->address = cursor_get(in);
 	in->bad |= what > UINT8_MAX + 1u; /* ranks have a byte */
-	row->name = get_text(types, in);
+	row->name = cursor_text(in, &types->arena);
 	return row->name != NULL;
 }
 
@@ -153,10 +116,10 @@ static struct debug_types_file *file_at(struct debug_types *types,
 }
 
 /* False if there is no memory. A bad payload ends early. */
-static bool load_block(void *data, const u8 *payload, u64 bytes, u32 items)
+static bool load_block(void *data, const struct block *block)
 {
 	struct debug_types *types = data;
-	struct cursor in = {payload, payload + bytes, false};
+	struct cursor in = block_cursor(block);
 	struct debug_types_file head = {0}, *file;
 	struct debug_type row;
 
@@ -165,7 +128,7 @@ static bool load_block(void *data, const u8 *payload, u64 bytes, u32 items)
 	file = file_at(types, &head);
 	if (!file)
 		return false;
-	for (u32 i = 0; i < items; i++) {
+	for (u32 i = 0; i < block->items; i++) {
 		if (!get_row(types, &in, &row))
 			return in.bad;
 		if (!vec_push(&file->rows, row))
@@ -176,14 +139,10 @@ static bool load_block(void *data, const u8 *payload, u64 bytes, u32 items)
 
 int trace_read_debug_types(const char *path, struct debug_types *types, struct err *err)
 {
-	struct trace_reader *reader = trace_open(path, err);
 	int status;
 
 	*types = (struct debug_types){0};
-	if (!reader)
-		return ERR_INPUT;
-	status = reader_blocks(reader, HW_BLOCK_DEBUG_TYPES, load_block, types, err);
-	trace_close(reader);
+	status = trace_blocks(path, HW_BLOCK_DEBUG_TYPES, load_block, types, err);
 	if (status < 0)
 		debug_types_release(types);
 	return status;

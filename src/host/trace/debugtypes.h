@@ -39,8 +39,7 @@ struct debug_types { /* all zero = none */
 int trace_write_debug_types(const char *path, const struct debug_types_file *files, u64 count,
 			    struct err *err);
 
-/* Of two blocks for one file the later ones only add. A damaged block is skipped: trace_read counts
- * it. */
+/* Of two blocks for one file the later ones only add. */
 int trace_read_debug_types(const char *path, struct debug_types *types, struct err *err);
 void debug_types_release(struct debug_types *types);
 

@@ -79,13 +79,12 @@ static inline bool get_byte(struct column *column, u32 *value)
 	return true;
 }
 
-static bool start_columns(struct decoder *decoder, const u8 *payload, u64 bytes, u64 *first_ticks,
-			  u64 *first_chunk)
+static bool start_columns(struct decoder *decoder, const struct block *block, u64 *first_chunk)
 {
-	struct column head = {payload, payload + bytes};
+	struct column head = {block->payload, block->payload + block->bytes};
 	u64 length[HW_COLUMNS];
 
-	if (!get(&head, first_ticks) || !get(&head, first_chunk))
+	if (!get(&head, &decoder->ticks) || !get(&head, first_chunk))
 		return false;
 	for (u32 i = 0; i < HW_COLUMNS; i++) {
 		if (!get(&head, &length[i]))
@@ -100,15 +99,12 @@ static bool start_columns(struct decoder *decoder, const u8 *payload, u64 bytes,
 	return head.at == head.end;
 }
 
-enum block_status decoder_start_block(struct decoder *decoder, const u8 *payload, u64 bytes,
-				      u32 items)
+enum block_status decoder_start_block(struct decoder *decoder, const struct block *block)
 {
 	u64 first_chunk;
 
 	decoder->left = 0;
-	if (items > HW_BLOCK_EVENTS_MAX)
-		return BLOCK_CONTENT;
-	if (!start_columns(decoder, payload, bytes, &decoder->ticks, &first_chunk))
+	if (block->items > HW_BLOCK_EVENTS_MAX || !start_columns(decoder, block, &first_chunk))
 		return BLOCK_CONTENT;
 	if (first_chunk < decoder->told_next || first_chunk > UINT64_MAX / 4)
 		return BLOCK_CONTENT;
@@ -119,7 +115,7 @@ enum block_status decoder_start_block(struct decoder *decoder, const u8 *payload
 			return BLOCK_MEMORY;
 	}
 	decoder->told_next = decoder->told_first = first_chunk;
-	decoder->left = items;
+	decoder->left = block->items;
 	decoder->thread = 0;
 	decoder->told_context = 0;
 	predict_reset(&decoder->predict);

@@ -17,8 +17,7 @@ void decoder_free(struct decoder *decoder);
 void decoder_start_image(struct decoder *decoder);
 
 /* Begins a block; the payload must stay until it is decoded. BLOCK_OK or BLOCK_CONTENT. */
-enum block_status decoder_start_block(struct decoder *decoder, const u8 *payload, u64 bytes,
-				      u32 items);
+enum block_status decoder_start_block(struct decoder *decoder, const struct block *block);
 
 /* The next events, at most max, 0 at the end of the block. If the status is not BLOCK_OK the *got
  * events before the damage are good and the rest of the block is lost. */

@@ -7,11 +7,8 @@
 #include <string.h>
 
 #include "format/tracefile.h"
-#include "format/varint.h"
 #include "host/trace/predict.h"
 #include "host/trace/reuse.h"
-
-_Static_assert(ENCODER_PARTS == HW_COLUMNS + 1, "parts of the payload");
 
 /* Most bytes that one event can add to each column. */
 static const u8 column_room[HW_COLUMNS] = {
@@ -22,20 +19,17 @@ static const u8 column_room[HW_COLUMNS] = {
 };
 enum {
 	EVENT_ROOM = 78,
-	SLACK = 8, /* behind each column: puts write more bytes than they keep */
 	HEAD_ROOM = (2 + HW_COLUMNS) * HW_VARINT_MAX,
 };
 _Static_assert(EVENT_ROOM *HW_BLOCK_EVENTS_MAX + HEAD_ROOM <= HW_BLOCK_RAW_MAX, "a block fits");
 
 struct encoder {
-	u8 *at[HW_COLUMNS];   /* ends of the columns */
-	u8 *base[HW_COLUMNS]; /* starts of the columns */
-	u32 count;            /* events in the block */
-	u32 thread;           /* of the last event */
-	u32 told_context;     /* the last that was not predicted */
-	u64 ticks;            /* of the last event */
+	struct fixed_columns columns;
+	u32 count;        /* events in the block */
+	u32 thread;       /* of the last event */
+	u32 told_context; /* the last that was not predicted */
+	u64 ticks;        /* of the last event */
 	u64 first_ticks, first_chunk;
-	u8 *memory;
 	u64 next_chunk;
 	struct predict predict; /* without its reuse, which is below */
 	struct reuse reuse;
@@ -43,7 +37,7 @@ struct encoder {
 
 static void start_block(struct encoder *encoder)
 {
-	memcpy(encoder->at, encoder->base, sizeof(encoder->at));
+	fixed_columns_clear(&encoder->columns);
 	encoder->count = 0;
 	encoder->thread = 0;
 	encoder->told_context = 0;
@@ -56,18 +50,11 @@ static void start_block(struct encoder *encoder)
 struct encoder *encoder_new(void)
 {
 	struct encoder *encoder = calloc(1, sizeof(*encoder));
-	u8 *p;
 
-	if (!encoder)
-		return NULL;
-	p = encoder->memory = malloc((u64)EVENT_ROOM * HW_BLOCK_EVENTS_MAX + SLACK * HW_COLUMNS);
-	if (!p) {
+	if (!encoder ||
+	    !fixed_columns_init(&encoder->columns, column_room, HW_COLUMNS, HW_BLOCK_EVENTS_MAX)) {
 		free(encoder);
 		return NULL;
-	}
-	for (u32 i = 0; i < HW_COLUMNS; i++) {
-		encoder->base[i] = p;
-		p += (u64)column_room[i] * HW_BLOCK_EVENTS_MAX + SLACK;
 	}
 	start_block(encoder);
 	return encoder;
@@ -77,7 +64,7 @@ void encoder_free(struct encoder *encoder)
 {
 	if (!encoder)
 		return;
-	free(encoder->memory);
+	fixed_columns_release(&encoder->columns);
 	free(encoder);
 }
 
@@ -89,29 +76,28 @@ void encoder_start_image(struct encoder *encoder)
 
 static inline void put(struct encoder *encoder, u32 column, u64 value)
 {
-	encoder->at[column] = hw_varint_put(encoder->at[column], value);
+	fixed_columns_put(&encoder->columns, column, value);
 }
 
 static inline void put_byte(struct encoder *encoder, u32 column, u32 value)
 {
-	*encoder->at[column]++ = (u8)value;
+	fixed_columns_put_byte(&encoder->columns, column, value);
 }
 
 /* Writes in any case, and keeps it if `want`: a branch that follows no pattern takes longer. */
 static inline void put_byte_if(struct encoder *encoder, u32 column, u32 value, bool want)
 {
-	*encoder->at[column] = (u8)value;
-	encoder->at[column] += want;
+	*encoder->columns.at[column] = (u8)value;
+	encoder->columns.at[column] += want;
 }
 
 /* As put, of values whose lengths follow no pattern. */
 static inline void put_any(struct encoder *encoder, u32 column, u64 value)
 {
-	u8 *p = encoder->at[column];
+	u8 **at = &encoder->columns.at[column];
 
-	encoder->at[column] = likely(value < HW_VARINT_SHORT)
-				      ? p + hw_varint_put_short(p, (u32)value)
-				      : hw_varint_put(p, value);
+	*at = likely(value < HW_VARINT_SHORT) ? *at + hw_varint_put_short(*at, (u32)value)
+					      : hw_varint_put(*at, value);
 }
 
 /* Returns the bits of HW_COLUMN_MORE that time, thread and flags call for. */
@@ -279,35 +265,14 @@ u32 encoder_count(const struct encoder *encoder) { return encoder->count; }
 
 bool encoder_full(const struct encoder *encoder) { return encoder->count == HW_BLOCK_EVENTS_MAX; }
 
-static u64 put_head(const struct encoder *encoder, u8 *head)
+struct parcel *encoder_take(struct encoder *encoder)
 {
-	u8 *p = head;
+	const u64 numbers[] = {encoder->first_ticks, encoder->first_chunk};
+	struct parcel *parcel = fixed_columns_take(&encoder->columns, numbers, 2);
 
-	p = hw_varint_put(p, encoder->first_ticks);
-	p = hw_varint_put(p, encoder->first_chunk);
-	for (u32 i = 0; i < HW_COLUMNS; i++)
-		p = hw_varint_put(p, (u64)(encoder->at[i] - encoder->base[i]));
-	return (u64)(p - head);
-}
-
-u64 encoder_bytes(const struct encoder *encoder, u32 part_bytes[ENCODER_PARTS])
-{
-	u8 head[HEAD_ROOM];
-	u64 sum = part_bytes[0] = (u32)put_head(encoder, head);
-
-	for (u32 i = 0; i < HW_COLUMNS; i++)
-		sum += part_bytes[i + 1] = (u32)(encoder->at[i] - encoder->base[i]);
-	return sum;
-}
-
-void encoder_finish(struct encoder *encoder, u8 *out)
-{
-	out += put_head(encoder, out);
-	for (u32 i = 0; i < HW_COLUMNS; i++) {
-		u64 bytes = (u64)(encoder->at[i] - encoder->base[i]);
-
-		memcpy(out, encoder->base[i], bytes);
-		out += bytes;
-	}
+	if (!parcel)
+		return NULL;
+	parcel->raw.items = encoder->count;
 	start_block(encoder);
+	return parcel;
 }

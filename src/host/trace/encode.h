@@ -4,6 +4,7 @@
 #ifndef HOST_TRACE_ENCODE_H
 #define HOST_TRACE_ENCODE_H
 
+#include "host/trace/columns.h"
 #include "host/trace/stream.h"
 
 struct encoder;
@@ -21,12 +22,7 @@ i64 encoder_add(struct encoder *encoder, const struct event *events, u64 count, 
 u32 encoder_count(const struct encoder *encoder);
 bool encoder_full(const struct encoder *encoder);
 
-enum { ENCODER_PARTS = 12 }; /* the head of the payload, and its columns */
-
-/* Bytes of the payload and of its parts, as the block is now. */
-u64 encoder_bytes(const struct encoder *encoder, u32 part_bytes[ENCODER_PARTS]);
-
-/* Copies the payload to out and starts a new block. */
-void encoder_finish(struct encoder *encoder, u8 *out);
+/* The block, whose parts are its head and the columns; starts a new one. NULL without memory. */
+struct parcel *encoder_take(struct encoder *encoder);
 
 #endif

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/tracefile.h"
-
 /* A set of context ids: ids are dense where they are used, but a bad file may name any. */
 enum { SET_PAGE_BITS = 1 << 16, SET_PAGES = 1 << 16 };
 
@@ -87,10 +85,8 @@ static int context_add(struct guard *guard, u32 id, struct err *err)
 	return 0;
 }
 
-static int tell_image(void *self, const struct stream_image *image, struct err *err)
+static int tell_image(struct guard *guard, const struct stream_image *image, struct err *err)
 {
-	struct guard *guard = self;
-
 	if (!guard->entered || guard->told) {
 		guard->lost_names++;
 		return 0;
@@ -133,13 +129,10 @@ static int tell_lost_modules(struct guard *guard, u32 before, struct err *err)
 	return status;
 }
 
-static int tell_module(void *self, const struct stream_module *module, struct err *err)
+static int tell_module(struct guard *guard, const struct stream_module *module, struct err *err)
 {
-	struct guard *guard = self;
-	int status = need_image(guard, err);
+	int status;
 
-	if (status <= 0)
-		return status;
 	if (!gap_is_small(guard->modules, module->id)) {
 		guard->lost_names++;
 		return 0;
@@ -166,13 +159,10 @@ static int tell_lost_threads(struct guard *guard, u32 before, struct err *err)
 	return status;
 }
 
-static int tell_thread(void *self, const struct stream_thread *thread, struct err *err)
+static int tell_thread(struct guard *guard, const struct stream_thread *thread, struct err *err)
 {
-	struct guard *guard = self;
-	int status = need_image(guard, err);
+	int status;
 
-	if (status <= 0)
-		return status;
 	if (thread->index < guard->threads || !gap_is_small(guard->threads, thread->index)) {
 		guard->lost_names++;
 		return 0;
@@ -220,10 +210,9 @@ static u64 good_contexts(struct guard *guard, const struct stream_context *conte
 	return i;
 }
 
-static int tell_contexts(void *self, const struct stream_context *contexts, u64 count,
-			 struct err *err)
+int guard_contexts(struct guard *guard, const struct stream_context *contexts, u64 count,
+		   struct err *err)
 {
-	struct guard *guard = self;
 	int status = need_image(guard, err);
 
 	if (status <= 0)
@@ -244,36 +233,6 @@ static int tell_contexts(void *self, const struct stream_context *contexts, u64 
 	return status;
 }
 
-static int tell_clock(void *self, const struct stream_clock *clock, struct err *err)
-{
-	struct guard *guard = self;
-	int status = need_image(guard, err);
-
-	if (status <= 0 || !guard->out.clock)
-		return status < 0 ? status : 0;
-	return guard->out.clock(guard->out.self, clock, err);
-}
-
-static int tell_usage(void *self, const struct stream_usage *usage, struct err *err)
-{
-	struct guard *guard = self;
-	int status = need_image(guard, err);
-
-	if (status <= 0 || !guard->out.usage)
-		return status < 0 ? status : 0;
-	return guard->out.usage(guard->out.self, usage, err);
-}
-
-static int tell_memory(void *self, const struct stream_memory *memory, struct err *err)
-{
-	struct guard *guard = self;
-	int status = need_image(guard, err);
-
-	if (status <= 0 || !guard->out.memory)
-		return status < 0 ? status : 0;
-	return guard->out.memory(guard->out.self, memory, err);
-}
-
 static bool rows_known(const struct guard *guard, const struct stream_aggregate *rows, u64 count)
 {
 	for (u64 i = 0; i < count; i++) {
@@ -283,10 +242,9 @@ static bool rows_known(const struct guard *guard, const struct stream_aggregate 
 	return true;
 }
 
-static int tell_aggregates(void *self, const struct stream_aggregate *rows, u64 count,
-			   struct err *err)
+int guard_aggregates(struct guard *guard, const struct stream_aggregate *rows, u64 count,
+		     struct err *err)
 {
-	struct guard *guard = self;
 	int status = need_image(guard, err);
 
 	if (status <= 0 || !guard->out.aggregates)
@@ -306,10 +264,9 @@ static int tell_aggregates(void *self, const struct stream_aggregate *rows, u64 
 	return status;
 }
 
-static int tell_scan(void *self, const struct stream_scan *scan, const struct stream_class *classes,
-		     u64 count, struct err *err)
+int guard_scan(struct guard *guard, const struct stream_scan *scan,
+	       const struct stream_class *classes, u64 count, struct err *err)
 {
-	struct guard *guard = self;
 	int status = need_image(guard, err);
 
 	if (status <= 0 || !guard->out.scan)
@@ -317,9 +274,9 @@ static int tell_scan(void *self, const struct stream_scan *scan, const struct st
 	return guard->out.scan(guard->out.self, scan, classes, count, err);
 }
 
-static int tell_accesses(void *self, const struct stream_access *rows, u64 count, struct err *err)
+int guard_accesses(struct guard *guard, const struct stream_access *rows, u64 count,
+		   struct err *err)
 {
-	struct guard *guard = self;
 	int status = need_image(guard, err);
 
 	if (status <= 0 || !guard->out.accesses)
@@ -327,9 +284,8 @@ static int tell_accesses(void *self, const struct stream_access *rows, u64 count
 	return guard->out.accesses(guard->out.self, rows, count, err);
 }
 
-static int tell_types(void *self, const struct stream_type *rows, u64 count, struct err *err)
+int guard_types(struct guard *guard, const struct stream_type *rows, u64 count, struct err *err)
 {
-	struct guard *guard = self;
 	int status = need_image(guard, err);
 
 	if (status <= 0 || !guard->out.types)
@@ -337,55 +293,32 @@ static int tell_types(void *self, const struct stream_type *rows, u64 count, str
 	return guard->out.types(guard->out.self, rows, count, err);
 }
 
-static int tell_image_end(void *self, const struct stream_image_end *end, struct err *err)
-{
-	struct guard *guard = self;
-	int status = need_image(guard, err);
-
-	if (status <= 0)
-		return status;
-	guard->ended = true;
-	return guard->out.image_end ? guard->out.image_end(guard->out.self, end, err) : 0;
-}
-
-/* Nothing is sized by the id, so that any will do. */
-static int tell_name(void *self, const struct stream_name *name, struct err *err)
-{
-	struct guard *guard = self;
-	int status = need_image(guard, err);
-
-	if (status <= 0 || !guard->out.name)
-		return status < 0 ? status : 0;
-	return guard->out.name(guard->out.self, name, err);
-}
-
 /* A note may be about the whole file: it needs no image. */
-static int tell_note(void *self, const char *key, const char *value, struct err *err)
+int guard_note(struct guard *guard, const char *key, const char *value, struct err *err)
 {
-	struct guard *guard = self;
-
 	return guard->out.note ? guard->out.note(guard->out.self, key, value, err) : 0;
 }
 
-struct stream_sink guard_sink(struct guard *guard)
+int guard_fact(struct guard *guard, enum hw_fact tag, const void *fact, struct err *err)
 {
-	return (struct stream_sink){
-		.self = guard,
-		.image = tell_image,
-		.module = tell_module,
-		.thread = tell_thread,
-		.contexts = tell_contexts,
-		.clock = tell_clock,
-		.usage = tell_usage,
-		.memory = tell_memory,
-		.aggregates = tell_aggregates,
-		.scan = tell_scan,
-		.accesses = tell_accesses,
-		.types = tell_types,
-		.image_end = tell_image_end,
-		.note = tell_note,
-		.name = tell_name,
-	};
+	const struct stream_sink *out = &guard->out;
+	int status = tag == HW_FACT_IMAGE ? 1 : need_image(guard, err);
+
+	if (status <= 0)
+		return status;
+	switch (tag) {
+	case HW_FACT_IMAGE: return tell_image(guard, fact, err);
+	case HW_FACT_MODULE: return tell_module(guard, fact, err);
+	case HW_FACT_THREAD: return tell_thread(guard, fact, err);
+	case HW_FACT_CLOCK: return out->clock ? out->clock(out->self, fact, err) : 0;
+	case HW_FACT_USAGE: return out->usage ? out->usage(out->self, fact, err) : 0;
+	case HW_FACT_MEMORY: return out->memory ? out->memory(out->self, fact, err) : 0;
+	case HW_FACT_NAME: return out->name ? out->name(out->self, fact, err) : 0;
+	case HW_FACT_IMAGE_END:
+		guard->ended = true;
+		return out->image_end ? out->image_end(out->self, fact, err) : 0;
+	default: return 0;
+	}
 }
 
 /* The thread that is told in place of one that was not. */

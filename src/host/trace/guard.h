@@ -4,6 +4,7 @@
 #ifndef HOST_TRACE_GUARD_H
 #define HOST_TRACE_GUARD_H
 
+#include "format/tracefile.h"
 #include "host/trace/stream.h"
 
 struct guard;
@@ -15,8 +16,19 @@ void guard_free(struct guard *guard);
  * because a later image was seen or it has ended. */
 bool guard_enter(struct guard *guard, u32 image);
 
-/* The guard as a sink, for facts and contexts. Those that break the contract are counted. */
-struct stream_sink guard_sink(struct guard *guard);
+/* What the file says goes on to the sink. What breaks the contract is put right or dropped, and
+ * counted. fact is the struct of the stream that the tag stands for. */
+int guard_fact(struct guard *guard, enum hw_fact tag, const void *fact, struct err *err);
+int guard_note(struct guard *guard, const char *key, const char *value, struct err *err);
+int guard_contexts(struct guard *guard, const struct stream_context *contexts, u64 count,
+		   struct err *err);
+int guard_aggregates(struct guard *guard, const struct stream_aggregate *rows, u64 count,
+		     struct err *err);
+int guard_scan(struct guard *guard, const struct stream_scan *scan,
+	       const struct stream_class *classes, u64 count, struct err *err);
+int guard_accesses(struct guard *guard, const struct stream_access *rows, u64 count,
+		   struct err *err);
+int guard_types(struct guard *guard, const struct stream_type *rows, u64 count, struct err *err);
 
 /* Events and routines, which are put right in place. */
 int guard_events(struct guard *guard, struct event *events, u64 count, struct err *err);

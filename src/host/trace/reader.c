@@ -13,12 +13,12 @@
 
 #include "host/trace/accesses.h"
 #include "host/trace/blocklist.h"
+#include "host/trace/contexts.h"
 #include "host/trace/decode.h"
 #include "host/trace/facts.h"
 #include "host/trace/guard.h"
 #include "host/trace/readerfile.h"
 #include "host/trace/routines.h"
-#include "host/trace/types.h"
 
 enum { EVENT_BATCH = 4096 }; /* 192 KiB of events: decoded and used while in the cache */
 
@@ -45,7 +45,6 @@ struct reading {
 	const struct trace_read_options *options;
 	struct decoder *decoder;
 	struct guard *guard;
-	struct stream_sink guarded;
 	struct scan_gather gather;
 	u32 decoder_image;
 	struct routine_reader *routines;
@@ -199,29 +198,32 @@ static int take_memory(const struct trace_reader *reader, u64 *memory,
 		       (unsigned long long)(reader->memory_max >> 20));
 }
 
-int reader_blocks(struct trace_reader *reader, u32 type,
-		  bool (*use)(void *data, const u8 *payload, u64 bytes, u32 items), void *data,
-		  struct err *err)
+int trace_blocks(const char *path, u32 type, bool (*use)(void *data, const struct block *block),
+		 void *data, struct err *err)
 {
+	struct trace_reader *reader = trace_open(path, err);
 	u64 memory = 0;
+	int status = reader ? 0 : ERR_INPUT;
 
-	for (u64 i = 0; i < reader->list.entries.count; i++) {
+	for (u64 i = 0; status == 0 && i < reader->list.entries.count; i++) {
 		const struct block_entry *entry = &reader->list.entries.data[i];
 		struct hw_block_header header;
-		const u8 *payload;
+		struct block block;
 
 		if (entry->type != type ||
 		    block_load_header(reader->loader, entry->offset, &header) != BLOCK_OK ||
 		    header.type != type)
 			continue;
-		if (take_memory(reader, &memory, &header, err) < 0)
-			return ERR_INPUT;
-		if (block_load(reader->loader, entry->offset, &header, &payload) != BLOCK_OK)
-			continue;
-		if (!use(data, payload, header.raw_bytes, header.items))
-			return err_memory(err);
+		block = (struct block){.bytes = header.raw_bytes, .items = header.items};
+		status = take_memory(reader, &memory, &header, err);
+		if (status == 0 &&
+		    block_load(reader->loader, entry->offset, &header, &block.payload) ==
+			    BLOCK_OK &&
+		    !use(data, &block))
+			status = err_memory(err);
 	}
-	return 0;
+	trace_close(reader);
+	return status;
 }
 
 /* Counts a damage; in a strict reading it is the end: then a negative code. */
@@ -250,28 +252,20 @@ static int damaged_block(struct reading *r, u64 index, enum block_status status,
 	return note_damage(r, what, entry->bytes, err);
 }
 
-/* From here on chunks are those of the block's image; false if it has none. */
-static bool enter_chunks(struct reading *r, const struct hw_block_header *header)
+/* From here on chunks are those of the image. */
+static void enter_chunks(struct reading *r, u32 image)
 {
-	if (header->image == HW_NO_IMAGE)
-		return false;
-	if (header->image != r->decoder_image) {
+	if (image != r->decoder_image)
 		decoder_start_image(r->decoder);
-		r->decoder_image = header->image;
-	}
-	return true;
+	r->decoder_image = image;
 }
 
 /* As facts_tell: 0, a negative code, or a positive block_status. */
-static int read_events(struct reading *r, const struct hw_block_header *header, const u8 *payload,
-		       struct err *err)
+static int read_events(struct reading *r, const struct block *block, struct err *err)
 {
-	enum block_status status;
+	enum block_status status = decoder_start_block(r->decoder, block);
 	u64 got;
 
-	if (!enter_chunks(r, header))
-		return BLOCK_CONTENT;
-	status = decoder_start_block(r->decoder, payload, header->raw_bytes, header->items);
 	while (status == BLOCK_OK) {
 		int told;
 
@@ -285,50 +279,32 @@ static int read_events(struct reading *r, const struct hw_block_header *header, 
 	return (int)status;
 }
 
-static int read_accesses(struct reading *r, const struct hw_block_header *header, const u8 *payload,
-			 struct err *err)
-{
-	struct accesses_reading to = {r->decoder, &r->guarded, &r->reader->info.lost_accesses};
-
-	if (!enter_chunks(r, header))
-		return BLOCK_CONTENT;
-	return accesses_tell(&to, payload, header->raw_bytes, header->items, err);
-}
-
-static int read_routines(struct reading *r, const struct hw_block_header *header, const u8 *payload,
-			 struct err *err)
-{
-	if (header->image == HW_NO_IMAGE)
-		return BLOCK_CONTENT;
-	return routines_tell(r->routines, payload, header->raw_bytes, header->items, r->guard, err);
-}
-
-static int read_types(struct reading *r, const struct hw_block_header *header, const u8 *payload,
-		      struct err *err)
-{
-	struct types_reading to = {r->wants_events ? r->decoder : NULL, &r->guarded,
-				   &r->reader->info.lost_types};
-
-	if (!enter_chunks(r, header))
-		return BLOCK_CONTENT;
-	return types_tell(&to, payload, header->raw_bytes, header->items, err);
-}
-
 static int read_payload(struct reading *r, const struct hw_block_header *header, const u8 *payload,
 			struct err *err)
 {
+	const struct block block = {payload, header->raw_bytes, header->items};
+	struct trace_info *info = &r->reader->info;
+
 	if (header->image != HW_NO_IMAGE && !guard_enter(r->guard, header->image))
 		return BLOCK_CONTENT;
-	switch (header->type) {
-	case HW_BLOCK_FACTS:
-		return facts_tell(payload, header->raw_bytes, &r->guarded, &r->gather, err);
-	case HW_BLOCK_CONTEXTS:
-		return contexts_tell(payload, header->raw_bytes, header->items, &r->guarded, err);
-	case HW_BLOCK_ACCESSES: return read_accesses(r, header, payload, err);
-	case HW_BLOCK_ROUTINES: return read_routines(r, header, payload, err);
-	case HW_BLOCK_TYPES: return read_types(r, header, payload, err);
-	default: return read_events(r, header, payload, err);
-	}
+	if (header->type == HW_BLOCK_FACTS)
+		return facts_tell(r->guard, &block, &r->gather, err);
+	if (header->type == HW_BLOCK_CONTEXTS)
+		return contexts_tell(r->guard, &block, err);
+	if (header->image == HW_NO_IMAGE)
+		return BLOCK_CONTENT;
+	if (header->type == HW_BLOCK_ROUTINES)
+		return routines_tell(r->routines, &block, r->guard, err);
+	enter_chunks(r, header->image);
+	if (header->type == HW_BLOCK_ACCESSES)
+		return accesses_tell(&(struct chunk_reading){r->decoder, r->guard,
+							     &info->lost_accesses},
+				     &block, err);
+	if (header->type == HW_BLOCK_TYPES)
+		return types_tell(&(struct chunk_reading){r->wants_events ? r->decoder : NULL,
+							  r->guard, &info->lost_types},
+				  &block, err);
+	return read_events(r, &block, err);
 }
 
 static bool header_fits(const struct hw_block_header *header, const struct block_entry *entry)
@@ -443,7 +419,6 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 		r->routines = routine_reader_new();
 	status = ERR_MEMORY;
 	if (r->decoder && r->guard && (r->routines || !sink->routines)) {
-		r->guarded = guard_sink(r->guard);
 		r->gather.decoder = r->decoder;
 		status = read_all(r, err);
 		info->lost_chunks = decoder_lost_chunks(r->decoder);

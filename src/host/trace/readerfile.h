@@ -9,10 +9,9 @@ struct trace_reader;
 
 struct block_list *reader_list(struct trace_reader *reader);
 
-/* Gives each block of this type that can be read to `use`, until that returns false: then there is
- * no memory. */
-int reader_blocks(struct trace_reader *reader, u32 type,
-		  bool (*use)(void *data, const u8 *payload, u64 bytes, u32 items), void *data,
-		  struct err *err);
+/* Gives each block of this type of the file that can be read to `use`, until that returns false:
+ * then there is no memory. A damaged block is skipped: trace_read counts it. */
+int trace_blocks(const char *path, u32 type, bool (*use)(void *data, const struct block *block),
+		 void *data, struct err *err);
 
 #endif

@@ -44,9 +44,7 @@ struct number {    /* a routine's, in the table */
 };
 
 struct routines {
-	u8 *at[HW_ROUTINE_COLUMNS];   /* ends of the columns */
-	u8 *base[HW_ROUTINE_COLUMNS]; /* starts of the columns */
-	u8 *memory;
+	struct fixed_columns columns;
 	u32 count;  /* rows in the block */
 	u32 thread; /* of the last row */
 	u64 ticks;  /* of the last row */
@@ -61,7 +59,7 @@ struct routines {
 
 static void start_block(struct routines *self)
 {
-	memcpy(self->at, self->base, sizeof(self->at));
+	fixed_columns_clear(&self->columns);
 	self->count = self->thread = self->known = 0;
 	self->told_call = self->told_block = 0;
 	if (++self->block == 0) { /* after 2^32 blocks old entries would look new */
@@ -74,18 +72,11 @@ static void start_block(struct routines *self)
 struct routines *routines_new(void)
 {
 	struct routines *self = calloc(1, sizeof(*self));
-	u8 *p;
 
-	if (!self)
-		return NULL;
-	p = self->memory = malloc((u64)ROW_ROOM * HW_BLOCK_ROUTINES_MAX);
-	if (!p) {
+	if (!self || !fixed_columns_init(&self->columns, column_room, HW_ROUTINE_COLUMNS,
+					 HW_BLOCK_ROUTINES_MAX)) {
 		free(self);
 		return NULL;
-	}
-	for (u32 i = 0; i < HW_ROUTINE_COLUMNS; i++) {
-		self->base[i] = p;
-		p += (u64)column_room[i] * HW_BLOCK_ROUTINES_MAX;
 	}
 	start_block(self);
 	return self;
@@ -95,18 +86,18 @@ void routines_free(struct routines *self)
 {
 	if (!self)
 		return;
-	free(self->memory);
+	fixed_columns_release(&self->columns);
 	free(self);
 }
 
 static inline void put(struct routines *self, enum hw_routine_column column, u64 value)
 {
-	self->at[column] = hw_varint_put(self->at[column], value);
+	fixed_columns_put(&self->columns, column, value);
 }
 
 static inline void put_byte(struct routines *self, enum hw_routine_column column, u32 value)
 {
-	*self->at[column]++ = (u8)value;
+	fixed_columns_put_byte(&self->columns, column, value);
 }
 
 /* The routine's number in this block, 0 if it has none yet; *place is where it belongs. */
@@ -264,38 +255,15 @@ u64 routines_add(struct routines *self, const struct stream_routine *rows, u64 c
 
 u32 routines_count(const struct routines *self) { return self->count; }
 
-static u64 column_bytes(const struct routines *self, u32 column)
+struct parcel *routines_take(struct routines *self)
 {
-	return (u64)(self->at[column] - self->base[column]);
-}
+	struct parcel *parcel = fixed_columns_take(&self->columns, &self->first_ticks, 1);
 
-static u64 put_head(const struct routines *self, u8 *head)
-{
-	u8 *p = hw_varint_put(head, self->first_ticks);
-
-	for (u32 i = 0; i < HW_ROUTINE_COLUMNS; i++)
-		p = hw_varint_put(p, column_bytes(self, i));
-	return (u64)(p - head);
-}
-
-u64 routines_bytes(const struct routines *self, u32 part_bytes[ROUTINES_PARTS])
-{
-	u8 head[HEAD_ROOM];
-	u64 sum = part_bytes[0] = (u32)put_head(self, head);
-
-	for (u32 i = 0; i < HW_ROUTINE_COLUMNS; i++)
-		sum += part_bytes[i + 1] = (u32)column_bytes(self, i);
-	return sum;
-}
-
-void routines_finish(struct routines *self, u8 *out)
-{
-	out += put_head(self, out);
-	for (u32 i = 0; i < HW_ROUTINE_COLUMNS; i++) {
-		memcpy(out, self->base[i], column_bytes(self, i));
-		out += column_bytes(self, i);
-	}
+	if (!parcel)
+		return NULL;
+	parcel->raw.items = self->count;
 	start_block(self);
+	return parcel;
 }
 
 /* ---- reading ---- */
@@ -439,9 +407,9 @@ static inline bool decode_row(struct routine_reader *self, struct stream_routine
 	return !(head & HW_ROUTINE_TOLD);
 }
 
-static bool start_reading(struct routine_reader *self, const u8 *payload, u64 bytes)
+static bool start_reading(struct routine_reader *self, const struct block *block)
 {
-	struct cursor in = {payload, payload + bytes, false};
+	struct cursor in = block_cursor(block);
 
 	self->ticks = cursor_get(&in);
 	self->thread = self->known = 0;
@@ -450,12 +418,12 @@ static bool start_reading(struct routine_reader *self, const u8 *payload, u64 by
 	return cursor_split(&in, self->columns, HW_ROUTINE_COLUMNS);
 }
 
-int routines_tell(struct routine_reader *self, const u8 *payload, u64 bytes, u32 items,
-		  struct guard *to, struct err *err)
+int routines_tell(struct routine_reader *self, const struct block *block, struct guard *to,
+		  struct err *err)
 {
-	if (items > HW_BLOCK_ROUTINES_MAX || !start_reading(self, payload, bytes))
+	if (block->items > HW_BLOCK_ROUTINES_MAX || !start_reading(self, block))
 		return BLOCK_CONTENT;
-	while (items) {
+	for (u32 items = block->items; items;) {
 		u32 some = items < ROW_BATCH ? items : ROW_BATCH, good = 0;
 		int status = 0;
 

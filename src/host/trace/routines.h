@@ -3,7 +3,7 @@
 #ifndef HOST_TRACE_ROUTINES_H
 #define HOST_TRACE_ROUTINES_H
 
-#include "host/trace/block.h"
+#include "host/trace/columns.h"
 #include "host/trace/stream.h"
 
 /* ---- writing ---- */
@@ -18,10 +18,8 @@ void routines_free(struct routines *self);
 u64 routines_add(struct routines *self, const struct stream_routine *rows, u64 count);
 u32 routines_count(const struct routines *self);
 
-/* Bytes of the payload, whose parts are its head and the columns. */
-enum { ROUTINES_PARTS = HW_ROUTINE_COLUMNS + 1 };
-u64 routines_bytes(const struct routines *self, u32 part_bytes[ROUTINES_PARTS]);
-void routines_finish(struct routines *self, u8 *out); /* copies it out and starts anew */
+/* The block, whose parts are its head and the columns; starts a new one. NULL without memory. */
+struct parcel *routines_take(struct routines *self);
 
 /* ---- reading ---- */
 
@@ -33,7 +31,7 @@ void routine_reader_free(struct routine_reader *self);
 
 /* 0; or a negative code of the sink, with err filled; or a positive enum block_status if the
  * payload is bad, after what came before it was told. */
-int routines_tell(struct routine_reader *self, const u8 *payload, u64 bytes, u32 items,
-		  struct guard *to, struct err *err);
+int routines_tell(struct routine_reader *self, const struct block *block, struct guard *to,
+		  struct err *err);
 
 #endif

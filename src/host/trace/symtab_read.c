@@ -4,10 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/base/arena.h"
 #include "host/base/vec.h"
-#include "format/varint.h"
-#include "host/trace/reader.h"
+#include "host/trace/cursor.h"
 #include "host/trace/readerfile.h"
 #include "host/trace/symtab.h"
 
@@ -23,43 +21,22 @@ struct loading {
 	VEC(const char *) texts; /* of the block at hand */
 };
 
-struct cursor {
-	const u8 *at, *end;
-	bool bad;
-};
-
-static u64 get(struct cursor *in)
-{
-	u64 value = 0;
-	const u8 *after = in->bad ? NULL : hw_varint_get(in->at, in->end, &value);
-
-	in->bad |= !after;
-	if (after)
-		in->at = after;
-	return after ? value : 0;
-}
-
 /* False if there is no memory. A bad string table ends early: what names the rest is bad then. */
 static bool load_texts(struct loading *l, struct cursor in)
 {
 	vec_clear(&l->texts);
 	while (in.at < in.end) {
-		u64 length = get(&in);
-		const char *text;
+		const char *text = cursor_text(&in, l->arena);
 
-		if (in.bad || length > (u64)(in.end - in.at))
-			return true;
-		text = arena_copy_text(l->arena, (const char *)in.at, length);
 		if (!text || !vec_push(&l->texts, text))
-			return false;
-		in.at += length;
+			return in.bad;
 	}
 	return true;
 }
 
 static const char *get_text(const struct loading *l, struct cursor *in)
 {
-	u64 index = get(in);
+	u64 index = cursor_get(in);
 
 	if (index >= l->texts.count) {
 		in->bad = true;
@@ -71,7 +48,7 @@ static const char *get_text(const struct loading *l, struct cursor *in)
 /* False if there is no memory. */
 static bool load_frames(struct loading *l, struct cursor *in, struct symbol_entry *entry)
 {
-	u64 count = get(in);
+	u64 count = cursor_get(in);
 	struct symbol_frame *frames;
 
 	if (in->bad || count > (u64)(in->end - in->at) / 3) { /* a frame takes 3 bytes at least */
@@ -86,7 +63,7 @@ static bool load_frames(struct loading *l, struct cursor *in, struct symbol_entr
 
 		frames[i].function = get_text(l, in);
 		frames[i].file = get_text(l, in);
-		line = get(in);
+		line = cursor_get(in);
 		frames[i].line = (u32)(line >> 1);
 		frames[i].column = (u32)(line >> 33);
 		frames[i].inlined = line & 1;
@@ -103,9 +80,9 @@ static bool load_rows(struct loading *l, struct cursor in)
 	while (in.at < in.end) {
 		struct ranked ranked;
 
-		entry.image += (u32)hw_unzigzag(get(&in));
-		entry.module += (u32)hw_unzigzag(get(&in));
-		entry.address += (u64)hw_unzigzag(get(&in));
+		entry.image += (u32)hw_unzigzag(cursor_get(&in));
+		entry.module += (u32)hw_unzigzag(cursor_get(&in));
+		entry.address += (u64)hw_unzigzag(cursor_get(&in));
 		if (!load_frames(l, &in, &entry))
 			return false;
 		if (in.bad)
@@ -117,17 +94,15 @@ static bool load_rows(struct loading *l, struct cursor in)
 	return true;
 }
 
-static bool load_block(void *data, const u8 *payload, u64 bytes, u32 items)
+static bool load_block(void *data, const struct block *block)
 {
 	struct loading *l = data;
-	struct cursor in = {payload, payload + bytes, false};
-	u64 strings = get(&in);
+	struct cursor in = block_cursor(block);
+	u64 bytes;
+	const u8 *strings = cursor_bytes(&in, &bytes);
 
-	(void)items;
-	if (in.bad || strings > (u64)(in.end - in.at))
-		return true;
-	return load_texts(l, (struct cursor){in.at, in.at + strings, false}) &&
-	       load_rows(l, (struct cursor){in.at + strings, in.end, false});
+	return in.bad || (load_texts(l, (struct cursor){strings, strings + bytes, false}) &&
+			  load_rows(l, in));
 }
 
 static int compare_entries(const struct symbol_entry *a, const struct symbol_entry *b)
@@ -172,26 +147,18 @@ static bool make_table(struct loading *l, struct symbol_table *table)
 
 int trace_read_symbols(const char *path, struct symbol_table *table, struct err *err)
 {
-	struct loading l = {0};
-	struct trace_reader *reader;
-	int status = ERR_MEMORY;
+	struct loading l = {.arena = calloc(1, sizeof(*l.arena))};
+	int status = l.arena ? trace_blocks(path, HW_BLOCK_SYMBOLS, load_block, &l, err)
+			     : err_memory(err);
 
-	*table = (struct symbol_table){0};
-	reader = trace_open(path, err);
-	if (!reader)
-		return ERR_INPUT;
-	l.arena = calloc(1, sizeof(*l.arena));
-	table->storage = l.arena;
-	if (l.arena)
-		status = reader_blocks(reader, HW_BLOCK_SYMBOLS, load_block, &l, err);
+	*table = (struct symbol_table){.storage = l.arena};
 	if (status == 0 && !make_table(&l, table))
-		status = ERR_MEMORY;
+		status = err_memory(err);
 	vec_release(&l.found);
 	vec_release(&l.texts);
-	trace_close(reader);
 	if (status < 0)
 		symbol_table_release(table);
-	return status == ERR_MEMORY ? err_memory(err) : status;
+	return status;
 }
 
 void symbol_table_release(struct symbol_table *table)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "host/base/map.h"
-#include "format/varint.h"
 #include "host/trace/append.h"
+#include "host/trace/cursor.h"
 #include "host/trace/symtab.h"
 
 enum { BLOCK_FULL = 1 << 20, TEXT_MAX = 64 << 10, COLUMN_MAX = 0xffff };
@@ -21,19 +21,10 @@ struct builder {
 	u64 address;
 };
 
-static void put(struct strbuf *buf, u64 value)
-{
-	u8 bytes[HW_VARINT_MAX];
-
-	strbuf_add_bytes(buf, bytes, (u64)(hw_varint_put(bytes, value) - bytes));
-}
-
-static u64 text_length(const char *text) { return strnlen(text, TEXT_MAX); }
-
 /* Index of the text in the block's string table; false if there is no memory. */
 static bool text_index(struct builder *builder, const char *text, u64 *index)
 {
-	u64 length = text_length(text), key = checksum(text, length);
+	u64 length = strnlen(text, TEXT_MAX), key = checksum(text, length);
 	u64 *found;
 
 	while ((found = map_find(&builder->index, key))) {
@@ -44,8 +35,7 @@ static bool text_index(struct builder *builder, const char *text, u64 *index)
 		key++; /* two texts of one hash: the next key is as good */
 	}
 	*index = builder->texts.count;
-	put(&builder->strings, length);
-	strbuf_add_bytes(&builder->strings, text, length);
+	bytes_add(&builder->strings, text, length);
 	return vec_push(&builder->texts, text) && map_put(&builder->index, key, *index);
 }
 
@@ -61,10 +51,10 @@ static bool add_entry(struct builder *builder, const struct symbol_entry *entry)
 {
 	struct strbuf *rows = &builder->rows;
 
-	put(rows, (u32)hw_zigzag((i32)(entry->image - builder->image)));
-	put(rows, (u32)hw_zigzag((i32)(entry->module - builder->module)));
-	put(rows, hw_zigzag((i64)(entry->address - builder->address)));
-	put(rows, entry->frame_count);
+	varint_add(rows, (u32)hw_zigzag((i32)(entry->image - builder->image)));
+	varint_add(rows, (u32)hw_zigzag((i32)(entry->module - builder->module)));
+	varint_add(rows, hw_zigzag((i64)(entry->address - builder->address)));
+	varint_add(rows, entry->frame_count);
 	for (u32 i = 0; i < entry->frame_count; i++) {
 		const struct symbol_frame *frame = &entry->frames[i];
 		u64 function, file;
@@ -72,9 +62,9 @@ static bool add_entry(struct builder *builder, const struct symbol_entry *entry)
 		if (!text_index(builder, frame->function ? frame->function : "", &function) ||
 		    !text_index(builder, frame->file ? frame->file : "", &file))
 			return false;
-		put(rows, function);
-		put(rows, file);
-		put(rows, pack_position(frame));
+		varint_add(rows, function);
+		varint_add(rows, file);
+		varint_add(rows, pack_position(frame));
 	}
 	builder->image = entry->image;
 	builder->module = entry->module;
@@ -87,7 +77,6 @@ static void start_block(struct builder *builder)
 {
 	strbuf_clear(&builder->strings);
 	strbuf_clear(&builder->rows);
-	strbuf_clear(&builder->payload);
 	vec_clear(&builder->texts);
 	map_clear(&builder->index);
 	builder->items = 0;
@@ -98,26 +87,20 @@ static void start_block(struct builder *builder)
 static int append_block(struct builder *builder, struct block_file *file, struct err *err)
 {
 	struct strbuf *payload = &builder->payload;
-	struct raw_block raw = {.image = HW_NO_IMAGE, .type = HW_BLOCK_SYMBOLS};
+	int status;
 
-	put(payload, builder->strings.count);
-	strbuf_add_bytes(payload, strbuf_text(&builder->strings), builder->strings.count);
+	bytes_add(payload, strbuf_text(&builder->strings), builder->strings.count);
 	strbuf_add_bytes(payload, strbuf_text(&builder->rows), builder->rows.count);
-	if (payload->failed)
-		return err_memory(err);
 	if (payload->count > HW_BLOCK_RAW_MAX)
 		return err_set(err, ERR_INPUT, "the symbols of one address are too long");
-	raw.payload = (const u8 *)strbuf_text(payload);
-	raw.bytes = payload->count;
-	raw.items = builder->items;
-	block_file_append(file, &raw);
+	status = append_payload(file, HW_BLOCK_SYMBOLS, payload, builder->items, err);
 	start_block(builder);
-	return 0;
+	return status;
 }
 
-static int append_entries(struct block_file *file, const struct symbol_entry *entries, u64 count,
-			  struct err *err)
+static int append(struct block_file *file, const void *rows, u64 count, struct err *err)
 {
+	const struct symbol_entry *entries = rows;
 	struct builder builder = {0};
 	int status = 0;
 
@@ -137,22 +120,8 @@ static int append_entries(struct block_file *file, const struct symbol_entry *en
 	return status;
 }
 
-struct job {
-	const struct symbol_entry *entries;
-	u64 count;
-};
-
-static int append(struct block_file *file, void *data, struct err *err)
-{
-	const struct job *job = data;
-
-	return append_entries(file, job->entries, job->count, err);
-}
-
 int trace_write_symbols(const char *path, const struct symbol_entry *entries, u64 count,
 			struct err *err)
 {
-	struct job job = {entries, count};
-
-	return trace_append(path, append, &job, err);
+	return trace_append(path, append, entries, count, err);
 }

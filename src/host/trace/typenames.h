@@ -26,7 +26,6 @@ struct type_names { /* all zero = none */
 	struct arena arena;
 };
 
-/* A damaged block is skipped: trace_read counts it. */
 int trace_read_type_names(const char *path, struct type_names *names, struct err *err);
 void type_names_release(struct type_names *names);
 

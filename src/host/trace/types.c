@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#include "host/trace/columns.h"
 #include "host/trace/cursor.h"
 #include "host/trace/decode.h"
+#include "host/trace/guard.h"
 
 enum { SOURCES = 16 };
 
@@ -16,45 +16,33 @@ enum { SOURCES = 16 };
 
 void types_add(struct types *self, const struct stream_type *row)
 {
-	varint_add(&self->columns[HW_TYPE_COLUMN_CHUNK],
-		   hw_zigzag((i64)(row->chunk - self->chunk)));
-	varint_add(&self->columns[HW_TYPE_COLUMN_HEAD],
-		   (u64)row->source << HW_TYPE_SOURCE_SHIFT | (row->count ? HW_TYPE_COUNTED : 0) |
-			   (row->offset ? HW_TYPE_SHIFTED : 0));
-	varint_add(&self->columns[HW_TYPE_COLUMN_IDENTITY],
+	struct strbuf *columns = self->columns.data;
+
+	varint_add(&columns[HW_TYPE_COLUMN_CHUNK], hw_zigzag((i64)(row->chunk - self->chunk)));
+	varint_add(&columns[HW_TYPE_COLUMN_HEAD], (u64)row->source << HW_TYPE_SOURCE_SHIFT |
+							  (row->count ? HW_TYPE_COUNTED : 0) |
+							  (row->offset ? HW_TYPE_SHIFTED : 0));
+	varint_add(&columns[HW_TYPE_COLUMN_IDENTITY],
 		   hw_zigzag((i64)(row->identity - self->identity)));
 	if (row->count)
-		varint_add(&self->columns[HW_TYPE_COLUMN_NUMBER], row->count);
+		varint_add(&columns[HW_TYPE_COLUMN_NUMBER], row->count);
 	if (row->offset)
-		varint_add(&self->columns[HW_TYPE_COLUMN_OFFSET], row->offset);
+		varint_add(&columns[HW_TYPE_COLUMN_OFFSET], row->offset);
 	self->chunk = row->chunk;
 	self->identity = row->identity;
-	self->items++;
+	self->columns.items++;
 }
 
-u64 types_bytes(const struct types *self, u32 part_bytes[TYPES_PARTS])
+struct parcel *types_take(struct types *self)
 {
-	return columns_bytes(self->columns, HW_TYPE_COLUMNS, part_bytes);
-}
-
-void types_finish(struct types *self, u8 *out)
-{
-	columns_finish(self->columns, HW_TYPE_COLUMNS, out);
 	self->chunk = self->identity = 0;
-	self->items = 0;
+	return columns_take(&self->columns, HW_TYPE_COLUMNS);
 }
-
-bool types_failed(const struct types *self)
-{
-	return columns_failed(self->columns, HW_TYPE_COLUMNS);
-}
-
-void types_release(struct types *self) { columns_release(self->columns, HW_TYPE_COLUMNS); }
 
 /* ---- reading ---- */
 
 struct reading {
-	const struct types_reading *to;
+	const struct chunk_reading *to;
 	struct stream_type row; /* the one before */
 	struct stream_type batch[COLUMNS_BATCH];
 };
@@ -79,7 +67,7 @@ static void get_row(void *self_, struct cursor *columns, u32 at)
 static int tell_rows(void *self_, u32 count, struct err *err)
 {
 	struct reading *self = self_;
-	const struct types_reading *to = self->to;
+	const struct chunk_reading *to = self->to;
 	u64 kept = 0;
 
 	for (u32 i = 0; i < count; i++) {
@@ -92,12 +80,10 @@ static int tell_rows(void *self_, u32 count, struct err *err)
 		else
 			self->batch[kept++] = row;
 	}
-	return kept && to->sink->types ? to->sink->types(to->sink->self, self->batch, kept, err)
-				       : 0;
+	return kept ? guard_types(to->guard, self->batch, kept, err) : 0;
 }
 
-int types_tell(const struct types_reading *to, const u8 *payload, u64 bytes, u32 items,
-	       struct err *err)
+int types_tell(const struct chunk_reading *to, const struct block *block, struct err *err)
 {
 	struct reading self;
 	const struct columns_reading columns = {HW_TYPE_COLUMNS, HW_BLOCK_TYPES_MAX, get_row,
@@ -105,5 +91,5 @@ int types_tell(const struct types_reading *to, const u8 *payload, u64 bytes, u32
 
 	self.to = to;
 	self.row = (struct stream_type){0};
-	return columns_tell(&columns, payload, bytes, items, err);
+	return columns_tell(&columns, block, err);
 }

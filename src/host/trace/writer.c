@@ -18,18 +18,11 @@
 #include <unistd.h>
 
 #include "host/trace/accesses.h"
+#include "host/trace/contexts.h"
 #include "host/trace/encode.h"
 #include "host/trace/facts.h"
 #include "host/trace/lock.h"
-#include "host/trace/outbox.h"
 #include "host/trace/routines.h"
-#include "host/trace/types.h"
-
-_Static_assert(PARCEL_PARTS - (int)ENCODER_PARTS >= 0, "parts of an events block fit");
-_Static_assert(PARCEL_PARTS - (int)CONTEXT_COLUMNS > 0, "parts of a contexts block fit");
-_Static_assert(PARCEL_PARTS - (int)ACCESSES_PARTS >= 0, "parts of an accesses block fit");
-_Static_assert(PARCEL_PARTS - (int)ROUTINES_PARTS >= 0, "parts of a routines block fit");
-_Static_assert(PARCEL_PARTS - (int)TYPES_PARTS >= 0, "parts of a types block fit");
 
 enum { FACTS_FULL = 256 << 10 };
 #define QUEUE_BYTES (256ull << 20)
@@ -47,140 +40,46 @@ struct trace_writer {
 	char *path;
 };
 
-static void send(struct trace_writer *writer, struct parcel *parcel, enum hw_block_type type,
-		 u32 items)
+/* Without a parcel there was no memory for it. */
+static void send(struct trace_writer *writer, enum hw_block_type type, struct parcel *parcel)
 {
+	if (!parcel) {
+		outbox_fail(writer->outbox, ENOMEM);
+		return;
+	}
 	parcel->raw.type = (u16)type;
-	parcel->raw.items = items;
 	parcel->raw.image = writer->image;
 	outbox_put(writer->outbox, parcel);
 }
 
-static struct parcel *parcel_or_fail(struct trace_writer *writer, u64 bytes)
-{
-	struct parcel *parcel = parcel_new(bytes);
-
-	if (!parcel)
-		outbox_fail(writer->outbox, ENOMEM);
-	return parcel;
-}
-
 static void send_facts(struct trace_writer *writer)
 {
-	struct strbuf *payload = &writer->facts.payload;
-	struct parcel *parcel = NULL;
-
-	if (facts_failed(&writer->facts))
-		outbox_fail(writer->outbox, ENOMEM);
-	else if (writer->facts.items)
-		parcel = parcel_or_fail(writer, payload->count);
-	if (parcel) {
-		memcpy(parcel->payload, payload->text, payload->count);
-		send(writer, parcel, HW_BLOCK_FACTS, writer->facts.items);
-	}
-	facts_clear(&writer->facts);
+	if (writer->facts.items)
+		send(writer, HW_BLOCK_FACTS, facts_take(&writer->facts));
 }
 
 static void send_contexts(struct trace_writer *writer)
 {
-	u32 part_bytes[CONTEXT_COLUMNS + 1], items = writer->contexts.items;
-	struct parcel *parcel;
-
-	if (!items)
-		return;
-	if (contexts_failed(&writer->contexts)) {
-		outbox_fail(writer->outbox, ENOMEM);
-		return;
-	}
-	parcel = parcel_or_fail(writer, contexts_bytes(&writer->contexts, part_bytes));
-	if (!parcel)
-		return;
-	memcpy(parcel->part_bytes, part_bytes, sizeof(part_bytes));
-	parcel->raw.parts = CONTEXT_COLUMNS + 1;
-	contexts_finish(&writer->contexts, parcel->payload);
-	send(writer, parcel, HW_BLOCK_CONTEXTS, items);
-}
-
-static void send_events(struct trace_writer *writer)
-{
-	u32 part_bytes[ENCODER_PARTS], items = encoder_count(writer->encoder);
-	struct parcel *parcel;
-
-	if (!items)
-		return;
-	parcel = parcel_or_fail(writer, encoder_bytes(writer->encoder, part_bytes));
-	if (!parcel)
-		return;
-	memcpy(parcel->part_bytes, part_bytes, sizeof(part_bytes));
-	parcel->raw.parts = ENCODER_PARTS;
-	encoder_finish(writer->encoder, parcel->payload);
-	send(writer, parcel, HW_BLOCK_EVENTS, items);
-}
-
-static void send_accesses(struct trace_writer *writer)
-{
-	u32 part_bytes[ACCESSES_PARTS], items = writer->accesses.items;
-	struct parcel *parcel;
-
-	if (!items)
-		return;
-	if (accesses_failed(&writer->accesses)) {
-		outbox_fail(writer->outbox, ENOMEM);
-		return;
-	}
-	parcel = parcel_or_fail(writer, accesses_bytes(&writer->accesses, part_bytes));
-	if (!parcel)
-		return;
-	memcpy(parcel->part_bytes, part_bytes, sizeof(part_bytes));
-	parcel->raw.parts = ACCESSES_PARTS;
-	accesses_finish(&writer->accesses, parcel->payload);
-	send(writer, parcel, HW_BLOCK_ACCESSES, items);
-}
-
-static void send_types(struct trace_writer *writer)
-{
-	u32 part_bytes[TYPES_PARTS], items = writer->types.items;
-	struct parcel *parcel;
-
-	if (!items)
-		return;
-	if (types_failed(&writer->types)) {
-		outbox_fail(writer->outbox, ENOMEM);
-		return;
-	}
-	parcel = parcel_or_fail(writer, types_bytes(&writer->types, part_bytes));
-	if (!parcel)
-		return;
-	memcpy(parcel->part_bytes, part_bytes, sizeof(part_bytes));
-	parcel->raw.parts = TYPES_PARTS;
-	types_finish(&writer->types, parcel->payload);
-	send(writer, parcel, HW_BLOCK_TYPES, items);
+	if (writer->contexts.columns.items)
+		send(writer, HW_BLOCK_CONTEXTS, contexts_take(&writer->contexts));
 }
 
 static void send_routines(struct trace_writer *writer)
 {
-	u32 part_bytes[ROUTINES_PARTS],
-		items = writer->routines ? routines_count(writer->routines) : 0;
-	struct parcel *parcel;
-
-	if (!items)
-		return;
-	parcel = parcel_or_fail(writer, routines_bytes(writer->routines, part_bytes));
-	if (!parcel)
-		return;
-	memcpy(parcel->part_bytes, part_bytes, sizeof(part_bytes));
-	parcel->raw.parts = ROUTINES_PARTS;
-	routines_finish(writer->routines, parcel->payload);
-	send(writer, parcel, HW_BLOCK_ROUTINES, items);
+	if (writer->routines && routines_count(writer->routines))
+		send(writer, HW_BLOCK_ROUTINES, routines_take(writer->routines));
 }
 
 static void send_all(struct trace_writer *writer)
 {
 	send_facts(writer);
 	send_contexts(writer);
-	send_events(writer);
-	send_accesses(writer);
-	send_types(writer);
+	if (encoder_count(writer->encoder))
+		send(writer, HW_BLOCK_EVENTS, encoder_take(writer->encoder));
+	if (writer->accesses.columns.items)
+		send(writer, HW_BLOCK_ACCESSES, accesses_take(&writer->accesses));
+	if (writer->types.columns.items)
+		send(writer, HW_BLOCK_TYPES, types_take(&writer->types));
 	send_routines(writer);
 }
 
@@ -193,6 +92,14 @@ static int fact_added(struct trace_writer *writer)
 	return 0;
 }
 
+static int write_fact(struct trace_writer *writer, enum hw_fact tag, const void *fact)
+{
+	if (failed(writer))
+		return 0;
+	facts_add(&writer->facts, tag, fact);
+	return fact_added(writer);
+}
+
 static int write_image(void *self, const struct stream_image *image, struct err *err)
 {
 	struct trace_writer *writer = self;
@@ -203,30 +110,19 @@ static int write_image(void *self, const struct stream_image *image, struct err 
 	send_all(writer);
 	writer->image = writer->next_image++;
 	encoder_start_image(writer->encoder);
-	facts_add_image(&writer->facts, image);
-	return fact_added(writer);
+	return write_fact(writer, HW_FACT_IMAGE, image);
 }
 
 static int write_module(void *self, const struct stream_module *module, struct err *err)
 {
-	struct trace_writer *writer = self;
-
 	(void)err;
-	if (failed(writer))
-		return 0;
-	facts_add_module(&writer->facts, module);
-	return fact_added(writer);
+	return write_fact(self, HW_FACT_MODULE, module);
 }
 
 static int write_thread(void *self, const struct stream_thread *thread, struct err *err)
 {
-	struct trace_writer *writer = self;
-
 	(void)err;
-	if (failed(writer))
-		return 0;
-	facts_add_thread(&writer->facts, thread);
-	return fact_added(writer);
+	return write_fact(self, HW_FACT_THREAD, thread);
 }
 
 static int write_contexts(void *self, const struct stream_context *contexts, u64 count,
@@ -239,7 +135,7 @@ static int write_contexts(void *self, const struct stream_context *contexts, u64
 		return 0;
 	for (u64 i = 0; i < count; i++) {
 		contexts_add(&writer->contexts, &contexts[i]);
-		if (writer->contexts.items < HW_BLOCK_CONTEXTS_MAX)
+		if (writer->contexts.columns.items < HW_BLOCK_CONTEXTS_MAX)
 			continue;
 		send_facts(writer); /* the image itself may still be among them */
 		send_contexts(writer);
@@ -270,35 +166,20 @@ static int write_events(void *self, const struct event *events, u64 count, struc
 
 static int write_clock(void *self, const struct stream_clock *clock, struct err *err)
 {
-	struct trace_writer *writer = self;
-
 	(void)err;
-	if (failed(writer))
-		return 0;
-	facts_add_clock(&writer->facts, clock);
-	return fact_added(writer);
+	return write_fact(self, HW_FACT_CLOCK, clock);
 }
 
 static int write_usage(void *self, const struct stream_usage *usage, struct err *err)
 {
-	struct trace_writer *writer = self;
-
 	(void)err;
-	if (failed(writer))
-		return 0;
-	facts_add_usage(&writer->facts, usage);
-	return fact_added(writer);
+	return write_fact(self, HW_FACT_USAGE, usage);
 }
 
 static int write_memory(void *self, const struct stream_memory *memory, struct err *err)
 {
-	struct trace_writer *writer = self;
-
 	(void)err;
-	if (failed(writer))
-		return 0;
-	facts_add_memory(&writer->facts, memory);
-	return fact_added(writer);
+	return write_fact(self, HW_FACT_MEMORY, memory);
 }
 
 static int write_aggregates(void *self, const struct stream_aggregate *rows, u64 count,
@@ -385,7 +266,7 @@ static int write_types(void *self, const struct stream_type *rows, u64 count, st
 	(void)err;
 	for (u64 i = 0; i < count && !failed(writer); i++) {
 		types_add(&writer->types, &rows[i]);
-		if (writer->types.items == HW_BLOCK_TYPES_MAX)
+		if (writer->types.columns.items == HW_BLOCK_TYPES_MAX)
 			send_all(writer);
 	}
 	return 0;
@@ -399,7 +280,7 @@ static int write_image_end(void *self, const struct stream_image_end *end, struc
 	if (failed(writer))
 		return 0;
 	send_all(writer);
-	facts_add_image_end(&writer->facts, end);
+	facts_add(&writer->facts, HW_FACT_IMAGE_END, end);
 	send_facts(writer);
 	writer->image = HW_NO_IMAGE;
 	return 0;
@@ -407,13 +288,8 @@ static int write_image_end(void *self, const struct stream_image_end *end, struc
 
 static int write_name(void *self, const struct stream_name *name, struct err *err)
 {
-	struct trace_writer *writer = self;
-
 	(void)err;
-	if (failed(writer))
-		return 0;
-	facts_add_name(&writer->facts, name);
-	return fact_added(writer);
+	return write_fact(self, HW_FACT_NAME, name);
 }
 
 static int write_note(void *self, const char *key, const char *value, struct err *err)
@@ -454,10 +330,10 @@ static void writer_free(struct trace_writer *writer)
 {
 	encoder_free(writer->encoder);
 	facts_release(&writer->facts);
-	contexts_release(&writer->contexts);
-	accesses_release(&writer->accesses);
+	columns_release(&writer->contexts.columns);
+	columns_release(&writer->accesses.columns);
 	routines_free(writer->routines);
-	types_release(&writer->types);
+	columns_release(&writer->types.columns);
 	free(writer->path);
 	free(writer);
 }
