@@ -681,5 +681,48 @@ case_notes()
 	end
 }
 
+# send FILE NAME   in pieces, as the page does; then it is opened
+send()
+{
+	local offset=0 all
+	all=$(stat -c %s "$1")
+	while [ "$offset" -lt "$all" ]; do
+		tail -c "+$((offset + 1))" "$1" | head -c 3000 >"$work/piece"
+		equal "piece at $offset" "$(get "/api/v1/uploads/$2?offset=$offset" -X PUT -H "X-Heapwise: 1" --data-binary "@$work/piece")" 200
+		offset=$(jq .data.bytes "$work/body")
+	done
+	get /api/v1/traces -X POST -H "X-Heapwise: 1" -d "{\"upload\":\"$2\"}"
+}
+
+# A trace that is dropped on the page is sent in pieces, opened, and gone with the server.
+case_uploads()
+{
+	local put=(-X PUT -H "X-Heapwise: 1" -d abc)
+
+	mkdir "$work/temporary"
+	export TMPDIR=$work/temporary
+	record_threads "$work/a.hwt"
+	record "$work/b.hwt" -- "$HEAPWISE_TARGETS/containers" >/dev/null
+	serve "$work/a.hwt"
+	until_true ready
+	equal "sent" "$(send "$work/b.hwt" b.hwt)" 200
+	until_true ready
+	get "/api/v1/trace?trace=b.hwt" >/dev/null
+	equal "it is the other program" "$(jq -r '.data.program' "$work/body")" "$HEAPWISE_TARGETS/containers"
+	equal "in pieces" "$(cmp -n "$(stat -c %s "$work/b.hwt")" "$TMPDIR"/*/0/b.hwt "$work/b.hwt" && echo same)" same # names are added to it
+	equal "the same again" "$(send "$work/b.hwt" b.hwt)" 200
+	refused "what was not sent" "$(get /api/v1/traces -X POST -H "X-Heapwise: 1" -d '{"upload":"c.hwt"}')" 404 not_found
+	equal "what is no trace" "$(send /bin/true true)" 400
+	says "$work/body" "'true' is not a Heapwise trace"
+	get /api/v1/status >/dev/null
+	equal "traces" "$(jq -c '[.data.traces[].name]' "$work/body")" '["a.hwt","b.hwt","b.hwt"]'
+	refused "a gap" "$(get "/api/v1/uploads/d?offset=5" "${put[@]}")" 400 bad_request
+	refused "a folder" "$(get "/api/v1/uploads/..%2fx?offset=0" "${put[@]}")" 404 not_found
+	refused "a hidden file" "$(get "/api/v1/uploads/.x?offset=0" "${put[@]}")" 400 bad_request
+	refused "another site" "$(get "/api/v1/uploads/x?offset=0" -X PUT -d abc)" 403 forbidden
+	end
+	equal "what is left of it" "$(ls "$TMPDIR")" ""
+}
+
 run_case "$1"
 finish

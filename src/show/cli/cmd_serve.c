@@ -262,6 +262,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		status = add_operand(self, argv[i], &err);
 	if (status == 0)
 		status = serve(self, &err);
+	uploads_release(&self->api.uploads);
 	/* A load may take long and has nothing to save: the process ends without waiting for it. */
 	status = status < 0 ? command_fail(command, &err) : EXIT_DONE;
 	fflush(NULL);

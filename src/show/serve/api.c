@@ -23,12 +23,14 @@ void api_init(struct api *self)
 	pthread_cond_init(&self->changed, NULL);
 	answer_cache_init(&self->cache);
 	part_cache_init(&self->parts);
+	uploads_init(&self->uploads);
 	self->running_max = processors > 2 ? (u32)processors : 2;
 }
 
 void api_release(struct api *self)
 {
 	folders_release(&self->sources);
+	uploads_release(&self->uploads);
 	part_cache_release(&self->parts);
 	answer_cache_release(&self->cache);
 	pthread_cond_destroy(&self->changed);

@@ -13,6 +13,7 @@
 #include "show/serve/renewal.h"
 #include "show/serve/router.h"
 #include "show/serve/site.h"
+#include "show/serve/uploads.h"
 #include "study/layout/folders.h"
 #include "study/layout/scope.h"
 
@@ -29,6 +30,7 @@ struct api {
 	const char *graphs_folder; /* of stored queries; NULL = there is none */
 	/* whose traces may be opened, without links in it; NULL = none */
 	const char *folder;
+	struct uploads uploads;                      /* traces that a browser sent */
 	struct editor editor;                        /* that shows source lines */
 	struct folders sources;                      /* whose files may be shown */
 	void (*on_index)(const struct study *trace); /* a load wrote an index; may be NULL */
@@ -218,7 +220,8 @@ void api_query_check(struct call *call), api_query_graph(struct call *call),
 	api_notes(struct call *call), api_note_put(struct call *call),
 	api_entries(struct call *call), api_query_counts(struct call *call);
 void api_compare(struct call *call), api_open(struct call *call),
-	api_source_allow(struct call *call), api_traces(struct call *call);
+	api_source_allow(struct call *call), api_traces(struct call *call),
+	api_upload(struct call *call);
 void api_live(struct call *call), api_live_history(struct call *call),
 	api_live_suspects(struct call *call), api_live_top(struct call *call),
 	api_live_config(struct call *call), api_live_configure(struct call *call),

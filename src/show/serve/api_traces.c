@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Opens further traces while the server runs: only files below the folder that the user named. Runs
- * on threads of the server. */
+ * Opens further traces while the server runs: those that the browser sent, and files below the
+ * folder that the user named. Runs on threads of the server. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "host/base/jsontree.h"
 #include "format/atomics.h"
+#include "host/trace/reader.h"
 #include "show/serve/reply.h"
 #include "study/layout/folders.h"
 
@@ -93,29 +95,55 @@ static void reply_trace(struct call *call, struct study *trace)
 		     FIELD("path", trace->path));
 }
 
-void api_traces(struct call *call)
+/* Of a file that the browser sent. What is no trace takes none of the few places. */
+static char *path_sent(struct call *call, const char *name)
 {
-	struct arena arena = {0};
-	struct err err = {0};
-	const struct json_node *root = NULL;
-	const char *name;
+	struct err err = {0}, wrong = {0};
+	char *path = uploads_take(&call->api->uploads, name, &err);
+	struct trace_reader *reader = path ? trace_open(path, &wrong) : NULL;
+
+	trace_close(reader);
+	if (reader)
+		return path;
+	if (path) {
+		unlink(path);
+		free(path);
+		answer_refuse(call->answer, 400, "'%.200s' is not a Heapwise trace", name);
+	} else {
+		call_fail(call, &err);
+	}
+	return NULL;
+}
+
+static char *path_asked(struct call *call, const struct json_node *root)
+{
+	const char *name = json_text_of(json_member(root, "path"));
+	const char *sent = json_text_of(json_member(root, "upload"));
 	char *path = NULL;
 
-	if (!call->api->folder) {
+	if (sent) {
+		path = path_sent(call, sent);
+	} else if (!name || !*name) {
+		answer_refuse(call->answer, 400,
+			      "the body must be {\"path\": name relative to the folder} or "
+			      "{\"upload\": name of the file that was sent}");
+	} else if (!call->api->folder) {
 		answer_refuse(
 			call->answer, 404,
 			"no folder with further traces is set; start 'heapwise serve --folder "
 			"DIR'");
-		return;
-	}
-	if (call->request->body)
-		root = json_read(call->request->body, call->request->body_bytes, &arena, &err);
-	name = root ? json_text_of(json_member(root, "path")) : NULL;
-	if (!name || !*name)
-		answer_refuse(call->answer, 400,
-			      "the body must be {\"path\": name relative to the folder}");
-	else
+	} else {
 		path = path_find(call, name);
+	}
+	return path;
+}
+
+void api_traces(struct call *call)
+{
+	struct arena arena = {0};
+	const struct json_node *root;
+	char *path = call_body(call, &arena, &root) ? path_asked(call, root) : NULL;
+
 	if (path) {
 		struct study *trace = known_trace(call->api, path);
 
@@ -127,4 +155,19 @@ void api_traces(struct call *call)
 			reply_trace(call, trace);
 	}
 	arena_release(&arena);
+}
+
+void api_upload(struct call *call)
+{
+	const struct request *request = call->request;
+	struct strbuf piece = {.text = (char *)request->body, .count = request->body_bytes};
+	struct err err = {0};
+	u64 offset = 0;
+
+	if (!call_number(call, "offset", 0, UINT64_MAX >> 1, &offset))
+		return;
+	if (uploads_put(&call->api->uploads, call->match->segments[0], offset, &piece, &err) < 0)
+		call_fail(call, &err);
+	else
+		reply_object(call, FIELD("bytes", offset + piece.count));
 }
