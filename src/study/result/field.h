@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Fields of records, written one after the other:
  *
- *	result_field(record, "program", "program", VALUE_TEXT, value_text(path), "path of the executable");
- *	result_last(record)->section = "Run";
+ *	result_field(record, "program", "program", VALUE_TEXT, value_text(path), "its path");
+ *	result_field(record, "lost", "lost", VALUE_COUNT, value_number(lost), "lost events",
+ *		     .hide_zero = true);
  */
 #ifndef STUDY_RESULT_FIELD_H
 #define STUDY_RESULT_FIELD_H
@@ -10,8 +11,9 @@
 #include "host/base/err.h"
 #include "study/result/result.h"
 
-#define result_field(result_, name_, label_, type_, value_, meaning_)                              \
-	result_add_field(result_, (struct result_column)COLUMN(name_, label_, type_, meaning_),    \
+/* The meaning may be followed by further members, as in COLUMN. */
+#define result_field(result_, name_, label_, type_, value_, ...)                                   \
+	result_add_field(result_, (struct result_column)COLUMN(name_, label_, type_, __VA_ARGS__), \
 			 value_)
 
 /* The field that was added last, to be changed. */
@@ -24,14 +26,21 @@ static inline struct result_column *result_last(struct result *self)
 	return &self->columns.data[self->columns.count - 1];
 }
 
-/* What was made; NULL, and an error that there is no memory for it, if it failed. */
-static inline struct result *result_made(struct result *self, struct err *err, const char *what)
+/* What was made; NULL, and an error that there is no memory for it, if it failed. Other errors on
+ * the way, which made it not good, are in err. */
+static inline struct result *result_made_if(bool good, struct result *self, struct err *err,
+					    const char *what)
 {
-	if (self && !result_failed(self))
+	if (good && self && !result_failed(self))
 		return self;
-	err_memory_for(err, "%s", what);
+	if (good || !self)
+		err_memory_for(err, "%s", what);
 	result_free(self);
 	return NULL;
+}
+static inline struct result *result_made(struct result *self, struct err *err, const char *what)
+{
+	return result_made_if(true, self, err, what);
 }
 
 #endif

@@ -3,7 +3,7 @@
  * not ask at each step. */
 #include "study/result/result.h"
 
-#include <stdio.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "host/base/strbuf.h"
@@ -41,6 +41,16 @@ void result_set_columns(struct result *self, const struct result_column *columns
 			self->failed = true;
 }
 
+struct result *result_new_table(const char *name, const char *title,
+				const struct result_column *columns, u64 count)
+{
+	struct result *self = result_new(RESULT_TABLE, name, title);
+
+	if (self)
+		result_set_columns(self, columns, count);
+	return self;
+}
+
 struct value *result_add_row(struct result *self)
 {
 	u64 first = self->cells.count;
@@ -66,18 +76,53 @@ void result_add_part(struct result *self, struct result *part)
 	self->failed = true;
 }
 
-void result_add_caveat(struct result *self, const char *format, ...)
+void result_put_row(struct result *self, const struct value *values, u64 count)
+{
+	struct value *row = result_add_row(self);
+
+	if (row)
+		memcpy(row, values, result_top(self->columns.count, count) * sizeof *values);
+}
+
+void result_add_more(struct result *self, u64 rows, u64 top)
+{
+	if (rows > result_top(rows, top))
+		result_add_caveat(self, "%" PRIu64 " more: --top 0 shows all", rows - top);
+}
+
+static const char *format_text(struct result *self, const char *format, va_list arguments)
 {
 	struct strbuf text = {0};
 	const char *copy;
+
+	strbuf_vaddf(&text, format, arguments);
+	copy = text.failed ? NULL : arena_copy(&self->arena, strbuf_text(&text));
+	strbuf_release(&text);
+	if (!copy)
+		self->failed = true;
+	return copy;
+}
+
+const char *result_format(struct result *self, const char *format, ...)
+{
 	va_list arguments;
+	const char *text;
 
 	va_start(arguments, format);
-	strbuf_vaddf(&text, format, arguments);
+	text = format_text(self, format, arguments);
 	va_end(arguments);
-	copy = text.failed ? NULL : result_copy(self, strbuf_text(&text));
-	strbuf_release(&text);
-	if (!copy || !vec_push(&self->caveats, copy))
+	return text;
+}
+
+void result_add_caveat(struct result *self, const char *format, ...)
+{
+	va_list arguments;
+	const char *text;
+
+	va_start(arguments, format);
+	text = format_text(self, format, arguments);
+	va_end(arguments);
+	if (!text || !vec_push(&self->caveats, text))
 		self->failed = true;
 }
 

@@ -7,12 +7,10 @@
  *
  *	static const struct result_column columns[] = {
  *		COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes"),
+ *		COLUMN("share", "%", VALUE_SHARE, "share of all bytes", .look = LOOK_TENTHS),
  *	};
- *	struct result *table = result_new(RESULT_TABLE, "points", "Points");
- *	result_set_columns(table, columns, 1);
- *	struct value *row = result_add_row(table);
- *	if (row)
- *		row[0] = value_number(bytes);
+ *	struct result *table = result_table("points", "Points", columns);
+ *	result_row(table, value_number(bytes), value_real(share));
  *	result_add_caveat(table, "3 events were lost");
  *	if (result_failed(table)) ...                (once, at the end: out of memory)
  */
@@ -96,6 +94,10 @@ static inline struct value value_text(const char *text)
 	return (struct value){.known = text != NULL, .text = text};
 }
 static inline struct value value_unknown(void) { return (struct value){.known = false}; }
+static inline struct value value_if(bool known, struct value value)
+{
+	return known ? value : value_unknown();
+}
 /* The same value, which a grid shows as this text; lives as long as the result. */
 static inline struct value value_shown(struct value value, const char *shown)
 {
@@ -136,10 +138,10 @@ struct result_column {
 	const char *over;
 };
 
-/* A plain column of a table. */
-#define COLUMN(name_, label_, type_, meaning_)                                                     \
+/* A column; its meaning may be followed by further members: .look = LOOK_PLAIN. */
+#define COLUMN(name_, label_, type_, ...)                                                          \
 	{                                                                                          \
-		.name = (name_), .label = (label_), .type = (type_), .meaning = (meaning_)         \
+		.name = (name_), .label = (label_), .type = (type_), .meaning = __VA_ARGS__        \
 	}
 
 enum result_shape { RESULT_TABLE, RESULT_RECORD };
@@ -170,8 +172,26 @@ void result_free(struct result *self);
 /* Columns are copied; the strings they point to are not. Before any row. */
 void result_set_columns(struct result *self, const struct result_column *columns, u64 count);
 
+/* A table with these columns, which are an array. NULL if there is no memory. */
+#define result_table(name_, title_, columns_)                                                      \
+	result_new_table(name_, title_, columns_, sizeof(columns_) / sizeof *(columns_))
+struct result *result_new_table(const char *name, const char *title,
+				const struct result_column *columns, u64 count);
+
 /* A new row of unknown values; NULL after a failure. Valid until the next row. */
 struct value *result_add_row(struct result *self);
+
+/* A new row of these values, in the order of the columns. Columns without a value are unknown,
+ * values without a column left out. */
+#define result_row(result_, ...)                                                                   \
+	result_put_row(result_, (const struct value[]){__VA_ARGS__},                               \
+		       sizeof((const struct value[]){__VA_ARGS__}) / sizeof(struct value))
+void result_put_row(struct result *self, const struct value *values, u64 count);
+
+/* How many of the rows are listed if these are the most: top 0 = all are. */
+static inline u64 result_top(u64 rows, u64 top) { return top && top < rows ? top : rows; }
+/* The caveat that not all are. */
+void result_add_more(struct result *self, u64 rows, u64 top);
 
 /* Records: one more column and its value. */
 void result_add_field(struct result *self, struct result_column column, struct value value);
@@ -184,6 +204,8 @@ void result_add_caveat(struct result *self, const char *format, ...)
 
 /* A copy that lives as long as the result; NULL if there is no memory. */
 const char *result_copy(struct result *self, const char *text);
+const char *result_format(struct result *self, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 u64 result_rows(const struct result *self);
 const struct value *result_cell(const struct result *self, u64 row, u64 column);
