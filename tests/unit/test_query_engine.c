@@ -383,6 +383,17 @@ TEST(naive, "300 random conditions select what a naive reading selects")
 	heap_free(heap);
 }
 
+TEST(unknown, "what is calculated from an unknown field is unknown")
+{
+	struct heap *heap = heap_new(5000);
+
+	/* Without accesses no point has a usage score; reads are known chunk by chunk. */
+	CHECK_EQ(chunks_of(heap, "all | where min(usage, 3) <= 3 or max(usage, 3) >= 3"), 0);
+	CHECK_EQ(chunks_of(heap, "all | where min(reads, 3) <= 3 or max(reads, 3) >= 3"), 0);
+	CHECK_EQ(chunks_of(heap, "all | join point | where max(usage, 3) >= 3"), 0);
+	heap_free(heap);
+}
+
 TEST(zones, "zones of pages change nothing")
 {
 	struct heap *heap = heap_new(CHUNKS);

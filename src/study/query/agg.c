@@ -205,7 +205,7 @@ static bool is_sampled(const struct run *run)
 static int count_chunks(struct aggregator *self)
 {
 	for (u64 i = 0; i < self->entries->count; i++)
-		self->tallies[i].weight = self->entries->values[F_CHUNKS][i];
+		self->tallies[i].weight = self->entries->columns.data[F_CHUNKS][i];
 	return 0;
 }
 
@@ -213,22 +213,23 @@ static int add_agg(struct run *run, struct state *state, const struct query_agg 
 {
 	struct entries *entries = state->entries;
 	struct aggregator self = {.run = run, .entries = entries, .agg = agg};
-	struct agg_column column = {.agg = *agg};
+	double *numbers = malloc((entries->count + 1) * sizeof *numbers);
 	int status;
 
-	column.numbers = malloc((entries->group_count + 1) * sizeof *column.numbers);
 	self.tallies = arena_new_array(&run->arena, struct agg_tally, entries->count + 1);
-	if (!column.numbers || !self.tallies || !vec_push(&entries->aggs, column)) {
-		free(column.numbers);
+	if (!numbers || !self.tallies || !vec_reserve(&entries->columns, 1) ||
+	    !vec_push(&entries->aggs, *agg)) {
+		free(numbers);
 		return run_no_memory(run);
 	}
+	entries->columns.data[entries->columns.count++] = numbers;
 	if (agg->kind == AGG_PERCENTILE) {
 		status = is_sampled(run) ? pass(&self, state, count_block) : count_chunks(&self);
-		return status < 0 ? status : percentiles(&self, state, column.numbers);
+		return status < 0 ? status : percentiles(&self, state, numbers);
 	}
 	status = pass(&self, state, tally_block);
 	for (u64 i = 0; status == 0 && i < entries->count; i++)
-		column.numbers[i] = tally_number(&self.tallies[i], agg->kind);
+		numbers[i] = tally_number(&self.tallies[i], agg->kind);
 	return status;
 }
 

@@ -22,6 +22,7 @@ enum index_kind {
 	INDEX_KIND,
 	INDEX_END,
 	INDEX_CLASS,
+	INDEX_ENTRY, /* by entry, of what was joined */
 };
 
 /* A field by index: numbers, NAN where it is unknown. Of a text the number is its place in texts,

@@ -5,24 +5,29 @@
 
 #include <string.h>
 
+struct entries *entries_new(void)
+{
+	struct entries *self = calloc(1, sizeof *self);
+
+	if (self && vec_extend(&self->columns, ENTRY_AGGS))
+		return self;
+	free(self);
+	return NULL;
+}
+
 void entries_free(struct entries *self)
 {
 	if (!self)
 		return;
 	for (u32 i = 0; i < QUERY_TRACES; i++)
 		free(self->groups[i]);
-	for (u32 i = 0; i < FIELDS; i++) {
-		free(self->values[i]);
+	for (u32 i = 0; i < FIELDS; i++)
 		free((void *)self->texts[i]);
-	}
-	for (u32 i = 0; i < QUERY_KEYS_MAX; i++)
-		free(self->key_values[i]);
-	for (u64 i = 0; i < self->aggs.count; i++)
-		free(self->aggs.data[i].numbers);
+	for (u64 i = 0; i < self->columns.count; i++)
+		free(self->columns.data[i]);
+	vec_release(&self->columns);
 	vec_release(&self->aggs);
 	free(self->entry_of);
-	free(self->frames);
-	free(self->frame_traces);
 	free(self);
 }
 
@@ -40,47 +45,37 @@ static bool copy_array(void *to, const void *from, u64 bytes)
 
 struct entries *entries_copy(const struct entries *self)
 {
-	struct entries *copy = calloc(1, sizeof *copy);
-	u64 bytes = self->count * sizeof(double);
-	bool fine = copy != NULL;
+	struct entries *copy = entries_new();
+	bool fine = copy && vec_extend(&copy->columns, self->columns.count) &&
+		    vec_extend(&copy->aggs, self->aggs.count);
 
-	if (!copy)
+	for (u64 i = 0; fine && i < self->aggs.count; i++)
+		copy->aggs.data[i] = self->aggs.data[i];
+	for (u64 i = 0; fine && i < self->columns.count; i++)
+		fine = copy_array(&copy->columns.data[i], self->columns.data[i],
+				  self->count * sizeof(double));
+	for (u32 f = 0; fine && f < FIELDS; f++)
+		fine = copy_array(&copy->texts[f], self->texts[f],
+				  self->text_counts[f] * sizeof(char *));
+	if (!fine) {
+		entries_free(copy);
 		return NULL;
+	}
 	copy->count = self->count;
 	copy->key_count = self->key_count;
 	copy->by_stack = self->by_stack;
 	memcpy(copy->keys, self->keys, sizeof copy->keys);
 	memcpy(copy->text_counts, self->text_counts, sizeof copy->text_counts);
-	for (u32 f = 0; fine && f < FIELDS; f++)
-		fine = copy_array(&copy->values[f], self->values[f], bytes) &&
-		       copy_array(&copy->texts[f], self->texts[f],
-				  self->text_counts[f] * sizeof(char *));
-	for (u32 k = 0; fine && k < self->key_count; k++)
-		fine = copy_array(&copy->key_values[k], self->key_values[k], bytes);
-	fine = fine &&
-	       copy_array(&copy->frames, self->frames, self->count * sizeof *self->frames) &&
-	       copy_array(&copy->frame_traces, self->frame_traces, self->count);
-	for (u64 a = 0; fine && a < self->aggs.count; a++) {
-		struct agg_column column = {.agg = self->aggs.data[a].agg};
-
-		fine = copy_array(&column.numbers, self->aggs.data[a].numbers, bytes) &&
-		       vec_push(&copy->aggs, column);
-		if (!fine)
-			free(column.numbers);
-	}
-	if (fine)
-		return copy;
-	entries_free(copy);
-	return NULL;
+	return copy;
 }
 
 u64 entries_bytes(const struct entries *self)
 {
-	u64 bytes = sizeof *self + self->count * 8 * (self->key_count + self->aggs.count + 1);
+	u64 bytes = sizeof *self;
 
+	for (u64 i = 0; i < self->columns.count; i++)
+		bytes += self->columns.data[i] ? self->count * sizeof(double) : 0;
 	for (u32 f = 0; f < FIELDS; f++)
-		bytes += (self->values[f] ? self->count * 8 : 0) + self->text_counts[f] * 8;
+		bytes += self->text_counts[f] * sizeof(char *);
 	return bytes;
 }
-
-/* ---- join of entries ---- */

@@ -4,13 +4,17 @@
 #ifndef STUDY_QUERY_ENTRIES_H
 #define STUDY_QUERY_ENTRIES_H
 
-#include "study/query/plan.h"
+#include "study/query/asked.h"
+#include "study/query/query.h"
 
 #define NO_ENTRY UINT32_MAX
 
-struct agg_column {
-	struct query_agg agg;
-	double *numbers; /* by entry */
+/* Columns of entries: first the fields. */
+enum {
+	ENTRY_KEYS = FIELDS, /* what they were joined by */
+	/* the stack that all of its chunks have, see entry_stack; 0 = they differ */
+	ENTRY_STACK = ENTRY_KEYS + QUERY_KEYS_MAX,
+	ENTRY_AGGS, /* what agg calculated, one column for each of aggs */
 };
 
 struct entries {
@@ -18,20 +22,26 @@ struct entries {
 	u32 *groups[QUERY_TRACES]; /* by chunk of the selection */
 	u64 group_count;
 	u32 *entry_of;                    /* by group: entry or NO_ENTRY */
-	double *values[FIELDS];           /* by entry, NAN = unknown; NULL = nobody asks */
+	VEC(double *) columns;            /* by entry, NAN = unknown; NULL = nobody asks */
 	const char *const *texts[FIELDS]; /* by number; NULL = no text */
 	u32 text_counts[FIELDS];
-	/* The stack that all of its chunks have: a frame of a trace, 0 = they differ. */
-	u32 *frames;
-	u8 *frame_traces;
 	struct query_key keys[QUERY_KEYS_MAX];
-	double *key_values[QUERY_KEYS_MAX]; /* by entry */
 	u32 key_count;
 	bool dropped;  /* some group has no entry any more */
 	bool by_stack; /* a key is the stack, or unify made them */
-	VEC(struct agg_column) aggs;
+	VEC(struct query_agg) aggs;
 };
 
+/* A frame of a trace as a number. */
+static inline double entry_stack(u32 trace, u32 frame)
+{
+	return frame ? (double)((u64)trace << 32 | frame) : 0;
+}
+static inline u32 entry_frame(double stack) { return (u32)(u64)stack; }
+static inline u32 entry_trace(double stack) { return (u32)((u64)stack >> 32); }
+
+/* NULL if there is no memory. */
+struct entries *entries_new(void);
 void entries_free(struct entries *self);
 
 /* A copy for showing: which chunks belong to the entries is left out. NULL if there is no

@@ -7,37 +7,37 @@
 
 #include "study/query/run.h"
 
-/* Adds entry `from` to entry `into`; into is before it, and may be the same for the first of a
- * group. */
-static void combine(double *values, enum field_join rule, u64 into, u64 from)
+/* Plans for the entries of a state. */
+static struct planner entry_planner(struct run *run, const struct entries *entries, struct err *err)
 {
-	double a = values[into], b = values[from];
+	struct planner planner = run_planner(run, 0, err);
 
-	if (isnan(b) && rule != JOIN_SAME)
-		return;
-	if (isnan(a) && rule != JOIN_SAME)
-		values[into] = b;
-	else if (rule == JOIN_SUM)
-		values[into] = a + b;
-	else if (rule == JOIN_MIN)
-		values[into] = a < b ? a : b;
-	else if (rule == JOIN_MAX)
-		values[into] = a > b ? a : b;
-	else
-		values[into] = a == b ? a : NAN;
+	planner.entries = entries;
+	return planner;
 }
 
-static void move_entry(struct entries *self, u64 to, u64 from)
+struct value_plan *run_plan_entries(struct run *run, const struct entries *entries,
+				    const struct query_key *key)
 {
-	for (u32 f = 0; f < FIELDS; f++)
-		if (self->values[f])
-			self->values[f][to] = self->values[f][from];
-	for (u32 k = 0; k < self->key_count; k++)
-		self->key_values[k][to] = self->key_values[k][from];
-	for (u64 a = 0; a < self->aggs.count; a++)
-		self->aggs.data[a].numbers[to] = self->aggs.data[a].numbers[from];
-	self->frames[to] = self->frames[from];
-	self->frame_traces[to] = self->frame_traces[from];
+	struct err err = {0};
+	struct planner planner = entry_planner(run, entries, &err);
+	struct value_plan *plan = plan_key(&planner, key);
+
+	if (!plan)
+		run_fail(run, &err);
+	return plan;
+}
+
+static struct mask_plan *plan_condition(struct run *run, const struct entries *entries,
+					const struct expr *expr)
+{
+	struct err err = {0};
+	struct planner planner = entry_planner(run, entries, &err);
+	struct mask_plan *plan = plan_mask(&planner, expr);
+
+	if (!plan)
+		run_fail(run, &err);
+	return plan;
 }
 
 /* By entry where it is now, or NO_ENTRY. */
@@ -51,20 +51,62 @@ static void apply_places(struct entries *self, const u32 *places, u64 count)
 	self->count = count;
 }
 
-static u64 hash_keys(struct entry_eval *eval, const struct stage *stage, u64 entry)
+/* What was entry from[i] becomes entry i; all others are left out. */
+static int pick(struct run *run, struct entries *self, const u32 *from, u64 count)
+{
+	double *scratch = arena_new_array(&run->arena, double, count + 1);
+	u32 *places = arena_new_array(&run->arena, u32, self->count + 1);
+
+	if (!scratch || !places)
+		return run_no_memory(run);
+	for (u64 c = 0; c < self->columns.count; c++) {
+		double *column = self->columns.data[c];
+
+		for (u64 i = 0; column && i < count; i++)
+			scratch[i] = column[from[i]];
+		if (column)
+			memcpy(column, scratch, count * sizeof *column);
+	}
+	for (u64 i = 0; i < self->count; i++)
+		places[i] = NO_ENTRY;
+	for (u64 i = 0; i < count; i++)
+		places[from[i]] = (u32)i;
+	apply_places(self, places, count);
+	return 0;
+}
+
+/* ---- join ---- */
+
+/* What an entry has when another one is added to it. */
+static double combined(u64 column, double a, double b)
+{
+	enum field_join rule;
+
+	if (column == ENTRY_STACK)
+		return a == b ? a : 0;
+	if (column >= FIELDS) /* all of them have the keys; what agg calculated stays */
+		return a;
+	rule = query_fields[column].join;
+	if (rule == JOIN_SAME)
+		return a == b ? a : NAN;
+	if (isnan(a) || isnan(b))
+		return isnan(a) ? b : a;
+	if (rule == JOIN_SUM)
+		return a + b;
+	return rule == JOIN_MIN ? fmin(a, b) : fmax(a, b);
+}
+
+/* Of the values of its keys, as new columns. */
+static u64 hash_keys(const struct entries *self, const struct stage *stage, double **values,
+		     u64 entry)
 {
 	u64 hash = 0;
 
 	for (u32 k = 0; k < stage->key_count; k++) {
-		double value = entry_key(eval, &stage->keys[k], entry);
-		u64 bits;
+		bool stack = !stage->keys[k].is_user && stage->keys[k].field == F_STACK;
 
-		if (!stage->keys[k].is_user && stage->keys[k].field == F_STACK)
-			value = eval->entries->frames[entry] +
-				eval->entries->frame_traces[entry] * 0x1p32;
-		value = isnan(value) ? NAN : value + 0.0;
-		memcpy(&bits, &value, sizeof bits);
-		hash = hash_u64(hash_u64(bits) + hash * 0x9e3779b97f4a7c15ull);
+		hash = hash_value(hash,
+				  (stack ? self->columns.data[ENTRY_STACK] : values[k])[entry]);
 	}
 	return hash;
 }
@@ -72,66 +114,73 @@ static u64 hash_keys(struct entry_eval *eval, const struct stage *stage, u64 ent
 static int new_keys(struct run *run, struct entries *self, const struct stage *stage,
 		    double **values)
 {
-	struct entry_eval eval = {.run = run, .entries = self};
-
 	for (u32 k = 0; k < stage->key_count; k++) {
+		struct value_plan *plan = run_plan_entries(run, self, &stage->keys[k]);
+
+		if (!plan)
+			return run->error->code;
 		values[k] = malloc((self->count + 1) * sizeof **values);
 		if (!values[k])
 			return run_no_memory(run);
 		for (u64 i = 0; i < self->count; i++)
-			values[k][i] = entry_key(&eval, &stage->keys[k], i);
+			values[k][i] = value_of_entry(plan, i);
 	}
-	entry_eval_release(&eval);
 	return 0;
 }
 
-static void merge_entry(struct entries *self, u64 into, u64 from)
+/* Numbers the groups of equal keys in the order in which they come. */
+static int group_keys(struct run *run, const struct entries *self, const struct stage *stage,
+		      double **values, u32 *places)
 {
-	for (u32 f = 0; f < FIELDS; f++)
-		if (self->values[f])
-			combine(self->values[f], query_fields[f].join, into, from);
-	if (self->frames[into] != self->frames[from] ||
-	    self->frame_traces[into] != self->frame_traces[from])
-		self->frames[into] = 0;
+	struct map known = {0};
+	u64 count = 0;
+
+	for (u64 i = 0; i < self->count; i++) {
+		u64 *place = map_at(&known, hash_keys(self, stage, values, i));
+
+		if (!place) {
+			map_release(&known);
+			return run_no_memory(run);
+		}
+		if (!*place)
+			*place = ++count;
+		places[i] = (u32)(*place - 1);
+	}
+	map_release(&known);
+	return 0;
 }
 
 int entries_join(struct run *run, struct entries *self, const struct stage *stage)
 {
-	struct entry_eval eval = {.run = run, .entries = self};
 	u32 *places = arena_new_array(&run->arena, u32, self->count + 1);
-	u64 *hashes = arena_new_array(&run->arena, u64, self->count + 1);
 	double *values[QUERY_KEYS_MAX] = {0};
-	struct map known = {0};
 	u64 count = 0;
-	int status = places && hashes ? new_keys(run, self, stage, values) : run_no_memory(run);
+	int status = places ? new_keys(run, self, stage, values) : run_no_memory(run);
 
-	for (u64 i = 0; status == 0 && i < self->count; i++)
-		hashes[i] = hash_keys(&eval, stage, i);
-	for (u32 k = 0; status == 0 && k < QUERY_KEYS_MAX; k++) {
-		free(self->key_values[k]);
-		self->key_values[k] = values[k];
-		if (k < stage->key_count)
-			self->keys[k] = stage->keys[k];
+	if (status == 0)
+		status = group_keys(run, self, stage, values, places);
+	for (u32 k = 0; k < QUERY_KEYS_MAX; k++) {
+		free(self->columns.data[ENTRY_KEYS + k]);
+		self->columns.data[ENTRY_KEYS + k] = values[k];
 	}
+	memcpy(self->keys, stage->keys, sizeof self->keys);
 	self->key_count = stage->key_count;
-	for (u64 i = 0; status == 0 && i < self->count; i++) {
-		u64 *place = map_at(&known, hashes[i]);
+	for (u64 c = 0; status == 0 && c < self->columns.count; c++) {
+		double *column = self->columns.data[c];
 
-		if (!place) {
-			status = run_no_memory(run);
-		} else if (*place) {
-			merge_entry(self, *place - 1, i);
-			places[i] = (u32)(*place - 1);
-		} else {
-			move_entry(self, count, i);
-			places[i] = (u32)count;
-			*place = ++count;
+		count = 0;
+		for (u64 i = 0; i < self->count; i++) {
+			bool first = places[i] == count;
+
+			count += first;
+			if (column)
+				column[places[i]] =
+					first ? column[i]
+					      : combined(c, column[places[i]], column[i]);
 		}
 	}
 	if (status == 0)
 		apply_places(self, places, count);
-	map_release(&known);
-	entry_eval_release(&eval);
 	return status;
 }
 
@@ -140,35 +189,33 @@ int entries_join(struct run *run, struct entries *self, const struct stage *stag
 int run_entries_where(struct run *run, struct state *state, const struct stage *stage)
 {
 	struct entries *self = state->entries;
-	struct entry_eval eval = {.run = run, .entries = self};
-	u32 *places = arena_new_array(&run->arena, u32, self->count + 1);
+	struct mask_plan *mask = plan_condition(run, self, stage->expr);
+	u32 *kept = arena_new_array(&run->arena, u32, self->count + 1);
 	u64 count = 0;
 
-	if (!places)
-		return run_no_memory(run);
-	for (u64 i = 0; i < self->count; i++) {
-		places[i] = NO_ENTRY;
-		if (!entry_holds(&eval, stage->expr, i))
-			continue;
-		move_entry(self, count, i);
-		places[i] = (u32)count++;
-	}
-	apply_places(self, places, count);
-	entry_eval_release(&eval);
-	return 0;
+	if (!mask || !kept)
+		return mask ? run_no_memory(run) : run->error->code;
+	for (u64 i = 0; i < self->count; i++)
+		if (mask_of_entry(mask, i))
+			kept[count++] = (u32)i;
+	return pick(run, self, kept, count);
 }
 
 int run_entries_color(struct run *run, struct state *state, const struct stage *stage)
 {
 	struct entries *self = state->entries;
-	struct entry_eval eval = {.run = run, .entries = self};
+	struct mask_plan *mask = NULL;
+	struct value_plan *by = NULL;
 
+	if (stage->expr && !(mask = plan_condition(run, self, stage->expr)))
+		return run->error->code;
+	if (stage->color_mode == COLOR_BY && !(by = run_plan_entries(run, self, &stage->keys[0])))
+		return run->error->code;
 	for (u64 i = 0; i < self->count; i++) {
-		double value =
-			stage->color_mode == COLOR_BY ? entry_key(&eval, &stage->keys[0], i) : 0;
-		double *color = &self->values[F_COLOR][i];
+		double value = by ? value_of_entry(by, i) : 0;
+		double *color = &self->columns.data[F_COLOR][i];
 
-		if (stage->expr && !entry_holds(&eval, stage->expr, i))
+		if (mask && !mask_of_entry(mask, i))
 			continue;
 		if (stage->color_mode == COLOR_FIXED)
 			*color = stage->rgb;
@@ -177,21 +224,19 @@ int run_entries_color(struct run *run, struct state *state, const struct stage *
 		else
 			*color = isnan(value) ? NAN : color_cycle[(u64)fabs(value) % COLOR_CYCLE];
 	}
-	entry_eval_release(&eval);
 	return 0;
 }
 
 int run_entries_limit(struct run *run, struct state *state, u64 count)
 {
 	struct entries *self = state->entries;
-	u32 *places = arena_new_array(&run->arena, u32, self->count + 1);
+	u32 *kept = arena_new_array(&run->arena, u32, self->count + 1);
 
-	if (!places)
+	if (!kept)
 		return run_no_memory(run);
 	for (u64 i = 0; i < self->count; i++)
-		places[i] = i < count ? (u32)i : NO_ENTRY;
-	apply_places(self, places, self->count < count ? self->count : count);
-	return 0;
+		kept[i] = (u32)i;
+	return pick(run, self, kept, self->count < count ? self->count : count);
 }
 
 struct sorted {
@@ -213,80 +258,48 @@ static int compare_sorted(const void *pa, const void *pb)
 static bool same_agg(const struct query_agg *a, const struct query_agg *b)
 {
 	return a->kind == b->kind && a->has_key == b->has_key && a->percent == b->percent &&
-	       (!a->has_key ||
-		(a->key.is_user == b->key.is_user &&
-		 (a->key.is_user ? a->key.user == b->key.user : a->key.field == b->key.field)));
+	       (!a->has_key || key_same(&a->key, &b->key));
 }
 
-static int sort_values(struct run *run, struct entries *self, const struct stage *stage,
-		       struct sorted *rows)
+/* What the stage sorts by: a value that agg calculated, or a key. */
+static struct value_plan *plan_sort(struct run *run, const struct entries *self,
+				    const struct stage *stage)
 {
-	struct entry_eval eval = {.run = run, .entries = self};
-	const double *numbers = NULL;
+	struct err err = {0};
+	struct planner planner = entry_planner(run, self, &err);
+	u64 agg = self->aggs.count;
 
-	for (u64 a = 0; stage->sort_agg && a < self->aggs.count; a++)
-		if (same_agg(&self->aggs.data[a].agg, &stage->aggs[0]))
-			numbers = self->aggs.data[a].numbers;
-	if (stage->sort_agg && !numbers) {
-		query_error_set(run->error, ERR_USAGE, stage->at, stage->length,
-				"this value was not computed before");
-		query_error_hint(run->error, "put agg before sort");
-		return ERR_USAGE;
-	}
-	for (u64 i = 0; i < self->count; i++) {
-		double key = numbers ? numbers[i] : entry_key(&eval, &stage->keys[0], i);
-
-		rows[i] = (struct sorted){stage->desc ? -key : key, (u32)i};
-	}
-	entry_eval_release(&eval);
-	return 0;
-}
-
-static void permute(double *values, const struct sorted *rows, double *scratch, u64 count)
-{
-	if (!values)
-		return;
-	for (u64 i = 0; i < count; i++)
-		scratch[i] = values[rows[i].entry];
-	memcpy(values, scratch, count * sizeof *values);
-}
-
-static void permute_frames(struct entries *self, const struct sorted *rows, u64 *scratch)
-{
-	for (u64 i = 0; i < self->count; i++)
-		scratch[i] =
-			(u64)self->frames[rows[i].entry] << 8 | self->frame_traces[rows[i].entry];
-	for (u64 i = 0; i < self->count; i++) {
-		self->frames[i] = (u32)(scratch[i] >> 8);
-		self->frame_traces[i] = (u8)scratch[i];
-	}
+	if (!stage->sort_agg)
+		return run_plan_entries(run, self, &stage->keys[0]);
+	while (agg && !same_agg(&self->aggs.data[agg - 1], &stage->aggs[0]))
+		agg--;
+	if (agg)
+		return value_table(&planner, INDEX_ENTRY, self->columns.data[ENTRY_AGGS + agg - 1],
+				   self->count);
+	query_error_set(run->error, ERR_USAGE, stage->at, stage->length,
+			"this value was not computed before");
+	query_error_hint(run->error, "put agg before sort");
+	return NULL;
 }
 
 int run_entries_sort(struct run *run, struct state *state, const struct stage *stage)
 {
 	struct entries *self = state->entries;
 	struct sorted *rows = arena_new_array(&run->arena, struct sorted, self->count + 1);
-	double *scratch = arena_new_array(&run->arena, double, self->count + 1);
-	u32 *places = arena_new_array(&run->arena, u32, self->count + 1);
-	int status;
+	u32 *order = arena_new_array(&run->arena, u32, self->count + 1);
+	struct value_plan *plan = plan_sort(run, self, stage);
 
-	if (!rows || !scratch || !places)
-		return run_no_memory(run);
-	status = sort_values(run, self, stage, rows);
-	if (status < 0)
-		return status;
+	if (!rows || !order || !plan)
+		return run->error->code ? run->error->code : run_no_memory(run);
+	for (u64 i = 0; i < self->count; i++) {
+		double key = value_of_entry(plan, i);
+
+		rows[i] = (struct sorted){stage->desc ? -key : key, (u32)i};
+	}
 	qsort(rows, self->count, sizeof *rows, compare_sorted);
-	for (u32 f = 0; f < FIELDS; f++)
-		permute(self->values[f], rows, scratch, self->count);
-	for (u32 k = 0; k < self->key_count; k++)
-		permute(self->key_values[k], rows, scratch, self->count);
-	for (u64 a = 0; a < self->aggs.count; a++)
-		permute(self->aggs.data[a].numbers, rows, scratch, self->count);
-	permute_frames(self, rows, (u64 *)scratch);
 	for (u64 i = 0; i < self->count; i++)
-		places[rows[i].entry] = (u32)i;
-	apply_places(self, places, self->count);
-	return 0;
+		order[i] = rows[i].entry;
+	return pick(run, self, order, self->count);
 }
 
 /* ---- back to chunks ---- */
@@ -294,20 +307,18 @@ int run_entries_sort(struct run *run, struct state *state, const struct stage *s
 static int settle_colors(struct run *run, struct state *state, u32 trace)
 {
 	struct entries *entries = state->entries;
-	u64 count = selection_words(state->sel[trace].count) * 64;
+	const double *colors = entries->columns.data[F_COLOR];
 
-	if (!entries->values[F_COLOR])
+	if (!colors)
 		return 0;
-	if (!state->colors[trace])
-		state->colors[trace] = calloc(count + 1, 1);
-	if (!state->colors[trace])
+	if (!state_need_colors(state, trace))
 		return run_no_memory(run);
 	for (u64 i = 0; i < state->sel[trace].count; i++) {
 		double rgb;
 
 		if (!selection_has(&state->sel[trace], i))
 			continue;
-		rgb = entries->values[F_COLOR][entries->entry_of[entries->groups[trace][i]]];
+		rgb = colors[entries->entry_of[entries->groups[trace][i]]];
 		if (!isnan(rgb))
 			state->colors[trace][i] = (u8)run_color(run, state, (u32)rgb, NULL);
 	}

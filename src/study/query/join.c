@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "study/query/frames.h"
 #include "study/query/run.h"
 
 /* ---- texts of two traces as one ---- */
@@ -71,8 +72,8 @@ struct column {
 	struct value_plan *plan;
 	enum field_join rule;
 	const u32 *renumber;
-	bool weighted;  /* the sum is that of value × weight */
-	double *values; /* by group */
+	bool weighted; /* the sum is that of value × weight */
+	enum field field;
 };
 
 struct joiner {
@@ -85,7 +86,7 @@ struct joiner {
 	u32 key_count;
 	struct column columns[FIELDS];
 	u32 column_count;
-	enum field column_fields[FIELDS];
+	bool filled[ENTRY_AGGS];     /* columns of the entries that are */
 	const u32 *frame_by_context; /* frames that are shown: hidden and unified ones left out */
 	struct map by_key;
 	u32 *small; /* of one key that is a small number: group + 1 */
@@ -95,29 +96,20 @@ struct joiner {
 	bool failed;
 };
 
-static bool grow(void *array, u64 count, u64 size)
-{
-	void **data = array;
-	void *larger = realloc(*data, count * size);
-
-	if (larger)
-		*data = larger;
-	return larger != NULL;
-}
-
+/* Columns that are filled: those of fields, keys and the stack. */
 static bool make_room(struct joiner *self)
 {
 	u64 room = self->room ? 2 * self->room : 256;
-	struct entries *entries = self->entries;
-	bool fine = grow(&entries->frames, room, sizeof *entries->frames) &&
-		    grow(&entries->frame_traces, room, 1);
+	bool fine = true;
 
-	for (u32 i = 0; fine && i < self->column_count; i++) {
-		fine = grow(&entries->values[self->column_fields[i]], room, sizeof(double));
-		self->columns[i].values = entries->values[self->column_fields[i]];
+	for (u32 i = 0; fine && i < ENTRY_AGGS; i++) {
+		double **column = &self->entries->columns.data[i];
+		double *larger =
+			self->filled[i] ? realloc(*column, room * sizeof **column) : *column;
+
+		fine = larger || !self->filled[i];
+		*column = larger ? larger : *column;
 	}
-	for (u32 i = 0; fine && i < entries->key_count; i++)
-		fine = grow(&entries->key_values[i], room, sizeof(double));
 	if (fine)
 		self->room = room;
 	self->failed |= !fine;
@@ -128,13 +120,8 @@ static u64 hash_values(double values[][BLOCK], u32 count, u32 i)
 {
 	u64 hash = 0;
 
-	for (u32 k = 0; k < count; k++) {
-		double value = isnan(values[k][i]) ? NAN : values[k][i] + 0.0;
-		u64 bits;
-
-		memcpy(&bits, &value, sizeof bits);
-		hash = hash_u64(hash_u64(bits) + hash * 0x9e3779b97f4a7c15ull);
-	}
+	for (u32 k = 0; k < count; k++)
+		hash = hash_value(hash, values[k][i]);
 	return hash;
 }
 
@@ -142,16 +129,16 @@ static u32 group_new(struct joiner *self, double keys[][BLOCK], u32 i, u32 frame
 {
 	struct entries *entries = self->entries;
 	u64 group = entries->group_count;
+	double **columns = entries->columns.data;
 
 	if (group == self->room && !make_room(self))
 		return NO_ENTRY;
 	for (u32 k = 0; k < entries->key_count && k < self->key_count; k++)
-		entries->key_values[k][group] = keys[k][i];
+		columns[ENTRY_KEYS + k][group] = keys[k][i];
 	for (u32 c = 0; c < self->column_count; c++)
-		self->columns[c].values[group] =
+		columns[self->columns[c].field][group] =
 			self->columns[c].rule == JOIN_SAME ? -INFINITY : NAN;
-	entries->frames[group] = frame;
-	entries->frame_traces[group] = (u8)self->trace;
+	columns[ENTRY_STACK][group] = entry_stack(self->trace, frame);
 	entries->group_count++;
 	return (u32)group;
 }
@@ -196,10 +183,10 @@ struct chosen {
 
 /* What several chunks have in common: -INFINITY before the first, INFINITY once two differ or one
  * is unknown. */
-static void add_same(const struct column *self, const struct chosen *chosen, const double *values)
+static void add_same(double *groups, const struct chosen *chosen, const double *values)
 {
 	for (u32 i = 0; i < chosen->count; i++) {
-		double *same = &self->values[chosen->groups[i]], value = values[chosen->at[i]];
+		double *same = &groups[chosen->groups[i]], value = values[chosen->at[i]];
 
 		if (*same == -INFINITY)
 			*same = isnan(value) ? INFINITY : value;
@@ -208,26 +195,24 @@ static void add_same(const struct column *self, const struct chosen *chosen, con
 	}
 }
 
-static void add_sum(const struct column *self, const struct chosen *chosen, const double *values,
-		    bool sampled)
+static void add_sum(double *groups, const struct chosen *chosen, const double *values,
+		    bool weighted)
 {
 	for (u32 i = 0; i < chosen->count; i++) {
-		double *sum = &self->values[chosen->groups[i]], value = values[chosen->at[i]];
+		double *sum = &groups[chosen->groups[i]], value = values[chosen->at[i]];
 
-		if (sampled && self->weighted)
+		if (weighted)
 			value *= chosen->weights[i];
 		if (!isnan(value))
 			*sum = isnan(*sum) ? value : *sum + value;
 	}
 }
 
-static void add_extreme(const struct column *self, const struct chosen *chosen,
-			const double *values)
+static void add_extreme(double *groups, const struct chosen *chosen, const double *values,
+			bool least)
 {
-	bool least = self->rule == JOIN_MIN;
-
 	for (u32 i = 0; i < chosen->count; i++) {
-		double *best = &self->values[chosen->groups[i]], value = values[chosen->at[i]];
+		double *best = &groups[chosen->groups[i]], value = values[chosen->at[i]];
 
 		if (!isnan(value) && !(least ? *best <= value : *best >= value))
 			*best = value;
@@ -258,14 +243,13 @@ static u32 frame_of(const struct joiner *self, const struct block *block, u32 at
 static void compare_stacks(struct joiner *self, const struct block *block,
 			   const struct chosen *chosen)
 {
-	struct entries *entries = self->entries;
+	double *stacks = self->entries->columns.data[ENTRY_STACK];
 
 	for (u32 i = 0; i < chosen->count; i++) {
-		u32 group = chosen->groups[i];
+		double *stack = &stacks[chosen->groups[i]];
 
-		if (entries->frames[group] != frame_of(self, block, chosen->at[i]) ||
-		    entries->frame_traces[group] != self->trace)
-			entries->frames[group] = 0;
+		if (*stack != entry_stack(self->trace, frame_of(self, block, chosen->at[i])))
+			*stack = 0;
 	}
 }
 
@@ -310,134 +294,21 @@ static bool join_block(void *data, const struct block *block, const u64 *bits)
 		return false;
 	for (u32 c = 0; c < self->column_count; c++) {
 		const struct column *column = &self->columns[c];
+		double *groups = self->entries->columns.data[column->field];
 
 		value_eval(column->plan, block, values);
 		renumber(values, column->renumber);
 		if (column->rule == JOIN_SAME)
-			add_same(column, &chosen, values);
+			add_same(groups, &chosen, values);
 		else if (column->rule == JOIN_SUM)
-			add_sum(column, &chosen, values, sampled);
+			add_sum(groups, &chosen, values, sampled && column->weighted);
 		else
-			add_extreme(column, &chosen, values);
+			add_extreme(groups, &chosen, values, column->rule == JOIN_MIN);
 	}
 	return true;
 }
 
-/* ---- frames that are shown ---- */
-
-/* By frame: the nearest caller (or itself) that is not hidden. */
-static int visible_frames(struct run *run, const struct state *state, u32 trace, u32 **out)
-{
-	struct domain *domain = &run->engine->domains[trace];
-	u32 *visible = arena_new_array(&run->arena, u32, domain->frames + 1);
-	struct err err = {0};
-
-	if (!visible)
-		return run_no_memory(run);
-	for (u32 i = 0; i < domain->frames; i++)
-		visible[i] = i;
-	for (u32 h = 0; h < state->hide_count; h++) {
-		struct text_test test;
-		u8 *hidden;
-
-		if (!text_test_init(&test, state->hides[h], false))
-			return run_no_memory(run);
-		hidden = domain_frames_matching(domain, F_STACK, &test, true, &err);
-		text_test_release(&test);
-		if (!hidden)
-			return run_fail(run, &err);
-		for (u32 i = 1; i < domain->frames; i++)
-			if (hidden[i])
-				visible[i] = UINT32_MAX;
-		free(hidden);
-	}
-	for (u32 i = 1; i < domain->frames; i++) {
-		u32 parent =
-			context_table_frame(&domain->model->contexts, (struct frame_id){i})->parent;
-
-		if (visible[i] == UINT32_MAX)
-			visible[i] = parent < i ? visible[parent] : 0;
-	}
-	*out = visible;
-	return 0;
-}
-
-/* By frame: the frame that stands for its stack, hidden frames left out. Stacks of several traces
- * are the same if their functions are; `numbers` gives each a number that all traces share. */
-struct stack_numbers {
-	struct map by_hash;
-	u64 count;
-};
-
-static u64 hash_functions(const struct stack_names *names, u64 hash)
-{
-	for (u32 i = 0; i < names->count; i++) {
-		for (const char *p = names->frames[i].function; *p; p++)
-			hash = hash_u64(hash ^ (u8)*p);
-		hash = hash_u64(hash + 1);
-	}
-	return hash;
-}
-
-static int number_stacks(const struct joiner *self, const struct state *state, bool by_name,
-			 struct stack_numbers *numbers, double **out)
-{
-	struct run *run = self->run;
-	struct domain *domain = &run->engine->domains[self->trace];
-	const struct model *model = domain->model;
-	u64 *keys = arena_new_array(&run->arena, u64, domain->frames + 1);
-	double *table = arena_new_array(&run->arena, double, domain->contexts + 1);
-	struct err err = {0};
-	u32 *visible;
-	int status = visible_frames(run, state, self->trace, &visible);
-
-	if (status < 0)
-		return status;
-	if (!keys || !table)
-		return run_no_memory(run);
-	if (domain_need_names(domain, &err) < 0)
-		return run_fail(run, &err);
-	for (u32 i = 1; i < domain->frames; i++) {
-		const struct frame *frame =
-			context_table_frame(&model->contexts, (struct frame_id){i});
-		const struct stack_names *names = &domain->frame_names[i];
-		u64 parent = frame->parent < i ? keys[frame->parent] : 0;
-
-		if (visible[i] != i)
-			keys[i] = parent;
-		else if (!by_name || !names->count)
-			keys[i] = hash_u64(hash_u64(frame->address ^ parent * 3) ^ frame->identity);
-		else
-			keys[i] = hash_functions(names, parent);
-	}
-	for (u32 i = 0; i < domain->contexts; i++) {
-		u64 *number = map_at(&numbers->by_hash, keys[domain_frame(domain, i, false)]);
-
-		if (!number)
-			return run_no_memory(run);
-		if (!*number)
-			*number = ++numbers->count;
-		table[i] = (double)(*number - 1);
-	}
-	*out = table;
-	return 0;
-}
-
 /* ---- join ---- */
-
-static struct value_plan *table_plan(struct run *run, const struct domain *domain,
-				     const double *numbers)
-{
-	struct value_plan *plan = arena_new(&run->arena, struct value_plan);
-
-	if (!plan)
-		return NULL;
-	plan->op = VALUE_TABLE;
-	plan->index = INDEX_POINT;
-	plan->table = numbers;
-	plan->count = domain->contexts;
-	return plan;
-}
 
 /* The key itself is what all of an entry's chunks have. */
 static bool is_key(const struct entries *entries, enum field field)
@@ -450,7 +321,7 @@ static bool is_key(const struct entries *entries, enum field field)
 }
 
 /* What is asked of entries anywhere in the query, and what is always shown. */
-static int plan_columns(struct joiner *self, const struct state *state, struct renumbering *numbers)
+static int plan_columns(struct joiner *self, const struct renumbering *numbers)
 {
 	bool used[FIELDS] = {[F_CHUNKS] = true, [F_SIZE] = true};
 	struct err err = {0};
@@ -463,16 +334,16 @@ static int plan_columns(struct joiner *self, const struct state *state, struct r
 
 		if (!used[f] || is_key(self->entries, (enum field)f))
 			continue;
-		*column = (struct column){.rule = query_fields[f].join,
+		*column = (struct column){.plan = plan_field(&planner, (enum field)f),
+					  .rule = query_fields[f].join,
 					  .weighted = f != F_CHUNKS,
 					  .renumber = numbers[f].numbers[self->trace],
-					  .values = self->entries->values[f]};
-		column->plan = plan_field(&planner, (enum field)f);
+					  .field = (enum field)f};
 		if (!column->plan)
 			return run_fail(self->run, &err);
-		self->column_fields[self->column_count++] = (enum field)f;
+		self->filled[f] = true;
+		self->column_count++;
 	}
-	(void)state;
 	return 0;
 }
 
@@ -528,6 +399,7 @@ static int join_trace(struct joiner *self, struct state *state)
 static int finish(struct joiner *self, struct state *state)
 {
 	struct entries *entries = self->entries;
+	double **columns = entries->columns.data;
 
 	entries->count = entries->group_count;
 	entries->entry_of = malloc((entries->group_count + 1) * sizeof *entries->entry_of);
@@ -536,34 +408,24 @@ static int finish(struct joiner *self, struct state *state)
 	for (u64 i = 0; i < entries->group_count; i++)
 		entries->entry_of[i] = (u32)i;
 	for (u32 f = 0; f < FIELDS; f++)
-		for (u64 i = 0; entries->values[f] && i < entries->count; i++)
-			if (isinf(entries->values[f][i]))
-				entries->values[f][i] = NAN;
+		for (u64 i = 0; columns[f] && i < entries->count; i++)
+			if (isinf(columns[f][i]))
+				columns[f][i] = NAN;
 	for (u32 k = 0; k < entries->key_count; k++) {
 		enum field field = entries->keys[k].field;
 
-		if (entries->keys[k].is_user || !is_key(entries, field) || entries->values[field])
+		if (entries->keys[k].is_user || !is_key(entries, field) || columns[field])
 			continue;
-		entries->values[field] = malloc((entries->count + 1) * sizeof(double));
-		if (!entries->values[field])
+		columns[field] = malloc((entries->count + 1) * sizeof(double));
+		if (!columns[field])
 			return run_no_memory(self->run);
-		memcpy(entries->values[field], entries->key_values[k],
-		       entries->count * sizeof(double));
+		memcpy(columns[field], columns[ENTRY_KEYS + k], entries->count * sizeof(double));
 	}
 	state->entries = entries;
 	state->sort_count = 0;
 	state->ordered = false;
 	vec_release(&state->order);
 	return 0;
-}
-
-static u32 traces_of(const struct run *run, const struct state *state)
-{
-	u32 count = 0;
-
-	for (u32 t = 0; t < run->engine->count; t++)
-		count += state->sel[t].words != NULL;
-	return count;
 }
 
 /* keys: what to join by; targets: by trace and frame what unify made of it, or NULL. */
@@ -579,7 +441,6 @@ static int plan_keys(struct joiner *self, const struct state *state, const struc
 {
 	struct err err = {0};
 	struct planner planner = run_planner(self->run, self->trace, &err);
-	bool by_name = traces_of(self->run, state) > 1;
 	double *numbers = NULL;
 	int status;
 
@@ -589,15 +450,16 @@ static int plan_keys(struct joiner *self, const struct state *state, const struc
 
 		self->key_renumber[k] = key_numbers[k].numbers[self->trace];
 		if (!key->is_user && key->field == F_STACK) {
-			status = number_stacks(self, state, by_name, stacks, &numbers);
+			status = number_stacks(self->run, state, self->trace, stacks, &numbers);
 			if (status < 0)
 				return status;
-			self->keys[k] = table_plan(self->run, self->domain, numbers);
+			self->keys[k] =
+				value_table(&planner, INDEX_POINT, numbers, self->domain->contexts);
 		} else {
 			self->keys[k] = plan_key(&planner, key);
 		}
 		if (!self->keys[k])
-			return err.code ? run_fail(self->run, &err) : run_no_memory(self->run);
+			return run_fail(self->run, &err);
 	}
 	return 0;
 }
@@ -606,16 +468,18 @@ static int plan_keys(struct joiner *self, const struct state *state, const struc
 static int plan_unified(struct joiner *self, const struct join_by *by)
 {
 	double *numbers = arena_new_array(&self->run->arena, double, self->domain->contexts + 1);
+	struct err err = {0};
+	struct planner planner = run_planner(self->run, self->trace, &err);
 
 	if (!numbers)
 		return run_no_memory(self->run);
 	for (u32 i = 0; i < self->domain->contexts; i++)
 		numbers[i] = by->targets[self->trace][domain_frame(self->domain, i, false)] +
 			     (double)self->trace * 0x1p32;
-	self->keys[0] = table_plan(self->run, self->domain, numbers);
+	self->keys[0] = value_table(&planner, INDEX_POINT, numbers, self->domain->contexts);
 	self->key_renumber[0] = NULL;
 	self->key_count = 1;
-	return self->keys[0] ? 0 : run_no_memory(self->run);
+	return self->keys[0] ? 0 : run_fail(self->run, &err);
 }
 
 static int join_all(struct joiner *self, struct state *state, const struct join_by *by)
@@ -645,7 +509,7 @@ static int join_all(struct joiner *self, struct state *state, const struct join_
 		status = by->unify ? plan_unified(self, by)
 				   : plan_keys(self, state, by, key_numbers, &stacks);
 		if (status == 0)
-			status = plan_columns(self, state, field_numbers);
+			status = plan_columns(self, field_numbers);
 		if (status == 0)
 			status = plan_shown(self, by->targets[t]);
 		if (status == 0)
@@ -657,7 +521,9 @@ static int join_all(struct joiner *self, struct state *state, const struct join_
 
 static int join_chunks(struct run *run, struct state *state, const struct join_by *by)
 {
-	struct joiner joiner = {.run = run, .entries = calloc(1, sizeof *joiner.entries)};
+	struct joiner joiner = {.run = run,
+				.entries = entries_new(),
+				.filled = {[ENTRY_STACK] = true}};
 	int status;
 
 	if (!joiner.entries)
@@ -666,9 +532,11 @@ static int join_chunks(struct run *run, struct state *state, const struct join_b
 	if (by->key_count)
 		memcpy(joiner.entries->keys, by->keys, by->key_count * sizeof *by->keys);
 	joiner.entries->by_stack = by->unify;
-	for (u32 k = 0; k < by->key_count; k++)
+	for (u32 k = 0; k < by->key_count; k++) {
+		joiner.filled[ENTRY_KEYS + k] = true;
 		joiner.entries->by_stack |= !by->keys[k].is_user && (by->keys[k].field == F_STACK ||
 								     by->keys[k].field == F_POINT);
+	}
 	status = join_all(&joiner, state, by);
 	if (status == 0)
 		status = finish(&joiner, state);
@@ -694,63 +562,6 @@ int run_join(struct run *run, struct state *state, const struct stage *stage)
 
 /* ---- unify ---- */
 
-struct adder {
-	const struct domain *domain;
-	const u32 *frames; /* by context: those that are visible */
-	u64 *bytes;        /* by frame */
-};
-
-static bool add_bytes(void *data, const struct block *block, const u64 *bits)
-{
-	struct adder *self = data;
-	const struct model *model = self->domain->model;
-
-	for (u32 w = 0; w < BLOCK / 64; w++)
-		for (u64 word = bits[w]; word; word &= word - 1) {
-			u32 at = block->first + 64 * w + (u32)__builtin_ctzll(word);
-			u64 units, bytes = block->page->size[at];
-
-			if (model->count_shift)
-				model_weigh(model, bytes, &units, &bytes);
-			if (block->page->alloc_context[at] < self->domain->contexts)
-				self->bytes[self->frames[block->page->alloc_context[at]]] += bytes;
-		}
-	return true;
-}
-
-/* From the innermost frames outwards: what has less than the limit is its caller's. */
-static int unify_trace(struct run *run, struct state *state, u32 trace, u64 limit, u32 **out)
-{
-	const struct domain *domain = &run->engine->domains[trace];
-	u64 *bytes = arena_new_array(&run->arena, u64, domain->frames + 1);
-	u32 *target, *frames = arena_new_array(&run->arena, u32, domain->contexts + 1);
-	struct adder adder = {.domain = domain, .frames = frames, .bytes = bytes};
-	int status = visible_frames(run, state, trace, &target);
-
-	if (status < 0)
-		return status;
-	if (!bytes || !frames)
-		return run_no_memory(run);
-	for (u32 i = 0; i < domain->contexts; i++)
-		frames[i] = target[domain_frame(domain, i, false)];
-	scan_blocks(&(struct scan){.domain = domain, .selection = &state->sel[trace]}, add_bytes,
-		    &adder);
-	for (u32 i = (u32)domain->frames; i-- > 1;) {
-		u32 parent =
-			context_table_frame(&domain->model->contexts, (struct frame_id){i})->parent;
-
-		parent = parent < i ? target[parent] : 0;
-		if (target[i] != i || bytes[i] >= limit || !parent)
-			continue;
-		bytes[parent] += bytes[i];
-		target[i] = parent;
-	}
-	for (u32 i = 1; i < domain->frames; i++)
-		target[i] = target[target[i]];
-	*out = target;
-	return 0;
-}
-
 int run_unify(struct run *run, struct state *state, const struct stage *stage)
 {
 	struct join_by by = {.unify = true};
@@ -766,7 +577,7 @@ int run_unify(struct run *run, struct state *state, const struct stage *stage)
 
 		if (!state->sel[t].words)
 			continue;
-		status = unify_trace(run, state, t, stage->number, &by.targets[t]);
+		status = unify_frames(run, state, t, stage->number, &by.targets[t]);
 		if (status < 0)
 			return status;
 	}

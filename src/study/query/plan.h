@@ -16,20 +16,14 @@ enum value_op {
 	VALUE_FIELD, /* calculated from the columns */
 	VALUE_TABLE,
 	VALUE_CATEGORIES, /* number of the first mask that holds */
-	VALUE_NEGATE,
-	VALUE_ADD,
-	VALUE_SUBTRACT,
-	VALUE_MULTIPLY,
-	VALUE_DIVIDE,
-	VALUE_LEAST,
-	VALUE_GREATEST,
-	VALUE_LOG,
+	VALUE_CALCULATED,
 };
 
 struct mask_plan;
 
 struct value_plan {
 	enum value_op op;
+	enum expr_kind kind; /* of calculations */
 	double number;
 	enum field field;
 	enum index_kind index;
@@ -37,7 +31,7 @@ struct value_plan {
 	u64 count; /* of the table, or of masks */
 	struct value_plan *args[2];
 	struct mask_plan **masks;
-	const double *numbers; /* of masks */
+	double *numbers; /* of masks */
 };
 
 enum mask_op {
@@ -46,7 +40,6 @@ enum mask_op {
 	MASK_TABLE,
 	MASK_RANGE, /* of a column as it is: low <= it <= high; of free, life … where known */
 	MASK_COMPARE,
-	MASK_KNOWN,
 	MASK_AND,
 	MASK_OR,
 	MASK_NOT,
@@ -60,16 +53,20 @@ struct mask_plan {
 	enum field column;
 	u64 low, high;
 	enum expr_kind compare;
-	struct value_plan *left, *right; /* left alone for MASK_KNOWN */
+	struct value_plan *left, *right;
 	struct mask_plan **args;
 };
 
+struct entries;
+
+/* Plans for chunks of a trace, or for entries: their fields are tables by entry, and so becomes
+ * each condition. */
 struct planner {
-	struct domain *domain;
+	struct domain *domain;         /* for entries: those of all traces */
+	const struct entries *entries; /* NULL = for chunks */
 	const struct query *query;
 	struct arena *arena; /* of the plans */
 	struct err *err;
-	u32 depth;
 };
 
 /* NULL and err. */
@@ -77,21 +74,23 @@ struct mask_plan *plan_mask(struct planner *self, const struct expr *expr);
 struct value_plan *plan_value(struct planner *self, const struct expr *expr);
 struct value_plan *plan_field(struct planner *self, enum field field);
 struct value_plan *plan_key(struct planner *self, const struct query_key *key);
-
-/* Ready-made ones: chunks that are known; live at a moment; in a window. */
-struct mask_plan *plan_all(struct planner *self);
-struct mask_plan *plan_live_at(struct planner *self, u64 ns);
-struct mask_plan *plan_window(struct planner *self, const struct query_window *window);
+/* A field that was looked up before. */
+struct value_plan *value_table(struct planner *self, enum index_kind index, const double *table,
+			       u64 count);
 
 /* Texts of a field or category by their numbers; *count of them. */
 const char *const *plan_texts(struct planner *self, const struct query_key *key, u32 *count);
 
-/* Where a value is calculated: chunks [first, first + BLOCK) of the page. */
+/* Of a plan for entries. */
+double value_of_entry(const struct value_plan *self, u64 entry);
+bool mask_of_entry(const struct mask_plan *self, u64 entry);
+
+/* Where a value is calculated: chunks [first, first + count) of the page. */
 struct block {
 	const struct domain *domain;
 	const struct chunk_page *page;
-	u32 first;
-	u64 chunk; /* number of the first */
+	u32 first, count; /* count is at most BLOCK */
+	u64 chunk;        /* number of the first */
 	const u8 *
 		/* by chunk of the block: numbers of the palette + 1, 0 = none; NULL = no colours */
 		colors;
@@ -99,9 +98,10 @@ struct block {
 };
 
 void value_eval(const struct value_plan *self, const struct block *block, double *out);
-/* The value of chunk number i of the block alone. */
-double value_one(const struct value_plan *self, const struct block *block, u32 i);
 void mask_eval(const struct mask_plan *self, const struct block *block, u8 *out);
+
+/* Whether a mask can be a range of it. */
+bool field_has_range(enum field field);
 
 /* What a zone tells of all its chunks. */
 enum zone_answer { ZONE_NONE, ZONE_ALL, ZONE_SOME };

@@ -22,6 +22,11 @@ enum field_type key_type(const struct query *self, const struct query_key *key)
 	return self->lets.data[key->user].kind == LET_SCORE ? FIELD_NUMBER : FIELD_BOOL;
 }
 
+bool key_same(const struct query_key *a, const struct query_key *b)
+{
+	return a->is_user == b->is_user && (a->is_user ? a->user == b->user : a->field == b->field);
+}
+
 /* ---- values ---- */
 
 /* The shortest digits that are read as the same number. */

@@ -11,6 +11,8 @@
 #ifndef STUDY_QUERY_QUERY_H
 #define STUDY_QUERY_QUERY_H
 
+#include <math.h>
+
 #include "host/base/arena.h"
 #include "host/base/strbuf.h"
 #include "host/base/vec.h"
@@ -177,10 +179,14 @@ void bytes_print(u64 bytes, struct strbuf *out); /* "1536B", "2KiB" */
 void text_print(const char *text, struct strbuf *out);
 const char *key_name(const struct query *self, const struct query_key *key);
 enum field_type key_type(const struct query *self, const struct query_key *key);
+bool key_same(const struct query_key *a, const struct query_key *b);
 
 /* How often chunks, or what is left of them, are gone through if nothing of the query was asked
  * before. */
 u32 query_passes(const struct query *self);
+
+/* Marks the fields that any part of the query asks for. */
+void query_used_fields(const struct query *query, bool used[FIELDS]);
 
 /* What a box may be called: up to 63 letters, digits and _-.: */
 bool query_is_id(const char *text);
@@ -198,6 +204,21 @@ static inline bool expr_compares(double a, enum expr_kind op, double b)
 	case EXPR_LE: return a <= b;
 	case EXPR_GT: return a > b;
 	default: return a >= b;
+	}
+}
+
+/* What an operator or a function makes of one number or two; of what is not known, NAN. */
+static inline double expr_calculates(double a, enum expr_kind op, double b)
+{
+	switch (op) {
+	case EXPR_NEGATE: return -a;
+	case EXPR_ADD: return a + b;
+	case EXPR_SUBTRACT: return a - b;
+	case EXPR_MULTIPLY: return a * b;
+	case EXPR_DIVIDE: return a / b;
+	case EXPR_LEAST: return isnan(a) || isnan(b) ? NAN : a < b ? a : b;
+	case EXPR_GREATEST: return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
+	default: return log2(a);
 	}
 }
 

@@ -8,17 +8,19 @@
 
 #include "study/analysis/summary/summary.h"
 #include "study/query/run.h"
+#include "study/result/field.h"
 
 enum { COLUMNS_MAX = FIELDS + QUERY_KEYS_MAX + 64, TYPES_SHOWN_BELOW = 1000000 };
 
-enum column_kind { COLUMN_TRACE, COLUMN_KEY, COLUMN_SHARE, COLUMN_AGG, COLUMN_STACK };
+enum cell_kind { CELL_KEY, CELL_AGG, CELL_TRACE, CELL_SHARE, CELL_STACK };
 
 struct row_column {
-	enum column_kind kind;
-	struct query_key key;
-	u32 number; /* of the entries' key or agg; UINT32_MAX: a field of theirs */
+	enum cell_kind kind;
+	struct query_key key; /* CELL_KEY */
 	enum field_type type;
-	bool quiet; /* for programs only */
+	bool fraction; /* a number that need not be whole */
+	struct result_column shown;
+	/* Of chunks by trace; of entries the first. */
 	struct value_plan *plans[QUERY_TRACES];
 	const char *const *texts[QUERY_TRACES];
 };
@@ -35,7 +37,7 @@ struct rows {
 
 /* ---- columns ---- */
 
-static enum value_type value_type_of(enum field_type type, bool fraction)
+static enum value_type value_type_of(const struct row_column *column)
 {
 	static const enum value_type types[] = {
 		[FIELD_NUMBER] = VALUE_COUNT, [FIELD_BYTES] = VALUE_BYTES,
@@ -44,57 +46,112 @@ static enum value_type value_type_of(enum field_type type, bool fraction)
 		[FIELD_BOOL] = VALUE_BOOL,    [FIELD_TEXT] = VALUE_TEXT,
 		[FIELD_TEXTS] = VALUE_STACK,  [FIELD_COLOR] = VALUE_TEXT};
 
-	return type == FIELD_NUMBER && fraction ? VALUE_RATIO : types[type];
+	return column->type == FIELD_NUMBER && column->fraction ? VALUE_RATIO : types[column->type];
 }
 
 static bool has_column(const struct rows *self, const struct query_key *key)
 {
-	for (u32 i = 0; i < self->count; i++) {
-		const struct query_key *known = &self->columns[i].key;
-
-		if (self->columns[i].kind == COLUMN_KEY && known->is_user == key->is_user &&
-		    (key->is_user ? known->user == key->user : known->field == key->field))
+	for (u32 i = 0; i < self->count; i++)
+		if (self->columns[i].kind == CELL_KEY && key_same(&self->columns[i].key, key))
 			return true;
-	}
 	return false;
 }
 
-static struct row_column *add_column(struct rows *self, struct row_column column)
+static struct row_column *add_column(struct rows *self, struct row_column column, const char *name,
+				     const char *meaning)
 {
+	const char *copy = result_copy(self->table, name);
+
 	if (self->count == COLUMNS_MAX)
 		return NULL;
+	copy = copy ? copy : "";
+	column.shown = (struct result_column)COLUMN(copy, copy, value_type_of(&column), meaning);
 	self->columns[self->count] = column;
 	return &self->columns[self->count++];
 }
 
-static int add_key(struct rows *self, struct query_key key, u32 number)
+/* A column of the entries as it is. */
+static struct value_plan *plan_column(struct rows *self, u64 column)
 {
-	struct row_column *column;
+	struct err err = {0};
+	struct planner planner = run_planner(self->run, 0, &err);
+	const struct entries *entries = self->state->entries;
+	struct value_plan *plan =
+		value_table(&planner, INDEX_ENTRY, entries->columns.data[column], entries->count);
 
-	if (has_column(self, &key) || key_type(self->run->query, &key) == FIELD_TEXTS)
-		return 0;
-	column = add_column(self, (struct row_column){.kind = COLUMN_KEY,
-						      .key = key,
-						      .number = number,
-						      .type = key_type(self->run->query, &key)});
-	for (u32 t = 0; column && !self->state->entries && t < self->run->engine->count; t++) {
+	if (!plan)
+		run_fail(self->run, &err);
+	return plan;
+}
+
+static int plan_chunks(struct rows *self, struct row_column *column)
+{
+	for (u32 t = 0; t < self->run->engine->count; t++) {
 		struct err err = {0};
 		struct planner planner = run_planner(self->run, t, &err);
 		u32 texts;
 
 		if (!self->state->sel[t].words)
 			continue;
-		column->plans[t] = plan_key(&planner, &key);
-		column->texts[t] = plan_texts(&planner, &key, &texts);
+		column->plans[t] = plan_key(&planner, &column->key);
+		column->texts[t] = plan_texts(&planner, &column->key, &texts);
 		if (!column->plans[t] || err.code)
 			return run_fail(self->run, &err);
 	}
 	return 0;
 }
 
+/* joined: the number of the entries' own key; UINT32_MAX: none of these. */
+static int add_key(struct rows *self, struct query_key key, u32 joined)
+{
+	struct row_column column = {.kind = CELL_KEY,
+				    .key = key,
+				    .type = key_type(self->run->query, &key),
+				    .fraction = key.is_user};
+	const struct entries *entries = self->state->entries;
+	struct row_column *added;
+
+	if (has_column(self, &key) || column.type == FIELD_TEXTS)
+		return 0;
+	added = add_column(self, column, key_name(self->run->query, &key),
+			   key.is_user ? "defined in the query" : query_fields[key.field].meaning);
+	if (!added)
+		return 0;
+	if (!entries)
+		return plan_chunks(self, added);
+	added->texts[0] = key.is_user ? NULL : entries->texts[key.field];
+	added->plans[0] = joined == UINT32_MAX ? run_plan_entries(self->run, entries, &key)
+					       : plan_column(self, ENTRY_KEYS + joined);
+	return added->plans[0] ? 0 : self->run->error->code;
+}
+
 static int add_field(struct rows *self, enum field field)
 {
 	return add_key(self, (struct query_key){.field = field}, UINT32_MAX);
+}
+
+static int add_agg(struct rows *self, u64 number)
+{
+	const struct query_agg *agg = &self->state->entries->aggs.data[number];
+	bool of_key = agg->has_key && agg->kind != AGG_COUNT;
+	struct row_column column = {.kind = CELL_AGG,
+				    .type = of_key ? key_type(self->run->query, &agg->key)
+						   : FIELD_NUMBER,
+				    .fraction =
+					    agg->kind == AGG_AVG || (of_key && agg->key.is_user)};
+	struct strbuf name = {0};
+
+	column.plans[0] = plan_column(self, ENTRY_AGGS + number);
+	agg_print(self->run->query, agg, &name);
+	add_column(self, column, strbuf_text(&name), "computed over the chunks of the row");
+	strbuf_release(&name);
+	return column.plans[0] ? 0 : self->run->error->code;
+}
+
+static void add_stack(struct rows *self)
+{
+	add_column(self, (struct row_column){.kind = CELL_STACK, .type = FIELD_TEXTS}, "stack",
+		   "innermost frame first");
 }
 
 /* Fields that the stages from `first` on mention. */
@@ -117,15 +174,6 @@ static int add_used(struct rows *self, u32 first)
 	return status;
 }
 
-static u32 traces_in(const struct rows *self)
-{
-	u32 count = 0;
-
-	for (u32 t = 0; t < self->run->engine->count; t++)
-		count += self->state->sel[t].words != NULL;
-	return count;
-}
-
 static bool shows_types(const struct rows *self)
 {
 	for (u32 t = 0; t < self->run->engine->count; t++) {
@@ -138,36 +186,45 @@ static bool shows_types(const struct rows *self)
 	return true;
 }
 
-/* Lines have room for one long text: the type if the query is about types, else the function. */
+/* Lines have room for one long text: the type if the query is about types, else the function. The
+ * other one is for programs only. */
 static void hush_texts(struct rows *self)
 {
 	bool used[FIELDS] = {0}, typed;
 
 	query_used_fields(self->run->query, used);
 	typed = used[F_TYPE] || used[F_TEMPLATE] || used[F_TYPE_SOURCE];
-	for (u32 i = 0; i < self->count; i++)
-		if (self->columns[i].kind == COLUMN_KEY)
-			self->columns[i].quiet =
-				(self->columns[i].key.field == F_TYPE && !typed) ||
-				(self->columns[i].key.field == F_FN && typed && !used[F_FN]);
+	for (u32 i = 0; i < self->count; i++) {
+		struct row_column *column = &self->columns[i];
+
+		if (column->kind == CELL_KEY &&
+		    ((column->key.field == F_TYPE && !typed) ||
+		     (column->key.field == F_FN && typed && !used[F_FN])))
+			column->shown.label = NULL;
+	}
 }
 
 static int chunk_columns(struct rows *self)
 {
 	static const enum field fields[] = {F_CHUNK, F_ADDR, F_SIZE, F_TYPE,  F_FN,
 					    F_ALLOC, F_FREE, F_LIFE, F_THREAD};
+	struct row_column *trace;
 	int status = 0;
 
-	if (traces_in(self) > 1)
-		add_column(self, (struct row_column){.kind = COLUMN_TRACE, .type = FIELD_TEXT});
+	if (state_traces(self->state) > 1) {
+		trace = add_column(self,
+				   (struct row_column){.kind = CELL_TRACE, .type = FIELD_TEXT},
+				   "trace", "trace that contains it");
+		trace->shown.type = VALUE_PATH;
+	}
 	for (u32 i = 0; status == 0 && i < sizeof fields / sizeof *fields; i++)
 		if (fields[i] != F_TYPE || shows_types(self))
 			status = add_field(self, fields[i]);
 	hush_texts(self);
 	if (status == 0)
 		status = add_used(self, 0);
-	if (status == 0 && self->options->stacks)
-		add_column(self, (struct row_column){.kind = COLUMN_STACK, .type = FIELD_TEXTS});
+	if (self->options->stacks)
+		add_stack(self);
 	return status;
 }
 
@@ -194,108 +251,51 @@ static int entry_columns(struct rows *self)
 		status = add_field(self, F_CHUNKS);
 		if (status == 0)
 			status = add_field(self, F_SIZE);
-		add_column(self, (struct row_column){.kind = COLUMN_SHARE, .type = FIELD_SHARE});
+		add_column(self, (struct row_column){.kind = CELL_SHARE, .type = FIELD_SHARE},
+			   "share", "share of the bytes of all rows");
 	}
-	for (u32 i = 0; i < entries->aggs.count; i++)
-		add_column(self, (struct row_column){.kind = COLUMN_AGG, .number = i});
+	for (u64 i = 0; status == 0 && i < entries->aggs.count; i++)
+		status = add_agg(self, i);
 	if (status == 0)
 		status = add_used(self, after_join(&self->run->query->pipe));
-	if (status == 0 && (self->options->stacks || entries->by_stack))
-		add_column(self, (struct row_column){.kind = COLUMN_STACK, .type = FIELD_TEXTS});
+	if (self->options->stacks || entries->by_stack)
+		add_stack(self);
 	return status;
 }
 
 /* Texts stand last, where a narrow terminal cuts them; stacks below their rows. */
-static void texts_last(struct rows *self)
+static void set_columns(struct rows *self)
 {
 	struct row_column sorted[COLUMNS_MAX];
+	struct result_column shown[COLUMNS_MAX];
 	u32 count = 0;
 
 	for (u32 pass = 0; pass < 3; pass++)
 		for (u32 i = 0; i < self->count; i++) {
-			const struct row_column *column = &self->columns[i];
-			u32 wanted = column->kind == COLUMN_STACK                               ? 2
-				     : column->kind != COLUMN_AGG && column->type == FIELD_TEXT ? 1
-												: 0;
+			enum field_type type = self->columns[i].type;
+			u32 wanted = type == FIELD_TEXTS ? 2 : type == FIELD_TEXT;
 
 			if (wanted == pass)
-				sorted[count++] = *column;
+				sorted[count++] = self->columns[i];
 		}
 	memcpy(self->columns, sorted, count * sizeof *sorted);
-}
-
-static struct result_column agg_column(struct rows *self, const struct query_agg *agg)
-{
-	enum field_type type = agg->has_key ? key_type(self->run->query, &agg->key) : FIELD_NUMBER;
-	bool fraction = agg->kind == AGG_AVG || (agg->has_key && agg->key.is_user);
-	struct strbuf name = {0};
-	const char *copy;
-
-	if (agg->kind == AGG_COUNT)
-		type = FIELD_NUMBER;
-	agg_print(self->run->query, agg, &name);
-	copy = result_copy(self->table, strbuf_text(&name));
-	strbuf_release(&name);
-	copy = copy ? copy : "";
-	return (struct result_column)COLUMN(copy, copy,
-					    value_type_of(type, agg->kind != AGG_COUNT && fraction),
-					    "computed over the chunks of the row");
-}
-
-static struct result_column key_column(struct rows *self, const struct row_column *column)
-{
-	const char *name = result_copy(self->table, key_name(self->run->query, &column->key));
-	const char *meaning = column->key.is_user ? "defined in the query"
-						  : query_fields[column->key.field].meaning;
-
-	name = name ? name : "";
-	return (struct result_column)COLUMN(name, column->quiet ? NULL : name,
-					    value_type_of(column->type, column->key.is_user),
-					    meaning);
-}
-
-static void set_columns(struct rows *self)
-{
-	struct result_column columns[COLUMNS_MAX];
-
-	for (u32 i = 0; i < self->count; i++) {
-		const struct row_column *column = &self->columns[i];
-
-		switch (column->kind) {
-		case COLUMN_TRACE:
-			columns[i] = (struct result_column)COLUMN("trace", "trace", VALUE_PATH,
-								  "trace that contains it");
-			break;
-		case COLUMN_KEY: columns[i] = key_column(self, column); break;
-		case COLUMN_SHARE:
-			columns[i] = (struct result_column)COLUMN("share", "share", VALUE_SHARE,
-								  "share of the bytes of all rows");
-			break;
-		case COLUMN_AGG:
-			columns[i] =
-				agg_column(self,
-					   &self->state->entries->aggs.data[column->number].agg);
-			break;
-		case COLUMN_STACK:
-			columns[i] = (struct result_column)COLUMN("stack", "stack", VALUE_STACK,
-								  "innermost frame first");
-		}
-	}
-	result_set_columns(self->table, columns, self->count);
+	for (u32 i = 0; i < count; i++)
+		shown[i] = sorted[i].shown;
+	result_set_columns(self->table, shown, count);
 }
 
 /* ---- values ---- */
 
-static struct value value_of(struct rows *self, enum field_type type, bool fraction, double number,
+static struct value value_of(struct rows *self, const struct row_column *column, double number,
 			     const char *const *texts)
 {
 	char color[16];
 
 	if (isnan(number))
 		return value_unknown();
-	switch (value_type_of(type, fraction)) {
+	switch (column->shown.type) {
 	case VALUE_TEXT:
-		if (type == FIELD_COLOR) {
+		if (column->type == FIELD_COLOR) {
 			snprintf(color, sizeof color, "#%06x", (u32)number & 0xffffff);
 			return value_text(result_copy(self->table, color));
 		}
@@ -360,67 +360,51 @@ static struct value stack_value(struct rows *self, u32 trace, u32 frame)
 
 /* ---- rows ---- */
 
-static void fill_entry(struct rows *self, struct entry_eval *eval, u64 entry, struct value *row)
+static void fill_entry(struct rows *self, u64 entry, struct value *row)
 {
-	struct entries *entries = self->state->entries;
+	double *const *columns = self->state->entries->columns.data;
 
 	for (u32 i = 0; i < self->count; i++) {
 		const struct row_column *column = &self->columns[i];
-		double number;
+		double stack = columns[ENTRY_STACK][entry], size = columns[F_SIZE][entry];
 
-		if (column->kind == COLUMN_STACK) {
-			row[i] = stack_value(self, entries->frame_traces[entry],
-					     entries->frames[entry]);
-		} else if (column->kind == COLUMN_SHARE) {
-			number = entries->values[F_SIZE][entry];
-			row[i] = value_real(self->bytes ? number / (double)self->bytes : 0);
-		} else if (column->kind == COLUMN_AGG) {
-			const struct agg_column *agg = &entries->aggs.data[column->number];
-			enum field_type type = agg->agg.has_key && agg->agg.kind != AGG_COUNT
-						       ? key_type(self->run->query, &agg->agg.key)
-						       : FIELD_NUMBER;
-
-			row[i] = value_of(self, type,
-					  agg->agg.kind == AGG_AVG ||
-						  (agg->agg.kind != AGG_COUNT && agg->agg.has_key &&
-						   agg->agg.key.is_user),
-					  agg->numbers[entry], NULL);
-		} else {
-			number = column->number != UINT32_MAX
-					 ? entries->key_values[column->number][entry]
-					 : entry_key(eval, &column->key, entry);
-			row[i] = value_of(self, column->type, column->key.is_user, number,
-					  column->key.is_user ? NULL
-							      : entries->texts[column->key.field]);
-		}
+		if (column->kind == CELL_STACK)
+			row[i] = stack_value(self, entry_trace(stack), entry_frame(stack));
+		else if (column->kind == CELL_SHARE)
+			row[i] = value_real(self->bytes ? size / (double)self->bytes : 0);
+		else
+			row[i] = value_of(self, column, value_of_entry(column->plans[0], entry),
+					  column->texts[0]);
 	}
 }
 
 static void fill_chunk(struct rows *self, struct place place, struct value *row)
 {
 	const struct domain *domain = &self->run->engine->domains[place.trace];
-	u32 at = (u32)(place.chunk % CHUNK_PAGE), first = at / BLOCK * BLOCK;
+	u32 at = (u32)(place.chunk % CHUNK_PAGE);
 	const u8 *colors = self->state->colors[place.trace];
 	struct block block = {.domain = domain,
 			      .page = chunk_at(&domain->model->chunks, place.chunk),
-			      .first = first,
-			      .chunk = place.chunk - (at - first),
-			      .colors = colors ? colors + (place.chunk - (at - first)) : NULL,
+			      .first = at,
+			      .count = 1,
+			      .chunk = place.chunk,
+			      .colors = colors ? colors + place.chunk : NULL,
 			      .palette = self->state->palette};
 
 	for (u32 i = 0; i < self->count; i++) {
 		const struct row_column *column = &self->columns[i];
+		double number;
 
-		if (column->kind == COLUMN_TRACE)
+		if (column->kind == CELL_TRACE) {
 			row[i] = value_text(domain->trace.name ? domain->trace.name : "");
-		else if (column->kind == COLUMN_STACK)
+		} else if (column->kind == CELL_STACK) {
 			row[i] = stack_value(self, place.trace,
 					     domain_frame(domain, block.page->alloc_context[at],
 							  false));
-		else
-			row[i] = value_of(self, column->type, column->key.is_user,
-					  value_one(column->plans[place.trace], &block, at - first),
-					  column->texts[place.trace]);
+		} else {
+			value_eval(column->plans[place.trace], &block, &number);
+			row[i] = value_of(self, column, number, column->texts[place.trace]);
+		}
 	}
 }
 
@@ -442,7 +426,6 @@ static int fill_chunks(struct rows *self)
 
 static int fill_entries(struct rows *self)
 {
-	struct entry_eval eval = {.run = self->run, .entries = self->state->entries};
 	u64 count = self->state->entries->count, wanted = self->options->rows;
 
 	for (u64 i = self->options->skip;
@@ -451,9 +434,8 @@ static int fill_entries(struct rows *self)
 
 		if (!row)
 			break;
-		fill_entry(self, &eval, i, row);
+		fill_entry(self, i, row);
 	}
-	entry_eval_release(&eval);
 	return result_failed(self->table) ? run_no_memory(self->run) : 0;
 }
 
@@ -471,35 +453,23 @@ static void add_totals(struct rows *self, struct result *record)
 		chunks += self->state->sel[t].chunks;
 	}
 	query_print(self->run->query, &text);
-	result_add_field(record,
-			 (struct result_column)COLUMN("query", NULL, VALUE_TEXT,
-						      "canonical text of the query"),
-			 value_text(result_copy(record, strbuf_text(&text))));
+	result_field(record, "query", NULL, VALUE_TEXT,
+		     value_text(result_copy(record, strbuf_text(&text))),
+		     "canonical text of the query");
 	strbuf_release(&text);
-	result_add_field(record,
-			 (struct result_column)COLUMN("view", NULL, VALUE_TEXT,
-						      "view selected by the query"),
-			 value_text(self->state->view));
-	result_add_field(record,
-			 (struct result_column)COLUMN("entries", "rows", VALUE_COUNT,
-						      "rows at the end of the query"),
-			 value_number(self->state->entries ? self->state->entries->count : chunks));
-	result_add_field(record,
-			 (struct result_column)COLUMN("matched.chunks", "chunks", VALUE_COUNT,
-						      "recorded chunks of these rows"),
-			 value_number(chunks));
-	result_add_field(record,
-			 (struct result_column)COLUMN("matched.bytes", "bytes", VALUE_BYTES,
-						      "requested bytes of these chunks"),
-			 value_number(self->bytes));
-	result_add_field(record,
-			 (struct result_column)COLUMN("total.chunks", "of chunks", VALUE_COUNT,
-						      "recorded chunks of the trace"),
-			 value_number(model->recorded_allocations));
-	result_add_field(record,
-			 (struct result_column)COLUMN("total.bytes", "of bytes", VALUE_BYTES,
-						      "requested bytes of the trace"),
-			 value_number(model->recorded_bytes));
+	result_field(record, "view", NULL, VALUE_TEXT, value_text(self->state->view),
+		     "view selected by the query");
+	result_field(record, "entries", "rows", VALUE_COUNT,
+		     value_number(self->state->entries ? self->state->entries->count : chunks),
+		     "rows at the end of the query");
+	result_field(record, "matched.chunks", "chunks", VALUE_COUNT, value_number(chunks),
+		     "recorded chunks of these rows");
+	result_field(record, "matched.bytes", "bytes", VALUE_BYTES, value_number(self->bytes),
+		     "requested bytes of these chunks");
+	result_field(record, "total.chunks", "of chunks", VALUE_COUNT,
+		     value_number(model->recorded_allocations), "recorded chunks of the trace");
+	result_field(record, "total.bytes", "of bytes", VALUE_BYTES,
+		     value_number(model->recorded_bytes), "requested bytes of the trace");
 }
 
 static void count_entries(struct rows *self)
@@ -558,7 +528,6 @@ int run_rows(struct run *run, struct state *state, const struct query_options *o
 		add_totals(&self, record);
 		add_caveats(record, run->engine->domains[0].model, NULL);
 		add_own_caveats(&self, record);
-		texts_last(&self);
 		set_columns(&self);
 		status = state->entries ? fill_entries(&self) : fill_chunks(&self);
 	}

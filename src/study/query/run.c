@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "study/query/mask.h"
 #include "study/query/run.h"
 
 int run_fail(struct run *run, const struct err *err) { return query_error_take(run->error, err); }
@@ -45,22 +46,6 @@ static int select_by(struct run *run, u32 trace, struct mask_plan *mask, struct 
 	return 0;
 }
 
-static struct mask_plan *joint(struct planner *planner, struct mask_plan *a, struct mask_plan *b)
-{
-	struct mask_plan *mask = arena_new(planner->arena, struct mask_plan);
-
-	if (!a || !b || !mask)
-		return NULL;
-	mask->args = arena_new_array(planner->arena, struct mask_plan *, 2);
-	if (!mask->args)
-		return NULL;
-	mask->op = MASK_AND;
-	mask->count = 2;
-	mask->args[0] = a;
-	mask->args[1] = b;
-	return mask;
-}
-
 static u64 moment_ns(const struct model *model, const struct source *source)
 {
 	if (source->moment == AT_TIME)
@@ -73,14 +58,14 @@ static int run_chunks(struct run *run, const struct source *source, u32 trace, s
 {
 	struct err err = {0};
 	struct planner planner = run_planner(run, trace, &err);
-	struct mask_plan *mask = plan_all(&planner);
+	struct mask_plan *mask = mask_all(&planner);
 
 	if (source->kind == SOURCE_AT)
-		mask = joint(&planner, mask,
-			     plan_live_at(&planner, moment_ns(planner.domain->model, source)));
+		mask = mask_both(&planner, MASK_AND, mask,
+				 mask_live_at(&planner, moment_ns(planner.domain->model, source)));
 	if (run->window.to_ns && trace == 0 && source->kind != SOURCE_TRACE)
-		mask = joint(&planner, mask, plan_window(&planner, &run->window));
-	return mask ? select_by(run, trace, mask, out) : run_no_memory(run);
+		mask = mask_both(&planner, MASK_AND, mask, mask_window(&planner, &run->window));
+	return mask ? select_by(run, trace, mask, out) : run_fail(run, &err);
 }
 
 static bool is_trace_name(const char *path, const char *name)
@@ -151,21 +136,14 @@ static int mark_stacks(struct run *run, u32 trace, const struct map *keys, struc
 	struct domain *domain = &run->engine->domains[trace];
 	struct err err = {0};
 	struct planner planner = run_planner(run, trace, &err);
-	struct mask_plan *mask = plan_all(&planner);
-	u8 *table = arena_alloc(&run->arena, domain->contexts + 1);
+	struct mask_plan *mask = mask_table(&planner, INDEX_POINT);
 
-	if (!mask || !table)
-		return run_no_memory(run);
-	if (domain_need_names(domain, &err) < 0)
+	if (!mask || domain_need_names(domain, &err) < 0)
 		return run_fail(run, &err);
-	for (u64 i = 0; i < domain->contexts; i++)
-		table[i] =
+	for (u64 i = 0; i < mask->count; i++)
+		mask->table[i] =
 			map_find(keys, domain->stack_keys[domain_frame(domain, (u32)i, false)]) !=
 			NULL;
-	*mask = (struct mask_plan){.op = MASK_TABLE,
-				   .index = INDEX_POINT,
-				   .table = table,
-				   .count = domain->contexts};
 	scan_filter(&(struct scan){.domain = domain, .selection = sel}, mask);
 	return 0;
 }
@@ -220,9 +198,7 @@ static int add_colors(struct run *run, struct state *a, const struct state *b, u
 
 	if (!b->colors[trace])
 		return 0;
-	if (!a->colors[trace])
-		a->colors[trace] = calloc(count + 1, 1);
-	if (!a->colors[trace])
+	if (!state_need_colors(a, trace))
 		return run_no_memory(run);
 	for (u32 i = 0; i < b->palette_count; i++)
 		numbers[i + 1] = run_color(run, a, b->palette[i], NULL);
@@ -410,10 +386,10 @@ static int painter_init(struct run *run, struct state *state, const struct stage
 	for (u32 i = 0; stage->color_mode != COLOR_FIXED && i < (self->alternate ? 2 : COLOR_CYCLE);
 	     i++)
 		self->cycle[i] = (u8)run_color(run, state, color_cycle[i], stage);
-	if (!state->colors[trace])
-		state->colors[trace] = calloc(selection_words(state->sel[trace].count) * 64 + 1, 1);
+	if (!state_need_colors(state, trace))
+		return run_no_memory(run);
 	self->colors = state->colors[trace];
-	return self->colors ? run->error->code : run_no_memory(run);
+	return run->error->code;
 }
 
 static int run_paint(struct run *run, struct state *state, const struct stage *stage)

@@ -4,6 +4,8 @@
 #ifndef STUDY_QUERY_RUN_H
 #define STUDY_QUERY_RUN_H
 
+#include <string.h>
+
 #include "study/query/entries.h"
 #include "study/query/state.h"
 
@@ -62,22 +64,18 @@ int entries_join(struct run *run, struct entries *self, const struct stage *stag
 /* Leaves in sel the chunks that entries stand for; the entries stay. */
 void entries_narrow(struct run *run, struct state *state);
 
-/* An expression over the fields of an entry. */
-struct entry_eval {
-	struct run *run;
-	const struct entries *entries;
-	struct {
-		const struct expr *expr;
-		struct text_test test;
-	} tests[64]; /* of the texts in it; further ones are made each time */
-	u32 test_count;
-};
-double entry_number(struct entry_eval *self, const struct expr *expr, u64 entry);
-bool entry_holds(struct entry_eval *self, const struct expr *expr, u64 entry);
-double entry_key(struct entry_eval *self, const struct query_key *key, u64 entry);
-void entry_eval_release(struct entry_eval *self);
+/* A key of entries, for value_of_entry; NULL and run->error. */
+struct value_plan *run_plan_entries(struct run *run, const struct entries *entries,
+				    const struct query_key *key);
 
-/* Fields that any part of the query asks of entries. */
-void query_used_fields(const struct query *query, bool used[FIELDS]);
+/* Goes on from a hash with a value; what is unknown is all alike. */
+static inline u64 hash_value(u64 hash, double value)
+{
+	double plain = isnan(value) ? NAN : value + 0.0;
+	u64 bits;
+
+	memcpy(&bits, &plain, sizeof bits);
+	return hash_u64(hash_u64(bits) + hash * 0x9e3779b97f4a7c15ull);
+}
 
 #endif

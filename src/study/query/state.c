@@ -63,6 +63,22 @@ u64 state_bytes(const struct state *self)
 	return bytes;
 }
 
+u32 state_traces(const struct state *self)
+{
+	u32 count = 0;
+
+	for (u32 t = 0; t < QUERY_TRACES; t++)
+		count += self->sel[t].words != NULL;
+	return count;
+}
+
+bool state_need_colors(struct state *self, u32 trace)
+{
+	if (!self->colors[trace])
+		self->colors[trace] = calloc(selection_words(self->sel[trace].count) * 64 + 1, 1);
+	return self->colors[trace] != NULL;
+}
+
 /* ---- cache ---- */
 
 static struct cached *find(struct cache *self, const char *key)

@@ -40,6 +40,12 @@ bool state_copy(struct state *self, const struct state *from);
 
 u64 state_bytes(const struct state *self);
 
+/* Traces that it has chunks of. */
+u32 state_traces(const struct state *self);
+
+/* Makes room for the colours of a trace's chunks; false if there is no memory. */
+bool state_need_colors(struct state *self, u32 trace);
+
 /* ---- the cache: states by the text that made them, those longest not asked for go first ---- */
 
 struct cached {
