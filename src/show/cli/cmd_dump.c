@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * heapwise trace dump: every event of a trace, one per line, as it is read.
  * Host. Keeps contexts, modules and threads, never events. */
+#define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 #include "format/session.h"
 #include "study/model/clock.h"
 #include "study/model/contexts.h"
-#include "host/base/json.h"
+#include "show/render/fields.h"
+#include "host/base/text.h"
 #include "host/base/text_width.h"
 #include "host/trace/reader.h"
 #include "host/trace/symtab.h"
@@ -44,6 +46,7 @@ static const struct option_spec options[] = {
 struct dump {
 	const struct dump_args *args;
 	enum format format;
+	bool facts;                    /* are to be shown */
 	VEC(struct tick_clock) clocks; /* of each image, filled by a first reading */
 	struct tick_clock *clock;      /* of the current image */
 	u64 images;                    /* begun so far */
@@ -82,14 +85,91 @@ static int clock_pair(void *data, const struct stream_clock *pair, struct err *e
 	return 0;
 }
 
-/* ---- the second: events ---- */
+/* ---- values as text ---- */
 
-static u64 time_of(const struct dump *self, u64 ticks)
+/* printf would take most of the time of a dump. */
+static void put_number(u64 number, u32 base)
 {
-	return self->clock ? tick_clock_ns(self->clock, ticks) : 0;
+	char digits[20];
+	u32 n = sizeof digits;
+
+	do
+		digits[--n] = "0123456789abcdef"[number % base];
+	while (number /= base);
+	fwrite_unlocked(digits + n, 1, sizeof digits - n, stdout);
 }
 
-static void put_clean(const char *text) { text_put(stdout, text, "", '?'); }
+static void put_value(const struct named_value *field)
+{
+	if (field->type == VALUE_PATH) {
+		fputs_unlocked(field->value.text, stdout);
+	} else if (field->type == VALUE_TEXT) {
+		text_put(stdout, field->value.text, "", '?');
+	} else if (field->type == VALUE_ADDRESS) {
+		fputs_unlocked("0x", stdout);
+		put_number(field->value.number, 16);
+	} else if (field->type == VALUE_SIGNED && field->value.integer < 0) {
+		putchar_unlocked('-');
+		put_number(-field->value.number, 10);
+	} else {
+		put_number(field->value.number, 10);
+	}
+}
+
+static struct named_value hex(const char *name, u64 number)
+{
+	return (struct named_value){name, VALUE_ADDRESS, value_number(number)};
+}
+
+/* A text that needs no cleaning. */
+static struct named_value clean(const char *name, const char *text)
+{
+	return (struct named_value){name, VALUE_PATH, value_text(text)};
+}
+
+static struct named_value time_at(const struct dump *self, const char *name, u64 ticks)
+{
+	return field_number(name, self->clock ? tick_clock_ns(self->clock, ticks) : 0);
+}
+
+/* A value that is left out where there is none. */
+static struct named_value if_any(bool any, struct named_value field)
+{
+	field.name = any ? field.name : NULL;
+	return field;
+}
+
+static void put_names_values(const struct named_value *fields, u64 count)
+{
+	for (u64 i = 0; i < count; i++) {
+		if (!fields[i].name)
+			continue;
+		fputs_unlocked(i ? " " : "# ", stdout);
+		fputs_unlocked(fields[i].name, stdout);
+		if (*fields[i].name)
+			putchar_unlocked(' ');
+		if (fields[i].value.known)
+			put_value(&fields[i]);
+		else
+			putchar_unlocked('-');
+	}
+	putchar_unlocked('\n');
+}
+
+/* A line that is no event: "# NAME VALUE NAME VALUE ...", "-" for what is unknown. */
+#define put_fact(...)                                                                              \
+	put_names_values((const struct named_value[]){__VA_ARGS__},                                \
+			 sizeof((const struct named_value[]){__VA_ARGS__}) /                       \
+				 sizeof(struct named_value))
+
+static int check_written(const char *what, struct err *err)
+{
+	return ferror(stdout) ? err_set(err, ERR_SYSTEM, "cannot write the %s", what) : 0;
+}
+
+static const char *or_dash(const char *text) { return text && *text ? text : "-"; }
+
+/* ---- the second: facts ---- */
 
 /* Of two names for one identity the later is right. */
 static int know_types(struct dump *self, u32 image, struct err *err)
@@ -105,6 +185,7 @@ static int know_types(struct dump *self, u32 image, struct err *err)
 static int on_image(void *data, const struct stream_image *image, struct err *err)
 {
 	struct dump *self = data;
+	const char *program = image->program ? image->program : "";
 
 	self->clock = self->images < self->clocks.count ? &self->clocks.data[self->images] : NULL;
 	self->images++;
@@ -114,40 +195,43 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	vec_clear(&self->threads);
 	if (know_types(self, image->number, err) < 0)
 		return err->code;
-	snprintf(self->program, sizeof self->program, "%s", image->program ? image->program : "");
+	snprintf(self->program, sizeof self->program, "%s", program);
 	if (self->format != FORMAT_TEXT)
 		return 0;
-	printf("# image %u pid %u sample_bytes %" PRIu64, image->number, image->pid,
-	       image->sample_bytes);
-	if (image->access)
-		printf(" access %s", access_mode_word(image->access));
-	printf(" program ");
-	put_clean(image->program ? image->program : "");
-	printf("\n# command ");
-	put_clean(image->command ? image->command : "");
-	printf("\n# time_ns tid kind address size chunk context aux flags%s\n",
+	put_fact(FIELD("image", image->number), FIELD("pid", image->pid),
+		 FIELD("sample_bytes", image->sample_bytes),
+		 if_any(image->access, FIELD("access", access_mode_word(image->access))),
+		 FIELD("program", program));
+	put_fact(FIELD("command", image->command ? image->command : ""));
+	printf("# time_ns tid kind address size chunk context aux flags%s\n",
 	       self->args->stacks ? " stack" : "");
 	return 0;
+}
+
+static void put_module(const struct dump *self, const struct stream_module *module)
+{
+	struct strbuf range = {0}, build_id = {0};
+
+	strbuf_addf(&range, "0x%" PRIx64 "-0x%" PRIx64, module->start, module->end);
+	for (u32 i = 0; i < module->build_id_bytes; i++)
+		strbuf_addf(&build_id, "%02x", module->build_id[i]);
+	put_fact(FIELD("module", module->id), FIELD("generation", module->generation),
+		 hex("base", module->base), FIELD("range", strbuf_text(&range)),
+		 time_at(self, "loaded_ns", module->loaded_ticks),
+		 if_any(module->unloaded_ticks,
+			time_at(self, "unloaded_ns", module->unloaded_ticks)),
+		 FIELD("build_id", or_dash(strbuf_text(&build_id))),
+		 FIELD("path", or_dash(module->path)));
+	strbuf_release(&range);
+	strbuf_release(&build_id);
 }
 
 static int on_module(void *data, const struct stream_module *module, struct err *err)
 {
 	struct dump *self = data;
 
-	if (self->args->facts && self->format == FORMAT_TEXT) {
-		printf("# module %u generation %u base 0x%" PRIx64 " range 0x%" PRIx64 "-0x%" PRIx64
-		       " loaded_ns %" PRIu64,
-		       module->id, module->generation, module->base, module->start, module->end,
-		       time_of(self, module->loaded_ticks));
-		if (module->unloaded_ticks)
-			printf(" unloaded_ns %" PRIu64, time_of(self, module->unloaded_ticks));
-		printf(" build_id ");
-		for (u32 i = 0; i < module->build_id_bytes; i++)
-			printf("%02x", module->build_id[i]);
-		printf("%s path ", module->build_id_bytes ? "" : "-");
-		put_clean(module->path && *module->path ? module->path : "-");
-		putchar('\n');
-	}
+	if (self->facts)
+		put_module(self, module);
 	return context_table_module(&self->contexts, module, err);
 }
 
@@ -155,12 +239,10 @@ static int on_thread(void *data, const struct stream_thread *thread, struct err 
 {
 	struct dump *self = data;
 
-	if (self->args->facts && self->format == FORMAT_TEXT) {
-		printf("# thread %u tid %u start_ns %" PRIu64 " name ", thread->index, thread->tid,
-		       time_of(self, thread->start_ticks));
-		put_clean(thread->name);
-		putchar('\n');
-	}
+	if (self->facts)
+		put_fact(FIELD("thread", thread->index), FIELD("tid", thread->tid),
+			 time_at(self, "start_ns", thread->start_ticks),
+			 FIELD("name", thread->name));
 	if (thread->index >= 1 << 24)
 		return err_set(err, ERR_INPUT, "thread number %u is out of range", thread->index);
 	if (!vec_extend(&self->threads, (u64)thread->index + 1))
@@ -174,31 +256,24 @@ static int on_contexts(void *data, const struct stream_context *contexts, u64 co
 {
 	struct dump *self = data;
 
-	for (u64 i = 0; i < count && self->args->facts && self->format == FORMAT_TEXT; i++)
-		printf("# context %u parent %u pc 0x%" PRIx64 " flags %u\n", contexts[i].id,
-		       contexts[i].parent, contexts[i].pc, contexts[i].flags);
+	for (u64 i = 0; i < count && self->facts; i++)
+		put_fact(FIELD("context", contexts[i].id), FIELD("parent", contexts[i].parent),
+			 hex("pc", contexts[i].pc), FIELD("flags", contexts[i].flags));
 	return context_table_tell(&self->contexts, contexts, count, err);
 }
 
 static int on_clock(void *data, const struct stream_clock *clock, struct err *err)
 {
-	struct dump *self = data;
-
-	(void)err;
-	if (self->args->facts && self->format == FORMAT_TEXT)
-		printf("# clock ticks %" PRIu64 " ns %" PRIu64 "\n", clock->ticks, clock->ns);
+	(void)data, (void)err;
+	put_fact(FIELD("clock ticks", clock->ticks), FIELD("ns", clock->ns));
 	return 0;
 }
 
 static int on_usage(void *data, const struct stream_usage *usage, struct err *err)
 {
-	struct dump *self = data;
-
 	(void)err;
-	if (self->args->facts && self->format == FORMAT_TEXT)
-		printf("# usage time_ns %" PRIu64 " rss_bytes %" PRIu64 " virtual_bytes %" PRIu64
-		       "\n",
-		       time_of(self, usage->ticks), usage->rss_bytes, usage->virtual_bytes);
+	put_fact(time_at(data, "usage time_ns", usage->ticks), FIELD("rss_bytes", usage->rss_bytes),
+		 FIELD("virtual_bytes", usage->virtual_bytes));
 	return 0;
 }
 
@@ -206,34 +281,29 @@ static int on_memory(void *data, const struct stream_memory *memory, struct err 
 {
 	static const char *const kinds[] = {"anonymous", "break",    "file",  "stack",
 					    "guarded",   "recorder", "module"};
-	struct dump *self = data;
 
 	(void)err;
-	if (!self->args->facts || self->format != FORMAT_TEXT)
-		return 0;
-	printf("# memory time_ns %" PRIu64 " rss_bytes %" PRIu64 " high_bytes %" PRIu64
-	       " moment %s\n",
-	       time_of(self, memory->ticks), memory->rss_bytes, memory->high_bytes,
-	       memory->moment == MEMORY_END ? "end" : "now");
-	for (u64 i = 0; i < memory->count; i++)
-		printf("# resident start %" PRIx64 " bytes %" PRIu64 " resident_bytes %" PRIu64
-		       " %s%s\n",
-		       memory->rows[i].start, memory->rows[i].bytes, memory->rows[i].resident_bytes,
-		       kinds[memory->rows[i].kind], memory->rows[i].goes_on ? " goes_on" : "");
+	put_fact(time_at(data, "memory time_ns", memory->ticks),
+		 FIELD("rss_bytes", memory->rss_bytes), FIELD("high_bytes", memory->high_bytes),
+		 FIELD("moment", memory->moment == MEMORY_END ? "end" : "now"));
+	for (u64 i = 0; i < memory->count; i++) {
+		const struct stream_resident *row = &memory->rows[i];
+
+		put_fact(FIELD("resident start", hex_text(row->start).text + 2),
+			 FIELD("bytes", row->bytes), FIELD("resident_bytes", row->resident_bytes),
+			 FIELD("", kinds[row->kind]), if_any(row->goes_on, FIELD("", "goes_on")));
+	}
 	return 0;
 }
 
 static int on_aggregates(void *data, const struct stream_aggregate *rows, u64 count,
 			 struct err *err)
 {
-	struct dump *self = data;
-
-	(void)err;
-	for (u64 i = 0; i < count && self->format == FORMAT_TEXT; i++)
-		printf("# aggregate context %u allocations %" PRIu64 " bytes %" PRIu64
-		       " frees %" PRIu64 " freed_bytes %" PRIu64 "\n",
-		       rows[i].context, rows[i].allocations, rows[i].bytes, rows[i].frees,
-		       rows[i].freed_bytes);
+	(void)data, (void)err;
+	for (u64 i = 0; i < count; i++)
+		put_fact(FIELD("aggregate context", rows[i].context),
+			 FIELD("allocations", rows[i].allocations), FIELD("bytes", rows[i].bytes),
+			 FIELD("frees", rows[i].frees), FIELD("freed_bytes", rows[i].freed_bytes));
 	return 0;
 }
 
@@ -244,46 +314,31 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 	struct dump *self = data;
 
 	(void)err;
-	if (self->format != FORMAT_TEXT)
-		return 0;
-	printf("# scan time_ns %" PRIu64 " %s roots_bytes %" PRIu64 " chunks %" PRIu64
-	       " scan_ns %" PRIu64 " reason ",
-	       time_of(self, scan->ticks), scan->state < 3 ? states[scan->state] : "unknown",
-	       scan->roots_bytes, scan->chunks, scan->scan_ns);
-	put_clean(*scan->reason ? scan->reason : "-");
-	putchar('\n');
-	for (u64 i = 0; i < count && self->args->facts; i++)
-		printf("# class %" PRIu64 " %s\n", classes[i].chunk,
-		       class_name(classes[i].chunk_class));
+	put_fact(time_at(self, "scan time_ns", scan->ticks),
+		 FIELD("", scan->state < 3 ? states[scan->state] : "unknown"),
+		 FIELD("roots_bytes", scan->roots_bytes), FIELD("chunks", scan->chunks),
+		 FIELD("scan_ns", scan->scan_ns), FIELD("reason", or_dash(scan->reason)));
+	for (u64 i = 0; i < count && self->facts; i++)
+		put_fact(FIELD("class", classes[i].chunk),
+			 FIELD("", class_name(classes[i].chunk_class)));
 	return 0;
 }
 
 static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)
 {
 	static const char *const how[] = {"exited", "killed", "exec", "detached"};
-	struct dump *self = data;
 
 	(void)err;
-	if (self->format == FORMAT_TEXT)
-		printf("# end time_ns %" PRIu64 " %s %d cpu_ns %" PRIu64 "\n",
-		       time_of(self, end->ticks),
-		       end->how < sizeof how / sizeof *how ? how[end->how] : "unknown", end->value,
-		       end->cpu_ns);
+	put_fact(time_at(data, "end time_ns", end->ticks),
+		 FIELD("", end->how < sizeof how / sizeof *how ? how[end->how] : "unknown"),
+		 FIELD("", (i64)end->value), FIELD("cpu_ns", end->cpu_ns));
 	return 0;
 }
 
 static int on_note(void *data, const char *key, const char *value, struct err *err)
 {
-	struct dump *self = data;
-
-	(void)err;
-	if (self->args->facts && self->format == FORMAT_TEXT) {
-		printf("# note ");
-		put_clean(key);
-		putchar(' ');
-		put_clean(value);
-		putchar('\n');
-	}
+	(void)data, (void)err;
+	put_fact(FIELD("note", key), FIELD("", value));
 	return 0;
 }
 
@@ -295,20 +350,12 @@ static int on_name(void *data, const struct stream_name *name, struct err *err)
 	(void)err;
 	if (name->id < HW_NAMES)
 		snprintf(self->names[name->id], sizeof *self->names, "%s", name->text);
-	if (self->format == FORMAT_TEXT) {
-		printf("# name 0x%x ", name->id);
-		put_clean(name->text);
-		putchar('\n');
-	}
+	if (self->format == FORMAT_TEXT)
+		put_fact(hex("name", name->id), FIELD("", name->text));
 	return 0;
 }
 
-static const char *mark_name(const struct dump *self, const struct event *event)
-{
-	bool named = hw_mark_is_named(event->aux) && event->address < HW_NAMES;
-
-	return named ? self->names[event->address] : "";
-}
+/* ---- stacks ---- */
 
 /* A frame as function, or module+0xoffset. */
 static void add_frame(struct dump *self, const struct frame *frame)
@@ -356,6 +403,8 @@ static int build_stack(struct dump *self, u32 context, struct err *err)
 	return status;
 }
 
+/* ---- events ---- */
+
 static const char *flag_words(u8 flags)
 {
 	if (flags & EVENT_NESTED)
@@ -364,26 +413,18 @@ static const char *flag_words(u8 flags)
 }
 
 /* FAILED and DURATION have a call there, marks their kind, the others a number. */
-static const char *aux_words(const struct event *event, char *text, size_t size)
+static struct named_value aux_of(const struct event *event)
 {
 	if (event->kind == HW_FAILED || event->kind == HW_DURATION)
-		return kind_name(event->aux);
+		return field_text("aux", kind_name(event->aux));
 	if (event->kind == HW_MARK)
-		return hw_mark_word(event->aux);
-	if (event->aux == 0)
-		return "0";
-	snprintf(text, size, "%u", event->aux);
-	return text;
+		return field_text("aux", hw_mark_word(event->aux));
+	return field_number("aux", event->aux);
 }
 
-static u32 thread_tid(const struct dump *self, u32 thread)
+static u32 tid_of(const struct dump *self, u32 thread)
 {
 	return thread < self->threads.count ? self->threads.data[thread].tid : 0;
-}
-
-static u32 tid_of(const struct dump *self, const struct event *event)
-{
-	return thread_tid(self, event->thread);
 }
 
 static bool has_chunk(const struct event *event)
@@ -392,120 +433,71 @@ static bool has_chunk(const struct event *event)
 	       event->chunk != NO_CHUNK;
 }
 
-/* A line under construction. All that goes in is bounded: numbers, kinds, flags. */
-struct line {
-	char text[512];
-	u32 count;
-};
-
-static void line_char(struct line *self, char c) { self->text[self->count++] = c; }
-
-static void line_text(struct line *self, const char *text)
+static const char *mark_name(const struct dump *self, const struct event *event)
 {
-	while (*text)
-		self->text[self->count++] = *text++;
+	bool named = hw_mark_is_named(event->aux) && event->address < HW_NAMES;
+
+	return named ? self->names[event->address] : "";
 }
 
-/* printf would take most of the time of a dump. */
-static void line_number(struct line *self, u64 number, u32 base)
+/* The columns of an event, as programs call them; JSON has them all. */
+enum { EVENT_IMAGE, EVENT_TIME, EVENT_NAME = 9, EVENT_STACK = 11, EVENT_COLUMNS };
+
+static void put_columns(const struct dump *self, const struct named_value *fields)
 {
-	char digits[20];
-	u32 n = 0;
+	bool csv = self->format == FORMAT_CSV;
 
-	do
-		digits[n++] = "0123456789abcdef"[number % base];
-	while (number /= base);
-	while (n)
-		self->text[self->count++] = digits[--n];
-}
+	for (u32 i = csv ? EVENT_IMAGE : EVENT_TIME; i < EVENT_STACK; i++) {
+		bool empty = !fields[i].value.known ||
+			     (fields[i].type == VALUE_PATH && !*fields[i].value.text);
 
-/* The columns from time_ns to flags; `nothing` stands for what an event does not have. */
-static void line_event(struct line *self, const struct dump *dump, const struct event *event,
-		       char between, const char *nothing)
-{
-	const char *flags = flag_words(event->flags);
-	char aux[16];
-
-	line_number(self, time_of(dump, event->ticks), 10);
-	line_char(self, between);
-	line_number(self, tid_of(dump, event), 10);
-	line_char(self, between);
-	line_text(self, kind_name(event->kind));
-	line_char(self, between);
-	line_text(self, "0x");
-	line_number(self, event->address, 16);
-	line_char(self, between);
-	line_number(self, event->size, 10);
-	line_char(self, between);
-	if (has_chunk(event))
-		line_number(self, event->chunk, 10);
-	else
-		line_text(self, nothing);
-	line_char(self, between);
-	line_number(self, event->context, 10);
-	line_char(self, between);
-	line_text(self, aux_words(event, aux, sizeof aux));
-	line_char(self, between);
-	line_text(self, *flags ? flags : nothing);
-}
-
-static void put_text(struct dump *self, const struct event *event)
-{
-	struct line line = {.count = 0};
-
-	line_event(&line, self, event, ' ', "-");
-	fwrite(line.text, 1, line.count, stdout);
-	if (self->args->stacks) {
-		putchar(' ');
-		fputs(*strbuf_text(&self->stack) ? strbuf_text(&self->stack) : "-", stdout);
+		if (i == EVENT_NAME)
+			continue;
+		if (i != (csv ? EVENT_IMAGE : EVENT_TIME))
+			putchar_unlocked(csv ? ',' : ' ');
+		if (!empty)
+			put_value(&fields[i]);
+		else if (!csv)
+			putchar_unlocked('-');
 	}
-	putchar('\n');
-}
-
-static void put_csv(struct dump *self, const struct event *event)
-{
-	struct line line = {.count = 0};
-
-	line_number(&line, self->image, 10);
-	line_char(&line, ',');
-	line_event(&line, self, event, ',', "");
-	fwrite(line.text, 1, line.count, stdout);
-	if (self->args->stacks) {
+	if (self->args->stacks && csv) {
 		fputs(",\"", stdout);
-		for (const char *p = strbuf_text(&self->stack); *p; p++)
+		for (const char *p = fields[EVENT_STACK].value.text; *p; p++)
 			fputs(*p == '"' ? "\"\"" : (char[]){*p, 0}, stdout);
 		putchar('"');
+	} else if (self->args->stacks) {
+		printf(" %s", or_dash(fields[EVENT_STACK].value.text));
 	}
-	putchar('\n');
+	putchar_unlocked('\n');
 }
 
-static void put_json(struct dump *self, const struct event *event)
+static void put_event(struct dump *self, const struct event *event)
 {
-	struct json *json = &self->json;
-	char aux[16];
+	const struct named_value fields[EVENT_COLUMNS] = {
+		FIELD("image", self->image),
+		time_at(self, "time_ns", event->ticks),
+		FIELD("tid", tid_of(self, event->thread)),
+		clean("kind", kind_name(event->kind)),
+		hex("address", event->address),
+		FIELD("size", event->size),
+		field_if(has_chunk(event), FIELD("chunk", event->chunk)),
+		FIELD("context", event->context),
+		aux_of(event),
+		FIELD("name", event->kind == HW_MARK ? mark_name(self, event) : ""),
+		clean("flags", flag_words(event->flags)),
+		FIELD("stack", strbuf_text(&self->stack)),
+	};
+	u32 named = event->kind == HW_MARK ? EVENT_NAME : EVENT_NAME + 1;
 
-	json_open_flat(json, NULL, '{');
-	json_number(json, "image", self->image);
-	json_number(json, "time_ns", time_of(self, event->ticks));
-	json_number(json, "tid", tid_of(self, event));
-	json_text(json, "kind", kind_name(event->kind));
-	json_number(json, "address", event->address);
-	json_number(json, "size", event->size);
-	if (has_chunk(event))
-		json_number(json, "chunk", event->chunk);
-	else
-		json_null(json, "chunk");
-	json_number(json, "context", event->context);
-	if (event->kind == HW_FAILED || event->kind == HW_DURATION || event->kind == HW_MARK)
-		json_text(json, "aux", aux_words(event, aux, sizeof aux));
-	else
-		json_number(json, "aux", event->aux);
-	if (event->kind == HW_MARK)
-		json_text(json, "name", mark_name(self, event));
-	json_text(json, "flags", flag_words(event->flags));
-	if (self->args->stacks)
-		json_text(json, "stack", strbuf_text(&self->stack));
-	json_close(json, '}');
+	if (self->format != FORMAT_JSON) {
+		put_columns(self, fields);
+		return;
+	}
+	json_open_flat(&self->json, NULL, '{');
+	render_json_fields(&self->json, fields, EVENT_NAME);
+	render_json_fields(&self->json, fields + named,
+			   (self->args->stacks ? EVENT_COLUMNS : EVENT_STACK) - named);
+	json_close(&self->json, '}');
 }
 
 static int on_events(void *data, const struct event *events, u64 count, struct err *err)
@@ -515,104 +507,76 @@ static int on_events(void *data, const struct event *events, u64 count, struct e
 	for (u64 i = 0; i < count; i++) {
 		if (self->args->stacks && build_stack(self, events[i].context, err) < 0)
 			return err->code;
-		if (self->format == FORMAT_TEXT)
-			put_text(self, &events[i]);
-		else if (self->format == FORMAT_CSV)
-			put_csv(self, &events[i]);
-		else
-			put_json(self, &events[i]);
+		put_event(self, &events[i]);
 	}
-	if (ferror(stdout))
-		return err_set(err, ERR_SYSTEM, "cannot write the events");
-	return 0;
+	return check_written("events", err);
 }
 
-static void line_named(struct line *self, const char *name, u64 number, bool known)
-{
-	line_text(self, name);
-	if (known)
-		line_number(self, number, 10);
-	else
-		line_char(self, '-');
-}
+/* ---- accesses, routines, types ---- */
 
-static void line_access_flags(struct line *self, u32 flags)
+static void add_access_flags(struct strbuf *text, u32 flags)
 {
 	static const char *const words[] = {"shared",      "saturated", "estimated",
 					    "lower_bound", "later",     "unsided"};
-	const char *between = "";
 
-	line_text(self, " flags ");
 	for (u32 i = 0; i < sizeof words / sizeof *words; i++)
-		if (flags >> i & 1) {
-			line_text(self, between);
-			line_text(self, words[i]);
-			between = "+";
-		}
-	if (!*between)
-		line_char(self, '-');
+		if (flags >> i & 1)
+			strbuf_addf(text, "%s%s", text->count ? "+" : "", words[i]);
 }
 
 /* A range of bytes is named by its ends, "0-3,8-15": those of a map, or all of [low, high). */
-static void put_bytes(const char *name, const u64 *map, u64 low, u64 high)
+static void add_bytes(struct strbuf *text, const u64 *map, u64 low, u64 high)
 {
-	struct strbuf text = {0};
-
 	if (map)
-		bytemap_add_ranges(&text, map, HW_MAP_BYTES, true, 0);
+		bytemap_add_ranges(text, map, HW_MAP_BYTES, true, 0);
 	else if (high > low)
-		strbuf_addf(&text, "%" PRIu64 "-%" PRIu64, low, high - 1);
-	printf(" %s %s", name, text.count ? strbuf_text(&text) : "-");
-	strbuf_release(&text);
-}
-
-/* The bytes that were accessed, and those that were read and written, as far as the row says which
- * they are. */
-static void put_accessed(const struct stream_access *row)
-{
-	static const char *const names[HW_SIDES] = {"read", "written"};
-	bool whole = row->covered_bytes == row->high - row->low && row->covered_bytes;
-	u64 high = whole ? row->high : row->low;
-
-	put_bytes("accessed", row->map, row->low, high);
-	for (u32 side = 0; side < HW_SIDES && row->sided; side++)
-		if (row->side_bytes[side] == row->covered_bytes)
-			put_bytes(names[side], row->map, row->low, high);
-		else
-			put_bytes(names[side], row->side_maps[side], 0, 0);
-	putchar('\n');
+		strbuf_addf(text, "%" PRIu64 "-%" PRIu64, low, high - 1);
 }
 
 static int on_accesses(void *data, const struct stream_access *rows, u64 count, struct err *err)
 {
 	struct dump *self = data;
+	struct strbuf flags = {0}, bytes = {0}, sides[HW_SIDES] = {{0}};
 
-	for (u64 i = 0; i < count && self->format == FORMAT_TEXT; i++) {
+	for (u64 i = 0; i < count; i++) {
 		const struct stream_access *row = &rows[i];
-		struct line line = {.count = 0};
+		bool whole = row->covered_bytes == row->high - row->low && row->covered_bytes;
+		u64 high = whole ? row->high : row->low;
 
-		line_named(&line, "# access ", row->chunk, true);
-		line_named(&line, " first_ns ", time_of(self, row->first_ticks), row->first_ticks);
-		line_named(&line, " last_ns ", time_of(self, row->last_ticks), row->last_ticks);
-		line_named(&line, " reads ", row->reads, true);
-		line_named(&line, " writes ", row->writes, true);
-		line_named(&line, " read_bytes ", row->read_bytes, true);
-		line_named(&line, " written_bytes ", row->written_bytes, true);
-		line_named(&line, " low ", row->low, true);
-		line_named(&line, " high ", row->high, true);
-		line_named(&line, " covered ", row->covered_bytes,
-			   row->covered_bytes != UINT64_MAX);
-		line_access_flags(&line, row->flags);
-		fwrite(line.text, 1, line.count, stdout);
-		put_accessed(row);
+		strbuf_clear(&flags);
+		strbuf_clear(&bytes);
+		add_access_flags(&flags, row->flags);
+		add_bytes(&bytes, row->map, row->low, high);
+		/* Those that were read and written, as far as the row says which they are. */
+		for (u32 side = 0; side < HW_SIDES; side++) {
+			strbuf_clear(&sides[side]);
+			if (row->side_bytes[side] == row->covered_bytes)
+				add_bytes(&sides[side], row->map, row->low, high);
+			else
+				add_bytes(&sides[side], row->side_maps[side], 0, 0);
+		}
+		put_fact(FIELD("access", row->chunk),
+			 field_if(row->first_ticks, time_at(self, "first_ns", row->first_ticks)),
+			 field_if(row->last_ticks, time_at(self, "last_ns", row->last_ticks)),
+			 FIELD("reads", row->reads), FIELD("writes", row->writes),
+			 FIELD("read_bytes", row->read_bytes),
+			 FIELD("written_bytes", row->written_bytes), FIELD("low", row->low),
+			 FIELD("high", row->high),
+			 field_if(row->covered_bytes != UINT64_MAX,
+				  FIELD("covered", row->covered_bytes)),
+			 NAME("flags", strbuf_text(&flags)), NAME("accessed", strbuf_text(&bytes)),
+			 if_any(row->sided, NAME("read", strbuf_text(&sides[0]))),
+			 if_any(row->sided, NAME("written", strbuf_text(&sides[1]))));
 	}
-	if (ferror(stdout))
-		return err_set(err, ERR_SYSTEM, "cannot write the accesses");
-	return 0;
+	strbuf_release(&flags);
+	strbuf_release(&bytes);
+	for (u32 side = 0; side < HW_SIDES; side++)
+		strbuf_release(&sides[side]);
+	return check_written("accesses", err);
 }
 
 /* A routine's name, as in a stack. */
-static void build_routine(struct dump *self, const struct stream_routine *row)
+static const char *routine_name(struct dump *self, const struct stream_routine *row)
 {
 	struct modmap *modules = &self->contexts.modules;
 	const struct modmap_module *module =
@@ -622,6 +586,7 @@ static void build_routine(struct dump *self, const struct stream_routine *row)
 
 	strbuf_clear(&self->stack);
 	add_frame(self, &frame);
+	return strbuf_text(&self->stack);
 }
 
 /* Allocations and frees are shown as events. */
@@ -629,75 +594,71 @@ static int on_routines(void *data, const struct stream_routine *rows, u64 count,
 {
 	struct dump *self = data;
 
-	for (u64 i = 0; i < count && self->format == FORMAT_TEXT; i++) {
+	for (u64 i = 0; i < count; i++) {
 		const struct stream_routine *row = &rows[i];
-		struct line line = {.count = 0};
 		bool enters = row->step == ROUTINE_ENTER;
 
-		if (row->step != ROUTINE_ENTER && row->step != ROUTINE_LEAVE)
-			continue;
-		line_text(&line, enters ? "# enter " : "# leave ");
-		line_number(&line, time_of(self, row->ticks), 10);
-		line_named(&line, " tid ", thread_tid(self, row->thread), true);
-		line_text(&line, " address 0x");
-		line_number(&line, row->address, 16);
-		line_text(&line, enters ? " return 0x" : row->how ? " unwound " : " returned ");
-		if (enters)
-			line_number(&line, row->value, 16);
-		line_text(&line, enters ? " routine " : "routine ");
-		build_routine(self, row);
-		fwrite(line.text, 1, line.count, stdout);
-		puts(strbuf_text(&self->stack));
+		if (enters || row->step == ROUTINE_LEAVE)
+			put_fact(time_at(self, enters ? "enter" : "leave", row->ticks),
+				 FIELD("tid", tid_of(self, row->thread)),
+				 hex("address", row->address),
+				 if_any(enters, hex("return", row->value)),
+				 clean(enters     ? "routine"
+				       : row->how ? "unwound routine"
+						  : "returned routine",
+				       routine_name(self, row)));
 	}
-	if (ferror(stdout))
-		return err_set(err, ERR_SYSTEM, "cannot write the routines");
-	return 0;
+	return check_written("routines", err);
 }
 
-/* "-" = it has none. */
 static const char *type_name_of(const struct dump *self, u64 identity)
 {
 	const u64 *row = map_find(&self->types, identity);
 
 	if (identity < HW_NAMES)
-		return self->names[identity][0] ? self->names[identity] : "-";
+		return or_dash(self->names[identity]);
 	return row ? self->type_names.rows.data[*row - 1].name : "-";
 }
 
 static int on_types(void *data, const struct stream_type *rows, u64 count, struct err *err)
 {
-	struct dump *self = data;
+	for (u64 i = 0; i < count; i++)
+		put_fact(FIELD("type", rows[i].chunk),
+			 FIELD("source", rows[i].source == TYPE_DECLARED ? "declared" : "vtable"),
+			 hex("identity", rows[i].identity), FIELD("count", rows[i].count),
+			 FIELD("offset", rows[i].offset),
+			 FIELD("name", type_name_of(data, rows[i].identity)));
+	return check_written("types", err);
+}
 
-	for (u64 i = 0; i < count && self->format == FORMAT_TEXT; i++) {
-		const struct stream_type *row = &rows[i];
+/* ---- the command ---- */
 
-		printf("# type %" PRIu64 " source %s identity 0x%" PRIx64 " count %" PRIu64
-		       " offset %" PRIu32 " name ",
-		       row->chunk, row->source == TYPE_DECLARED ? "declared" : "vtable",
-		       row->identity, row->count, row->offset);
-		put_clean(type_name_of(self, row->identity));
-		putchar('\n');
+/* What is asked for: of text with --facts all, of other formats events alone. */
+static struct stream_sink sink_of(struct dump *self)
+{
+	struct stream_sink sink = {.self = self,
+				   .image = on_image,
+				   .module = on_module,
+				   .thread = on_thread,
+				   .contexts = on_contexts,
+				   .events = on_events,
+				   .name = on_name};
+
+	if (self->format == FORMAT_TEXT) {
+		sink.aggregates = on_aggregates;
+		sink.scan = on_scan;
+		sink.accesses = on_accesses;
+		sink.routines = on_routines;
+		sink.types = on_types;
+		sink.image_end = on_image_end;
 	}
-	if (ferror(stdout))
-		return err_set(err, ERR_SYSTEM, "cannot write the types");
-	return 0;
-}
-
-static void begin(struct dump *self)
-{
-	if (self->format == FORMAT_CSV)
-		printf("image,time_ns,tid,kind,address,size,chunk,context,aux,flags%s\n",
-		       self->args->stacks ? ",stack" : "");
-	if (self->format == FORMAT_JSON)
-		json_open(&self->json, NULL, '[');
-}
-
-static void end(struct dump *self)
-{
-	if (self->format != FORMAT_JSON)
-		return;
-	json_close(&self->json, ']');
-	json_end(&self->json);
+	if (self->facts) {
+		sink.clock = on_clock;
+		sink.usage = on_usage;
+		sink.memory = on_memory;
+		sink.note = on_note;
+	}
+	return sink;
 }
 
 static int read_events(struct dump *self, struct trace_reader *reader, struct err *err)
@@ -707,30 +668,21 @@ static int read_events(struct dump *self, struct trace_reader *reader, struct er
 							  : (int)self->args->image,
 					 .strict = self->args->strict};
 	struct stream_sink clocks = {.self = self, .image = clock_image, .clock = clock_pair};
-	struct stream_sink sink = {.self = self,
-				   .image = on_image,
-				   .module = on_module,
-				   .thread = on_thread,
-				   .contexts = on_contexts,
-				   .events = on_events,
-				   .clock = on_clock,
-				   .usage = on_usage,
-				   .memory = on_memory,
-				   .aggregates = on_aggregates,
-				   .scan = on_scan,
-				   .accesses = on_accesses,
-				   .routines = on_routines,
-				   .types = on_types,
-				   .image_end = on_image_end,
-				   .note = on_note,
-				   .name = on_name};
+	struct stream_sink sink = sink_of(self);
 	int status = trace_read(reader, &how, &clocks, err);
 
 	if (status < 0)
 		return status;
-	begin(self);
+	if (self->format == FORMAT_CSV)
+		printf("image,time_ns,tid,kind,address,size,chunk,context,aux,flags%s\n",
+		       self->args->stacks ? ",stack" : "");
+	if (self->format == FORMAT_JSON)
+		json_open(&self->json, NULL, '[');
 	status = trace_read(reader, &how, &sink, err);
-	end(self);
+	if (self->format == FORMAT_JSON) {
+		json_close(&self->json, ']');
+		json_end(&self->json);
+	}
 	return status;
 }
 
@@ -757,6 +709,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	if (argc != 1)
 		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	self.format = format_parse(self.args->format);
+	self.facts = self.args->facts && self.format == FORMAT_TEXT;
 	reader = trace_open(argv[0], &err);
 	if (!reader)
 		return command_fail(command, &err);
