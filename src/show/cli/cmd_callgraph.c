@@ -20,15 +20,15 @@ struct callgraph_args {
 
 static const struct callgraph_args defaults = {.trace = {TRACE_DEFAULTS, .top = NOT_GIVEN}};
 
+#define ARGS struct callgraph_args
+
 static const struct option_spec options[] = {
-	TOP_OPTION(struct trace_args, "rows of each table (default: 30 in text, all in json and "
-				      "csv; 0 = all)"),
-	OPTION(struct callgraph_args, dot, 0, "dot", OPTION_STRING, "FILE",
-	       "write the whole graph to FILE for Graphviz instead of printing tables; - = "
-	       "standard output"),
-	OPTION(struct callgraph_args, from, 0, "from", OPTION_CHOICE, "auto|routines|stacks",
-	       "build the graph from recorded routines or from allocation stacks (default: auto, "
-	       "routines if recorded)"),
+	TOP_OPTION(struct trace_args,
+		   "rows of each table (default: 30 in text, all in json and csv; 0 = all)"),
+	OPT(dot, 0, "dot", STRING, "FILE",
+	    "write the whole graph to FILE for Graphviz instead of printing tables; - = standard output"),
+	OPT(from, 0, "from", CHOICE, "auto|routines|stacks",
+	    "build the graph from recorded routines or from allocation stacks (default: auto, routines if recorded)"),
 	TRACE_OPTIONS, OPTION_END};
 
 struct show {

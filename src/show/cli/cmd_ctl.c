@@ -18,12 +18,13 @@ struct ctl_args {
 	bool freed;
 };
 
+#define ARGS struct ctl_args
+
 static const struct option_spec options[] = {
 	FORMAT_OPTION(struct ctl_args),
-	OPTION(struct ctl_args, output, 'o', "output", OPTION_STRING, "FILE",
-	       "dump: write to FILE (default: a numbered name beside the trace)"),
-	OPTION(struct ctl_args, freed, 0, "freed", OPTION_SET, NULL, "dump: include freed entries"),
-	OPTION_END};
+	OPT(output, 'o', "output", STRING, "FILE",
+	    "dump: write to FILE (default: a numbered name beside the trace)"),
+	OPT(freed, 0, "freed", SET, NULL, "dump: include freed entries"), OPTION_END};
 
 /* What is known of the keys of a reply; others are text. */
 static const struct result_column known[] = {

@@ -29,18 +29,17 @@ struct dump_args {
 
 static const struct dump_args defaults = {.image = NOT_GIVEN};
 
+#define ARGS struct dump_args
+
 static const struct option_spec options[] = {
 	FORMAT_OPTION(struct dump_args),
 	NO_PAGER_OPTION(struct dump_args),
-	OPTION(struct dump_args, stacks, 0, "stacks", OPTION_SET, NULL,
-	       "show each event's stack, innermost frame first"),
-	OPTION(struct dump_args, facts, 0, "facts", OPTION_SET, NULL,
-	       "text: also show modules, threads, contexts, clocks, memory samples and notes, as # "
-	       "lines"),
-	OPTION(struct dump_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "only program image N, counted from 0 (default all)"),
-	OPTION(struct dump_args, strict, 0, "strict", OPTION_SET, NULL,
-	       "stop at the first damaged section instead of skipping it"),
+	OPT(stacks, 0, "stacks", SET, NULL, "show each event's stack, innermost frame first"),
+	OPT(facts, 0, "facts", SET, NULL,
+	    "text: also show modules, threads, contexts, clocks, memory samples and notes, as # lines"),
+	OPT(image, 0, "image", NUMBER, "N", "only program image N, counted from 0 (default all)"),
+	OPT(strict, 0, "strict", SET, NULL,
+	    "stop at the first damaged section instead of skipping it"),
 	OPTION_END};
 
 struct dump {

@@ -25,43 +25,36 @@ static const struct excessive_args defaults = {.trace = {TRACE_DEFAULTS, .top = 
 					       .restarts = 10,
 					       .charts = true};
 
+#define ARGS struct excessive_args
+
 static const struct option_spec options[] = {
-	OPTION(struct excessive_args, method, 0, "method", OPTION_CHOICE, "kmeans|iqr|both",
-	       "method: clusters, outliers of frequency / life, or both compared (default both)"),
-	OPTION(struct excessive_args, rule, 0, "rule", OPTION_CHOICE, "robust|paper",
-	       "robust: compare lives with their spread and apply the floor (default); paper: "
-	       "follow the paper literally"),
-	OPTION(struct excessive_args, by, 'b', "by", OPTION_CHOICE, "object|caller",
-	       "what an object is: chunks of one size, caller and destroyer (object), or of one "
-	       "caller and destroyer (caller)"),
-	OPTION_LIMIT(
-		struct excessive_args, floor, "floor", OPTION_PERCENT, "PERCENT",
-		"objects below this percentage of the CPU time, or of all allocations, are not "
-		"excessive (default 1)"),
-	OPTION_LIMIT(struct excessive_args, k, "k", OPTION_NUMBER, "N",
-		     "number of clusters, 2 to 64 (default: the best separation of 2 to 12)"),
-	OPTION(struct excessive_args, raw, 0, "raw", OPTION_SET, NULL,
-	       "cluster raw frequency and life, not their standardised logarithms"),
-	OPTION_LIMIT(struct excessive_args, seed, "seed", OPTION_NUMBER, "N",
-		     "seed for the random choices of clustering (default 1)"),
-	OPTION_LIMIT(struct excessive_args, restarts, "restarts", OPTION_NUMBER, "N",
-		     "use the tightest of N attempts (default 10)"),
-	OPTION_LIMIT(
-		struct excessive_args, mu, "mu", OPTION_STRING, "X|auto",
-		"outliers are above Q3 + X * IQR (default auto: the IQR, then the largest gap, "
-		"then 3)"),
-	OPTION(struct excessive_args, wrappers, 'w', "wrappers", OPTION_STRING, "auto|none|LIST",
-	       "attribute calls by these functions to their callers; * matches any characters "
-	       "(default auto)"),
+	OPT(method, 0, "method", CHOICE, "kmeans|iqr|both",
+	    "method: clusters, outliers of frequency / life, or both compared (default both)"),
+	OPT(rule, 0, "rule", CHOICE, "robust|paper",
+	    "robust: compare lives with their spread and apply the floor (default); paper: follow the paper literally"),
+	OPT(by, 'b', "by", CHOICE, "object|caller",
+	    "what an object is: chunks of one size, caller and destroyer (object), or of one caller and destroyer (caller)"),
+	OPT_LIMIT(
+		floor, "floor", PERCENT, "PERCENT",
+		"objects below this percentage of the CPU time, or of all allocations, are not excessive (default 1)"),
+	OPT_LIMIT(k, "k", NUMBER, "N",
+		  "number of clusters, 2 to 64 (default: the best separation of 2 to 12)"),
+	OPT(raw, 0, "raw", SET, NULL,
+	    "cluster raw frequency and life, not their standardised logarithms"),
+	OPT_LIMIT(seed, "seed", NUMBER, "N",
+		  "seed for the random choices of clustering (default 1)"),
+	OPT_LIMIT(restarts, "restarts", NUMBER, "N", "use the tightest of N attempts (default 10)"),
+	OPT_LIMIT(
+		mu, "mu", STRING, "X|auto",
+		"outliers are above Q3 + X * IQR (default auto: the IQR, then the largest gap, then 3)"),
+	OPT(wrappers, 'w', "wrappers", STRING, "auto|none|LIST",
+	    "attribute calls by these functions to their callers; * matches any characters (default auto)"),
 	TOP_OPTION(struct trace_args, "objects (default 10; 0 = all)"),
-	OPTION(struct excessive_args, all_paths, 0, "all-paths", OPTION_SET, NULL,
-	       "show all call paths to each object, not only the heaviest"),
-	OPTION(struct excessive_args, data, 0, "data", OPTION_SET, NULL,
-	       "print only the data set: every object that was freed"),
-	OPTION(struct excessive_args, svg, 0, "svg", OPTION_STRING, "FILE",
-	       "write both diagrams to FILE"),
-	OPTION(struct excessive_args, charts, 0, "no-charts", OPTION_CLEAR, NULL,
-	       "do not draw diagrams in text output"),
+	OPT(all_paths, 0, "all-paths", SET, NULL,
+	    "show all call paths to each object, not only the heaviest"),
+	OPT(data, 0, "data", SET, NULL, "print only the data set: every object that was freed"),
+	OPT(svg, 0, "svg", STRING, "FILE", "write both diagrams to FILE"),
+	OPT(charts, 0, "no-charts", CLEAR, NULL, "do not draw diagrams in text output"),
 	TRACE_OPTIONS,
 	LIMITS_OPTION(struct trace_args),
 	OPTION_END};

@@ -25,19 +25,19 @@ static const struct findings_args defaults = {.trace = {TRACE_DEFAULTS, .top = 1
 					      .min_share = FINDINGS_MIN_SHARE,
 					      .thresholds = THRESHOLDS_DEFAULT};
 
+#define ARGS struct findings_args
+
 static const struct option_spec options[] = {
 	TOP_OPTION(struct trace_args, "findings (default 10; 0 = all)"),
 	DEPTH_OPTION(struct trace_args, "default: 4 in text, all in json and csv"),
-	OPTION_LIMIT(
-		struct findings_args, min_share, "min-share", OPTION_PERCENT, "PERCENT",
-		"hide findings that would save less than this share of the peak, the mean heap or "
-		"the CPU time; misuse is always shown (default 1)"),
-	OPTION(struct findings_args, all, 'a', "all", OPTION_SET, NULL,
-	       "show every finding, however little it would save"),
+	OPT_LIMIT(
+		min_share, "min-share", PERCENT, "PERCENT",
+		"hide findings that would save less than this share of the peak, the mean heap or the CPU time; misuse is always shown (default 1)"),
+	OPT(all, 'a', "all", SET, NULL, "show every finding, however little it would save"),
 	FOLDING_OPTIONS,
 	TRACE_OPTIONS,
 	LIMITS_OPTION(struct trace_args),
-	THRESHOLD_OPTIONS(struct findings_args, thresholds),
+	THRESHOLD_OPTIONS,
 	OPTION_END};
 
 static struct result *build(struct view *view, struct err *err)

@@ -16,13 +16,14 @@ enum { TICK_MAX_NS = 1000000000 };
 
 static const struct import_args defaults = {.tick_ns = UINT64_MAX};
 
+#define ARGS struct import_args
+
 static const struct option_spec options[] = {
-	OPTION(struct import_args, output, 'o', "output", OPTION_STRING, "FILE",
-	       "write the trace to FILE"),
-	OPTION(struct import_args, from, 0, "from", OPTION_CHOICE, "auto|" READ_FORMATS,
-	       "the format of the file (auto: detected from its contents)"),
-	OPTION(struct import_args, tick_ns, 0, "tick-ns", OPTION_NUMBER, "N",
-	       "length of the file's time unit in nanoseconds (default: EMAD 1, HeapLog 1000000)"),
+	OPT(output, 'o', "output", STRING, "FILE", "write the trace to FILE"),
+	OPT(from, 0, "from", CHOICE, "auto|" READ_FORMATS,
+	    "the format of the file (auto: detected from its contents)"),
+	OPT(tick_ns, 0, "tick-ns", NUMBER, "N",
+	    "length of the file's time unit in nanoseconds (default: EMAD 1, HeapLog 1000000)"),
 	OPTION_END};
 
 static int import(const struct command *command, const struct file_format *format,

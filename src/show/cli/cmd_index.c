@@ -17,12 +17,12 @@ struct index_args {
 
 static const struct index_args defaults = {.trace = {TRACE_DEFAULTS}};
 
+#define ARGS struct index_args
+
 static const struct option_spec options[] = {
-	OPTION(struct index_args, remove, 0, "remove", OPTION_SET, NULL,
-	       "remove the indexes of these traces"),
+	OPT(remove, 0, "remove", SET, NULL, "remove the indexes of these traces"),
 	IMAGE_OPTION(struct trace_args), SYMBOLS_OPTION(struct trace_args),
-	OPTION(struct index_args, quiet, 'q', "quiet", OPTION_SET, NULL, "do not print the result"),
-	OPTION_END};
+	OPT(quiet, 'q', "quiet", SET, NULL, "do not print the result"), OPTION_END};
 
 /* Names first: they change the trace, and then its index would be old. */
 static int make_one(const struct command *command, const struct index_args *args, const char *path,

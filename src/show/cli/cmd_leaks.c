@@ -24,32 +24,27 @@ static const struct leaks_args defaults = {.trace = {TRACE_DEFAULTS, .top = 20},
 					   .growth_seconds = 1,
 					   .default_suppressions = true};
 
-#define LEAKS_OPTION(field, letter, name, kind, argument, help)                                    \
-	OPTION(struct leaks_args, field, letter, name, kind, argument, help)
+#define ARGS struct leaks_args
 
 static const struct option_spec options[] = {
-	LEAKS_OPTION(kinds, 'k', "kinds", OPTION_STRING, "LIST",
-		     "list call stacks with these leak kinds, comma-separated: lost, indirect, "
-		     "possible, reachable, unknown, all (default: all but reachable)"),
+	OPT(kinds, 'k', "kinds", STRING, "LIST",
+	    "list call stacks with these leak kinds, comma-separated: lost, indirect, possible, reachable, unknown, all (default: all but reachable)"),
 	TOP_OPTION(struct trace_args, "rows of each list (default 20; 0 = all)"),
 	DEPTH_OPTION(struct trace_args, "default: 8 in text, all in json and csv"),
-	LEAKS_OPTION(suppressions, 0, "suppressions", OPTION_STRINGS, "FILE",
-		     "hide leaks that match FILE, in LeakSanitizer's format. Repeatable"),
-	LEAKS_OPTION(default_suppressions, 0, "no-default-suppressions", OPTION_CLEAR, NULL,
-		     "also show what the C and C++ libraries and the dynamic loader keep on "
-		     "purpose"),
-	LEAKS_OPTION(fail_on, 0, "fail-on", OPTION_STRING, "LIST",
-		     "exit with status 1 if any of these is found, comma-separated: lost, "
-		     "indirect, possible, growth, misuse; all but misuse take an allowance, as in "
-		     "lost=4K"),
-	OPTION_LIMIT(struct leaks_args, growth_steps, "growth-steps", OPTION_NUMBER, "N",
-		     "sample live bytes N times over the run to find growing points (default 64)"),
-	OPTION_LIMIT(struct leaks_args, growth_min, "growth-min", OPTION_BYTES, "BYTES",
-		     "ignore points that grow by less in the second half of the run (default 64K)"),
-	OPTION_LIMIT(struct leaks_args, growth_trend, "growth-trend", OPTION_NUMBER, "PERCENT",
-		     "how steadily a point must grow: Kendall's tau in percent (default 75)"),
-	OPTION_LIMIT(struct leaks_args, growth_seconds, "growth-seconds", OPTION_NUMBER, "N",
-		     "do not report growth in runs shorter than N seconds (default 1)"),
+	OPT(suppressions, 0, "suppressions", STRINGS, "FILE",
+	    "hide leaks that match FILE, in LeakSanitizer's format. Repeatable"),
+	OPT(default_suppressions, 0, "no-default-suppressions", CLEAR, NULL,
+	    "also show what the C and C++ libraries and the dynamic loader keep on purpose"),
+	OPT(fail_on, 0, "fail-on", STRING, "LIST",
+	    "exit with status 1 if any of these is found, comma-separated: lost, indirect, possible, growth, misuse; all but misuse take an allowance, as in lost=4K"),
+	OPT_LIMIT(growth_steps, "growth-steps", NUMBER, "N",
+		  "sample live bytes N times over the run to find growing points (default 64)"),
+	OPT_LIMIT(growth_min, "growth-min", BYTES, "BYTES",
+		  "ignore points that grow by less in the second half of the run (default 64K)"),
+	OPT_LIMIT(growth_trend, "growth-trend", NUMBER, "PERCENT",
+		  "how steadily a point must grow: Kendall's tau in percent (default 75)"),
+	OPT_LIMIT(growth_seconds, "growth-seconds", NUMBER, "N",
+		  "do not report growth in runs shorter than N seconds (default 1)"),
 	TRACE_OPTIONS,
 	LIMITS_OPTION(struct trace_args),
 	OPTION_END};

@@ -20,19 +20,19 @@ struct report_args {
 
 static const struct report_args defaults = {.trace = {TRACE_DEFAULTS, .top = 5}};
 
+#define ARGS struct report_args
+
 static const struct option_spec options[] = {
-	OPTION(struct report_args, by, 'b', "by", OPTION_CHOICE, "bytes|peak|kept|temporary|count",
-	       "show only the top points by this measure"),
+	OPT(by, 'b', "by", CHOICE, "bytes|peak|kept|temporary|count",
+	    "show only the top points by this measure"),
 	TOP_OPTION(struct trace_args, "points of each list (default 5; 0 = all)"),
 	DEPTH_OPTION(struct trace_args, "default: 8 in text, all in json and csv"),
 	FOLDING_OPTIONS,
-	OPTION_LIMIT(
-		struct report_args, slack, "temporary-slack", OPTION_NUMBER, "N",
-		"count a chunk as temporary if its thread made at most N other allocations during "
-		"its life (default 0)"),
-	OPTION(struct report_args, merged, 0, "merged", OPTION_SET, NULL,
-	       "for a folder: show only the process tree, its totals and common points, not the "
-	       "report of each process"),
+	OPT_LIMIT(
+		slack, "temporary-slack", NUMBER, "N",
+		"count a chunk as temporary if its thread made at most N other allocations during its life (default 0)"),
+	OPT(merged, 0, "merged", SET, NULL,
+	    "for a folder: show only the process tree, its totals and common points, not the report of each process"),
 	TRACE_OPTIONS,
 	LIMITS_OPTION(struct trace_args),
 	OPTION_END};

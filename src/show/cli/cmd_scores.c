@@ -18,17 +18,17 @@ struct scores_args {
 static const struct scores_args defaults = {.trace = {TRACE_DEFAULTS, .top = 10},
 					    .thresholds = THRESHOLDS_DEFAULT};
 
+#define ARGS struct scores_args
+
 static const struct option_spec options[] = {
-	OPTION(struct scores_args, by, 'b', "by", OPTION_CHOICE,
-	       "severity|bytes|count|lifetime|usage|useful",
-	       "sort the points by this, worst or largest first (default severity)"),
+	OPT(by, 'b', "by", CHOICE, "severity|bytes|count|lifetime|usage|useful",
+	    "sort the points by this, worst or largest first (default severity)"),
 	TOP_OPTION(struct trace_args, "points (default 10; 0 = all)"),
 	DEPTH_OPTION(struct trace_args, "default: 8 in text, all in json and csv"),
-	OPTION(struct scores_args, all, 'a', "all", OPTION_SET, NULL,
-	       "also show inferences that do not hold or are unknown"),
+	OPT(all, 'a', "all", SET, NULL, "also show inferences that do not hold or are unknown"),
 	TRACE_OPTIONS,
 	LIMITS_OPTION(struct trace_args),
-	THRESHOLD_OPTIONS(struct scores_args, thresholds),
+	THRESHOLD_OPTIONS,
 	OPTION_END};
 
 static struct result *build(struct view *view, struct err *err)

@@ -25,29 +25,25 @@ struct serve_args {
 
 static const struct serve_args defaults = {.address = "127.0.0.1", .warm = true};
 
+#define ARGS struct serve_args
+
 static const struct option_spec options[] = {
-	OPTION(struct serve_args, port, 'p', "port", OPTION_NUMBER, "N",
-	       "listen on port N (default: any free port)"),
-	OPTION(struct serve_args, address, 0, "address", OPTION_STRING, "ADDRESS",
-	       "listen on this address (default 127.0.0.1)"),
-	OPTION(struct serve_args, socket, 0, "socket", OPTION_STRING, "PATH",
-	       "listen on a Unix socket instead, for programs of this user"),
-	OPTION(struct serve_args, folder, 0, "folder", OPTION_STRING, "DIR",
-	       "let clients open more traces from this folder and its subfolders (default none)"),
-	OPTION(struct serve_args, open, 0, "open", OPTION_SET, NULL,
-	       "open the start page in $BROWSER or the desktop's browser"),
-	OPTION(struct serve_args, editor, 0, "editor", OPTION_STRING, "NAME|COMMAND",
-	       "let the page open source lines in vim, emacs, code, clion, kate, or a command with "
-	       "%f and %l (default: no editor)"),
-	OPTION(struct serve_args, sources, 0, "source-folder", OPTION_STRINGS, "DIR",
-	       "show source files in this folder without asking (default: the page asks once per "
-	       "folder). Repeatable"),
-	OPTION(struct serve_args, print_url, 0, "print-url", OPTION_SET, NULL,
-	       "print only the address on standard output, for scripts"),
-	OPTION(struct serve_args, timeout, 0, "timeout", OPTION_NUMBER, "SECONDS",
-	       "end after this time (default: run until interrupted)"),
-	OPTION(struct serve_args, warm, 0, "no-warm-up", OPTION_CLEAR, NULL,
-	       "do not compute common answers in advance"),
+	OPT(port, 'p', "port", NUMBER, "N", "listen on port N (default: any free port)"),
+	OPT(address, 0, "address", STRING, "ADDRESS", "listen on this address (default 127.0.0.1)"),
+	OPT(socket, 0, "socket", STRING, "PATH",
+	    "listen on a Unix socket instead, for programs of this user"),
+	OPT(folder, 0, "folder", STRING, "DIR",
+	    "let clients open more traces from this folder and its subfolders (default none)"),
+	OPT(open, 0, "open", SET, NULL, "open the start page in $BROWSER or the desktop's browser"),
+	OPT(editor, 0, "editor", STRING, "NAME|COMMAND",
+	    "let the page open source lines in vim, emacs, code, clion, kate, or a command with %f and %l (default: no editor)"),
+	OPT(sources, 0, "source-folder", STRINGS, "DIR",
+	    "show source files in this folder without asking (default: the page asks once per folder). Repeatable"),
+	OPT(print_url, 0, "print-url", SET, NULL,
+	    "print only the address on standard output, for scripts"),
+	OPT(timeout, 0, "timeout", NUMBER, "SECONDS",
+	    "end after this time (default: run until interrupted)"),
+	OPT(warm, 0, "no-warm-up", CLEAR, NULL, "do not compute common answers in advance"),
 	OPTION_END};
 
 struct serve {

@@ -16,20 +16,19 @@ static const struct types_args defaults = {.trace = {TRACE_DEFAULTS, .top = 20},
 					   .guess = true,
 					   .thresholds = THRESHOLDS_DEFAULT};
 
+#define ARGS struct types_args
+
 static const struct option_spec options[] = {
-	OPTION(struct types_args, sort, 's', "sort", OPTION_CHOICE, "peak|bytes|count|kept",
-	       "sort types by this, largest first (default peak)"),
-	OPTION(struct types_args, fold, 0, "fold", OPTION_SET, NULL,
-	       "merge types of one template: std::vector<*>"),
+	OPT(sort, 's', "sort", CHOICE, "peak|bytes|count|kept",
+	    "sort types by this, largest first (default peak)"),
+	OPT(fold, 0, "fold", SET, NULL, "merge types of one template: std::vector<*>"),
 	TOP_OPTION(struct trace_args, "types (default 20; 0 = all)"),
-	OPTION(struct types_args, fields, 0, "fields", OPTION_STRING, "TYPE",
-	       "show the members of TYPE, and which of their bytes are used"),
-	OPTION(struct types_args, chunks, 0, "chunks", OPTION_SET, NULL,
-	       "list chunks instead of types"),
-	OPTION(struct types_args, guess, 0, "no-guess", OPTION_CLEAR, NULL,
-	       "do not guess types from sizes"),
-	OPTION(struct types_args, index, 0, "index", OPTION_STRING, "PATH",
-	       "use this index of the sources (default: the one beside the program)"),
+	OPT(fields, 0, "fields", STRING, "TYPE",
+	    "show the members of TYPE, and which of their bytes are used"),
+	OPT(chunks, 0, "chunks", SET, NULL, "list chunks instead of types"),
+	OPT(guess, 0, "no-guess", CLEAR, NULL, "do not guess types from sizes"),
+	OPT(index, 0, "index", STRING, "PATH",
+	    "use this index of the sources (default: the one beside the program)"),
 	DEBUG_PATH_OPTION(struct trace_args),
 	TRACE_OPTIONS,
 	OPTION_END};

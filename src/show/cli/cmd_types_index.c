@@ -23,19 +23,20 @@ struct types_index_args {
 	bool anew;
 };
 
+#define ARGS struct types_index_args
+
 static const struct option_spec options[] = {
-	OPTION(struct types_index_args, database, 0, "database", OPTION_STRING, "PATH",
-	       "compile_commands.json, or its folder (default .)"),
-	OPTION(struct types_index_args, output, 'o', "output", OPTION_STRING, "FILE",
-	       "write the index to FILE (" TYPE_INDEX_NAME " beside compile_commands.json)"),
-	OPTION(struct types_index_args, functions, 0, "alloc-fn", OPTION_STRINGS, "NAME",
-	       "treat this function as an allocation function. Repeatable"),
-	OPTION(struct types_index_args, jobs, 'j', "jobs", OPTION_NUMBER, "NUMBER",
-	       "parse N sources in parallel (default: number of CPUs)"),
-	OPTION(struct types_index_args, anew, 0, "anew", OPTION_SET, NULL,
-	       "parse all sources, not only those that changed"),
-	OPTION(struct types_index_args, find, 0, "find", OPTION_STRING, "SOURCE:LINE[:COLUMN]",
-	       "do not build an index; show what the index (-o) says about this place"),
+	OPT(database, 0, "database", STRING, "PATH",
+	    "compile_commands.json, or its folder (default .)"),
+	OPT(output, 'o', "output", STRING, "FILE",
+	    "write the index to FILE (" TYPE_INDEX_NAME " beside compile_commands.json)"),
+	OPT(functions, 0, "alloc-fn", STRINGS, "NAME",
+	    "treat this function as an allocation function. Repeatable"),
+	OPT(jobs, 'j', "jobs", NUMBER, "NUMBER",
+	    "parse N sources in parallel (default: number of CPUs)"),
+	OPT(anew, 0, "anew", SET, NULL, "parse all sources, not only those that changed"),
+	OPT(find, 0, "find", STRING, "SOURCE:LINE[:COLUMN]",
+	    "do not build an index; show what the index (-o) says about this place"),
 	FORMAT_OPTION(struct types_index_args),
 	OPTION_END};
 

@@ -35,59 +35,45 @@ static const struct watch_args watch_defaults = {.overhead = OVERHEAD_UNSTATED,
 						 .interval_ms = 1000,
 						 .address = "127.0.0.1"};
 
-#define WATCH_OPTION(field, letter, name, kind, argument, help)                                    \
-	OPTION(struct watch_args, field, letter, name, kind, argument, help)
+#define ARGS struct watch_args
 
 static const struct option_spec watch_options[] = {
-	WATCH_OPTION(policy, 0, "policy", OPTION_CHOICE, "ladder|mpc|all",
-		     "which memory is monitored when. ladder (default): thresholds that rise and "
-		     "fall; mpc (default with --overhead): by each area's hit rate, within the "
-		     "overhead; all: everything, each second"),
-	WATCH_OPTION(overhead, 0, "overhead", OPTION_PERCENT, "PERCENT",
-		     "with --policy mpc: at most this percentage of the program's CPU time may go "
-		     "to monitoring: 2, 0.5 or 2% (default 2)"),
-	WATCH_OPTION(states, 0, "states", OPTION_STRING, "LIST",
-		     "with --policy ladder: the thresholds, in rising order (default "
-		     "1s,2s,4s,7s,10s)"),
-	WATCH_OPTION(leak_after, 0, "leak-after", OPTION_STRING, "TIME",
-		     "report areas that were not touched for TIME, such as 500ms, 30s or 2m "
-		     "(default 30s)"),
-	WATCH_OPTION(interval_ms, 0, "interval", OPTION_NUMBER, "MS",
-		     "milliseconds between reports, at least 250 (default 1000)"),
-	WATCH_OPTION(batch, 0, "batch", OPTION_STRING, "N",
-		     "print the first N reports and the last one as lines of JSON, instead of a "
-		     "screen and a summary; 0 = all"),
-	WATCH_OPTION(output, 'o', "output", OPTION_STRING, "FILE",
-		     "write to FILE instead of standard error: the lines of JSON (--batch), or the "
-		     "summary"),
-	WATCH_OPTION(trace, 0, "trace", OPTION_STRING, "FILE",
-		     "also write a trace, as 'heapwise run' does, without function names"),
-	WATCH_OPTION(rotate, 0, "rotate", OPTION_STRING, "SIZE|TIME",
-		     "with --trace: start a new file when the current one reaches a size (64M) or "
-		     "an age (30m); each can be read alone"),
-	WATCH_OPTION(window, 0, "window", OPTION_STRING, "TIME",
-		     "with --trace: keep at least the events of the last TIME, such as 30m or 12h; "
-		     "from earlier ones keep only what is still live"),
-	WATCH_OPTION(access_stacks, 0, "access-stacks", OPTION_SET, NULL,
-		     "also record what accesses monitored memory; JSON shows it for the least "
-		     "recently touched areas"),
-	WATCH_OPTION(pages, 0, "pages", OPTION_CHOICE, "mprotect|userfaultfd",
-		     "how memory is monitored: by signals (mprotect, the default), or by "
-		     "userfaultfd, which needs privileges and sees only writes, but also those by "
-		     "the kernel"),
-	WATCH_OPTION(web, 0, "web", OPTION_SET, NULL,
-		     "also serve a web page and print its address; it stays after the program "
-		     "ends, until Ctrl-C, unless --batch is given"),
-	WATCH_OPTION(open, 0, "open", OPTION_SET, NULL,
-		     "open the web page in $BROWSER or the desktop's browser; implies --web"),
-	WATCH_OPTION(port, 'p', "port", OPTION_NUMBER, "N",
-		     "with --web: listen on port N (default: any free port)"),
-	WATCH_OPTION(address, 0, "address", OPTION_STRING, "ADDRESS",
-		     "with --web: listen on this address (default 127.0.0.1)"),
-	WATCH_OPTION(print_url, 0, "print-url", OPTION_SET, NULL,
-		     "with --web: print only the address on standard output, for scripts"),
-	WATCH_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "do not print a summary at the end"),
-	WATCH_OPTION(recorder, 0, "recorder", OPTION_STRING, "PATH", NULL),
+	OPT(policy, 0, "policy", CHOICE, "ladder|mpc|all",
+	    "which memory is monitored when. ladder (default): thresholds that rise and fall; mpc (default with --overhead): by each area's hit rate, within the overhead; all: everything, each second"),
+	OPT(overhead, 0, "overhead", PERCENT, "PERCENT",
+	    "with --policy mpc: at most this percentage of the program's CPU time may go to monitoring: 2, 0.5 or 2% (default 2)"),
+	OPT(states, 0, "states", STRING, "LIST",
+	    "with --policy ladder: the thresholds, in rising order (default 1s,2s,4s,7s,10s)"),
+	OPT(leak_after, 0, "leak-after", STRING, "TIME",
+	    "report areas that were not touched for TIME, such as 500ms, 30s or 2m (default 30s)"),
+	OPT(interval_ms, 0, "interval", NUMBER, "MS",
+	    "milliseconds between reports, at least 250 (default 1000)"),
+	OPT(batch, 0, "batch", STRING, "N",
+	    "print the first N reports and the last one as lines of JSON, instead of a screen and a summary; 0 = all"),
+	OPT(output, 'o', "output", STRING, "FILE",
+	    "write to FILE instead of standard error: the lines of JSON (--batch), or the summary"),
+	OPT(trace, 0, "trace", STRING, "FILE",
+	    "also write a trace, as 'heapwise run' does, without function names"),
+	OPT(rotate, 0, "rotate", STRING, "SIZE|TIME",
+	    "with --trace: start a new file when the current one reaches a size (64M) or an age (30m); each can be read alone"),
+	OPT(window, 0, "window", STRING, "TIME",
+	    "with --trace: keep at least the events of the last TIME, such as 30m or 12h; from earlier ones keep only what is still live"),
+	OPT(access_stacks, 0, "access-stacks", SET, NULL,
+	    "also record what accesses monitored memory; JSON shows it for the least recently touched areas"),
+	OPT(pages, 0, "pages", CHOICE, "mprotect|userfaultfd",
+	    "how memory is monitored: by signals (mprotect, the default), or by userfaultfd, which needs privileges and sees only writes, but also those by the kernel"),
+	OPT(web, 0, "web", SET, NULL,
+	    "also serve a web page and print its address; it stays after the program ends, until Ctrl-C, unless --batch is given"),
+	OPT(open, 0, "open", SET, NULL,
+	    "open the web page in $BROWSER or the desktop's browser; implies --web"),
+	OPT(port, 'p', "port", NUMBER, "N",
+	    "with --web: listen on port N (default: any free port)"),
+	OPT(address, 0, "address", STRING, "ADDRESS",
+	    "with --web: listen on this address (default 127.0.0.1)"),
+	OPT(print_url, 0, "print-url", SET, NULL,
+	    "with --web: print only the address on standard output, for scripts"),
+	OPT(quiet, 'q', "quiet", SET, NULL, "do not print a summary at the end"),
+	OPT(recorder, 0, "recorder", STRING, "PATH", NULL),
 	OPTION_END};
 
 struct watching {

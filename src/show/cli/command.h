@@ -5,6 +5,14 @@
 
 #include "host/base/options.h"
 
+/* Rows of a command's options, which fill the struct ARGS. */
+#define OPT(field, letter, name, kind, argument, help)                                             \
+	OPTION(ARGS, field, letter, name, OPTION_##kind, argument, help)
+#define OPT_UNDER(heading, field, letter, name, kind, argument, help)                              \
+	OPTION_UNDER(heading, ARGS, field, letter, name, OPTION_##kind, argument, help)
+#define OPT_LIMIT(field, name, kind, argument, help)                                               \
+	OPTION_LIMIT(ARGS, field, name, OPTION_##kind, argument, help)
+
 enum { EXIT_DONE = 0, EXIT_FINDING = 1, EXIT_USAGE = 2, EXIT_BAD_INPUT = 3 };
 
 struct command {

@@ -14,128 +14,94 @@ const struct run_args run_defaults = {.alloc_stacks = true,
 				      .symbols = true,
 				      .types = true};
 
-#define RUN_OPTION(field, letter, name, kind, argument, help)                                      \
-	OPTION(struct run_args, field, letter, name, kind, argument, help)
-#define RUN_OPTION_UNDER(heading, field, letter, name, kind, argument, help)                       \
-	OPTION_UNDER(heading, struct run_args, field, letter, name, kind, argument, help)
+#define ARGS struct run_args
 
 const struct option_spec run_option_table[] = {
-	RUN_OPTION_UNDER(
-		"Output", output, 'o', "output", OPTION_STRING, "FILE",
-		"write the trace to FILE, or with --children one trace per process to folder FILE "
-		"(default heapwise.PROGRAM.PID.hwt; with --children heapwise.PROGRAM.PID)"),
-	RUN_OPTION(report, 0, "report", OPTION_SET, NULL,
-		   "when the program ends, print the report on standard output"),
-	RUN_OPTION(open, 0, "open", OPTION_SET, NULL,
-		   "when the program ends, show the trace in the browser (heapwise serve --open "
-		   "FILE)"),
-	RUN_OPTION(symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-		   "do not look up function names at the end; 'heapwise trace symbolize' can do it "
-		   "later"),
-	RUN_OPTION(dump, 0, "dump", OPTION_STRING, "FILE",
-		   "when the program ends, write all allocation entries and the call graph to "
-		   "FILE, in HeapLog format version 4 (see 'heapwise export')"),
-	RUN_OPTION(dump_every, 0, "dump-every", OPTION_NUMBER, "N",
-		   "with --dump: while the program runs, write every N freed entries to a separate "
-		   "file: FILE.0001, FILE.0002 ..."),
-	RUN_OPTION_UNDER("What to record", children, 0, "children", OPTION_SET, NULL,
-			 "also record the processes that the program starts"),
-	RUN_OPTION(sample_bytes, 0, "sample", OPTION_BYTES, "BYTES",
-		   "record a sample: about one allocation per BYTES allocated, and every "
-		   "allocation of at least BYTES"),
-	RUN_OPTION(mmap, 0, "mmap", OPTION_SET, NULL, "also record mmap and munmap"),
-	RUN_OPTION(leak_scan, 0, "leak-scan", OPTION_CHOICE, "auto|off",
-		   "auto (the default): when the program ends, search its memory for pointers to "
-		   "each kept chunk; off: do not"),
-	RUN_OPTION(types, 0, "no-types", OPTION_CLEAR, NULL,
-		   "do not read the class of new C++ objects from their vtable pointer"),
-	RUN_OPTION(durations, 0, "no-durations", OPTION_CLEAR, NULL,
-		   "do not measure the duration of allocator calls"),
-	RUN_OPTION(exact_times, 0, "exact-times", OPTION_SET, NULL,
-		   "read the clock at every event; by default short gaps are sometimes estimated"),
-	RUN_OPTION(unprofiled, 0, "unprofiled", OPTION_SET, NULL,
-		   "if the program cannot be recorded (statically linked, setuid), run it without "
-		   "recording"),
-	RUN_OPTION_UNDER("Call stacks", free_stacks, 0, "no-free-stacks", OPTION_CLEAR, NULL,
-			 "do not record call stacks of frees; faster, smaller traces"),
-	RUN_OPTION(alloc_stacks, 0, "no-stacks", OPTION_CLEAR, NULL, "record no call stacks"),
-	RUN_OPTION(max_depth, 0, "max-depth", OPTION_NUMBER, "FRAMES",
-		   "keep the innermost FRAMES frames of each stack, at most 1024 (the default)"),
-	RUN_OPTION(stacks, 0, "stacks", OPTION_CHOICE, "unwind|routines",
-		   "how to find callers: unwind the program's frames (unwind, the default), or use "
-		   "the instrumented routines that have not returned yet (routines), for code that "
-		   "cannot be unwound; needs a program built with 'heapwise cc --routines'"),
-	RUN_OPTION_UNDER(
-		"Memory accesses and routines", access, 0, "access", OPTION_CHOICE,
+	OPT_UNDER(
+		"Output", output, 'o', "output", STRING, "FILE",
+		"write the trace to FILE, or with --children one trace per process to folder FILE (default heapwise.PROGRAM.PID.hwt; with --children heapwise.PROGRAM.PID)"),
+	OPT(report, 0, "report", SET, NULL,
+	    "when the program ends, print the report on standard output"),
+	OPT(open, 0, "open", SET, NULL,
+	    "when the program ends, show the trace in the browser (heapwise serve --open FILE)"),
+	OPT(symbols, 0, "no-symbols", CLEAR, NULL,
+	    "do not look up function names at the end; 'heapwise trace symbolize' can do it later"),
+	OPT(dump, 0, "dump", STRING, "FILE",
+	    "when the program ends, write all allocation entries and the call graph to FILE, in HeapLog format version 4 (see 'heapwise export')"),
+	OPT(dump_every, 0, "dump-every", NUMBER, "N",
+	    "with --dump: while the program runs, write every N freed entries to a separate file: FILE.0001, FILE.0002 ..."),
+	OPT_UNDER("What to record", children, 0, "children", SET, NULL,
+		  "also record the processes that the program starts"),
+	OPT(sample_bytes, 0, "sample", BYTES, "BYTES",
+	    "record a sample: about one allocation per BYTES allocated, and every allocation of at least BYTES"),
+	OPT(mmap, 0, "mmap", SET, NULL, "also record mmap and munmap"),
+	OPT(leak_scan, 0, "leak-scan", CHOICE, "auto|off",
+	    "auto (the default): when the program ends, search its memory for pointers to each kept chunk; off: do not"),
+	OPT(types, 0, "no-types", CLEAR, NULL,
+	    "do not read the class of new C++ objects from their vtable pointer"),
+	OPT(durations, 0, "no-durations", CLEAR, NULL,
+	    "do not measure the duration of allocator calls"),
+	OPT(exact_times, 0, "exact-times", SET, NULL,
+	    "read the clock at every event; by default short gaps are sometimes estimated"),
+	OPT(unprofiled, 0, "unprofiled", SET, NULL,
+	    "if the program cannot be recorded (statically linked, setuid), run it without recording"),
+	OPT_UNDER("Call stacks", free_stacks, 0, "no-free-stacks", CLEAR, NULL,
+		  "do not record call stacks of frees; faster, smaller traces"),
+	OPT(alloc_stacks, 0, "no-stacks", CLEAR, NULL, "record no call stacks"),
+	OPT(max_depth, 0, "max-depth", NUMBER, "FRAMES",
+	    "keep the innermost FRAMES frames of each stack, at most 1024 (the default)"),
+	OPT(stacks, 0, "stacks", CHOICE, "unwind|routines",
+	    "how to find callers: unwind the program's frames (unwind, the default), or use the instrumented routines that have not returned yet (routines), for code that cannot be unwound; needs a program built with 'heapwise cc --routines'"),
+	OPT_UNDER(
+		"Memory accesses and routines", access, 0, "access", CHOICE,
 		"exact|adaptive|valgrind|off",
-		"record memory accesses. exact: every access (default for programs built with "
-		"'heapwise cc'); adaptive: sample hot memory; valgrind: every access of any "
-		"program, slowly; off: none"),
-	RUN_OPTION(access_epoch_ms, 0, "access-epoch", OPTION_NUMBER, "MS",
-		   "with --access adaptive: check hot memory again after MS milliseconds (default "
-		   "20)"),
-	RUN_OPTION(access_max, 0, "access-max", OPTION_NUMBER, "N",
-		   "stop counting the reads and writes of a chunk at N (default: no limit)"),
-	RUN_OPTION(coverage, 0, "coverage", OPTION_SET, NULL,
-		   "also record which bytes of each chunk are accessed"),
-	RUN_OPTION(routines, 0, "routines", OPTION_OPTIONAL, "FILTER",
-		   "record calls and returns of routines: in programs built with 'heapwise cc "
-		   "--routines' or, with --access valgrind, in any program. FILTER is a "
-		   "comma-separated list of patterns for module file names and function names: "
-		   "--routines='app,libfoo*,parse_*'"),
-	RUN_OPTION(routine_sample, 0, "routine-sample", OPTION_NUMBER, "N",
-		   "with --routines: record the first 16 calls of each routine, then every Nth, "
-		   "with everything it calls"),
-	RUN_OPTION_UNDER(
-		"Allocators", allocators, 0, "allocator", OPTION_STRINGS, "NAME",
-		"record this allocator by patching its functions: auto (default: jemalloc, "
-		"tcmalloc, mimalloc and allocators linked into the program), boehm, apr, talloc "
-		"or pmr; none: patch nothing, record only calls through the dynamic linker. "
-		"Repeatable"),
-	RUN_OPTION(alloc_fns, 0, "alloc-fn", OPTION_STRINGS, "NAME[:ARG|:=BYTES]",
-		   "record this function's allocations instead of its calls to malloc. ARG is the "
-		   "number of the argument that holds the size (default 1); with =BYTES all blocks "
-		   "have that size. Repeatable"),
-	RUN_OPTION(free_fns, 0, "free-fn", OPTION_STRINGS, "NAME[:ARG]",
-		   "record frees by this function; ARG is the number of the argument that holds "
-		   "the block (default 1). Repeatable"),
-	RUN_OPTION(lisp, 0, "lisp", OPTION_CHOICE, "ecl",
-		   "record objects of Embeddable Common Lisp, by Lisp type and function, instead "
-		   "of calls to malloc; see 'heapwise mprof'"),
-	RUN_OPTION_UNDER(
-		"Control while the program runs", start_paused, 0, "start-paused", OPTION_SET, NULL,
-		"start without recording; the program, 'heapwise ctl' or a toggle starts it"),
-	RUN_OPTION(toggle_signal, 0, "toggle-signal", OPTION_STRING, "NAME",
-		   "pause or resume recording when heapwise (not the program) receives this "
-		   "signal: USR1, USR2, HUP, WINCH, URG or RTMIN+N"),
-	RUN_OPTION(toggle_file, 0, "toggle-file", OPTION_STRING, "PATH",
-		   "record only while this file exists; checked ten times per second"),
-	RUN_OPTION(listen, 0, "listen", OPTION_STRING, "[ADDRESS:]PORT",
-		   "also accept the verbs of 'heapwise ctl' (all but dump) over HTTP, and print "
-		   "the address; ADDRESS is 127.0.0.1 (this machine only) by default; port 0 means "
-		   "any free port"),
-	RUN_OPTION_UNDER(
-		"Limits", max_size, 0, "max-size", OPTION_BYTES, "BYTES",
-		"when the trace reaches BYTES, record only totals per allocation point; without "
-		"this option, when the disk is 90 % full"),
-	RUN_OPTION(lossy, 0, "lossy", OPTION_SET, NULL,
-		   "drop and count events instead of making the program wait for the monitor"),
-	RUN_OPTION_UNDER(
-		"Many machines", push, 0, "push", OPTION_STRING, "ADDRESS",
-		"when the program ends, send the trace to a fleet store or a profile server; "
-		"see 'heapwise fleet push'"),
-	RUN_OPTION(spool, 0, "spool", OPTION_STRING, "FOLDER",
-		   "with --push: write the trace to FOLDER, deliver it and everything else waiting "
-		   "there, and remove what was delivered"),
-	RUN_OPTION(labels, 'l', "label", OPTION_STRINGS, "KEY=VALUE",
-		   "with --push: attach this label to the run. Repeatable"),
-	RUN_OPTION_UNDER("Messages", progress, 0, "progress", OPTION_SET, NULL,
-			 "show progress from the start instead of after 5 s (terminals only)"),
-	RUN_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "print only errors and losses"),
-	RUN_OPTION(recorder, 0, "recorder", OPTION_STRING, "PATH", NULL),
-	RUN_OPTION(ring_records, 0, "ring-records", OPTION_NUMBER, "N", NULL),
-	RUN_OPTION(test_stamp_shift, 0, "test-stamp-shift", OPTION_NUMBER, "BITS", NULL),
-	RUN_OPTION(test_preempt, 0, "test-preempt", OPTION_SET, NULL, NULL),
+		"record memory accesses. exact: every access (default for programs built with 'heapwise cc'); adaptive: sample hot memory; valgrind: every access of any program, slowly; off: none"),
+	OPT(access_epoch_ms, 0, "access-epoch", NUMBER, "MS",
+	    "with --access adaptive: check hot memory again after MS milliseconds (default 20)"),
+	OPT(access_max, 0, "access-max", NUMBER, "N",
+	    "stop counting the reads and writes of a chunk at N (default: no limit)"),
+	OPT(coverage, 0, "coverage", SET, NULL,
+	    "also record which bytes of each chunk are accessed"),
+	OPT(routines, 0, "routines", OPTIONAL, "FILTER",
+	    "record calls and returns of routines: in programs built with 'heapwise cc --routines' or, with --access valgrind, in any program. FILTER is a comma-separated list of patterns for module file names and function names: --routines='app,libfoo*,parse_*'"),
+	OPT(routine_sample, 0, "routine-sample", NUMBER, "N",
+	    "with --routines: record the first 16 calls of each routine, then every Nth, with everything it calls"),
+	OPT_UNDER(
+		"Allocators", allocators, 0, "allocator", STRINGS, "NAME",
+		"record this allocator by patching its functions: auto (default: jemalloc, tcmalloc, mimalloc and allocators linked into the program), boehm, apr, talloc or pmr; none: patch nothing, record only calls through the dynamic linker. Repeatable"),
+	OPT(alloc_fns, 0, "alloc-fn", STRINGS, "NAME[:ARG|:=BYTES]",
+	    "record this function's allocations instead of its calls to malloc. ARG is the number of the argument that holds the size (default 1); with =BYTES all blocks have that size. Repeatable"),
+	OPT(free_fns, 0, "free-fn", STRINGS, "NAME[:ARG]",
+	    "record frees by this function; ARG is the number of the argument that holds the block (default 1). Repeatable"),
+	OPT(lisp, 0, "lisp", CHOICE, "ecl",
+	    "record objects of Embeddable Common Lisp, by Lisp type and function, instead of calls to malloc; see 'heapwise mprof'"),
+	OPT_UNDER("Control while the program runs", start_paused, 0, "start-paused", SET, NULL,
+		  "start without recording; the program, 'heapwise ctl' or a toggle starts it"),
+	OPT(toggle_signal, 0, "toggle-signal", STRING, "NAME",
+	    "pause or resume recording when heapwise (not the program) receives this signal: USR1, USR2, HUP, WINCH, URG or RTMIN+N"),
+	OPT(toggle_file, 0, "toggle-file", STRING, "PATH",
+	    "record only while this file exists; checked ten times per second"),
+	OPT(listen, 0, "listen", STRING, "[ADDRESS:]PORT",
+	    "also accept the verbs of 'heapwise ctl' (all but dump) over HTTP, and print the address; ADDRESS is 127.0.0.1 (this machine only) by default; port 0 means any free port"),
+	OPT_UNDER(
+		"Limits", max_size, 0, "max-size", BYTES, "BYTES",
+		"when the trace reaches BYTES, record only totals per allocation point; without this option, when the disk is 90 % full"),
+	OPT(lossy, 0, "lossy", SET, NULL,
+	    "drop and count events instead of making the program wait for the monitor"),
+	OPT_UNDER(
+		"Many machines", push, 0, "push", STRING, "ADDRESS",
+		"when the program ends, send the trace to a fleet store or a profile server; see 'heapwise fleet push'"),
+	OPT(spool, 0, "spool", STRING, "FOLDER",
+	    "with --push: write the trace to FOLDER, deliver it and everything else waiting there, and remove what was delivered"),
+	OPT(labels, 'l', "label", STRINGS, "KEY=VALUE",
+	    "with --push: attach this label to the run. Repeatable"),
+	OPT_UNDER("Messages", progress, 0, "progress", SET, NULL,
+		  "show progress from the start instead of after 5 s (terminals only)"),
+	OPT(quiet, 'q', "quiet", SET, NULL, "print only errors and losses"),
+	OPT(recorder, 0, "recorder", STRING, "PATH", NULL),
+	OPT(ring_records, 0, "ring-records", NUMBER, "N", NULL),
+	OPT(test_stamp_shift, 0, "test-stamp-shift", NUMBER, "BITS", NULL),
+	OPT(test_preempt, 0, "test-preempt", SET, NULL, NULL),
 	OPTION_END};
 
 /* ---- words ----------------------------------------------------------------------------------- */
