@@ -8,6 +8,7 @@
 
 #include "host/base/io.h"
 #include "show/formats/emad.h"
+#include "show/formats/export.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,7 +17,7 @@ static char *export_text(const char *path)
 	struct trace_read_options how = {.image = TRACE_LAST_IMAGE};
 	struct model *model = model_new();
 	struct symbol_table symbols = {0};
-	struct exchange_job job = {.path = path, .model = model, .symbols = &symbols};
+	struct export_job job = {.path = path, .stacks = {.model = model, .symbols = &symbols}};
 	struct err err = {0};
 	char *text = NULL;
 	size_t bytes = 0;

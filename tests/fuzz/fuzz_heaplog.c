@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "host/base/io.h"
+#include "show/formats/export.h"
 #include "show/formats/heaplog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -16,8 +17,9 @@ static void export_to(const char *trace, const char *path, u64 entries)
 	struct heaplog_options options = {.tick_ns = 1};
 	struct model *model = model_new();
 	struct symbol_table symbols = {0};
-	struct exchange_job job = {
-		.path = trace, .model = model, .symbols = &symbols, .heaplog = &options};
+	struct export_job job = {.path = trace,
+				 .stacks = {.model = model, .symbols = &symbols},
+				 .heaplog = &options};
 	struct err err = {0};
 	FILE *out = fopen(path, "we");
 

@@ -10,6 +10,7 @@
 #include "study/analysis/emad/callgraph.h"
 #include "host/base/io.h"
 #include "show/formats/emad.h"
+#include "show/formats/export.h"
 #include "lib/test.h"
 #include "host/trace/writer.h"
 
@@ -85,8 +86,8 @@ static void close_trace(struct opened *self)
 /* The trace as text, to be freed. */
 static char *export(const struct opened *self)
 {
-	struct exchange_job job = {.path = self->path, .model = self->model,
-				   .symbols = &self->symbols};
+	struct export_job job = {.path = self->path,
+				 .stacks = {.model = self->model, .symbols = &self->symbols}};
 	struct err err = {0};
 	char *text = NULL;
 	size_t size = 0;
@@ -488,14 +489,15 @@ TEST(own, "in a recording of our own the allocator's functions become routines, 
 
 TEST(nothing, "a trace without routines cannot be exported as such, and says so")
 {
-	struct exchange_job job = {0};
+	struct export_job job = {0};
 	struct opened trace;
 	struct err err = {0};
 	struct emad_summary summary;
 
 	CHECK_EQ(import("", &summary, &err), 0);
 	open_trace(&trace, file("out.hwt"));
-	job = (struct exchange_job){.path = trace.path, .model = trace.model, .symbols = &trace.symbols};
+	job = (struct export_job){.path = trace.path,
+				  .stacks = {.model = trace.model, .symbols = &trace.symbols}};
 	CHECK_EQ(emad_export(&job, stdout, &err), ERR_INPUT);
 	CHECK(strstr(err.text, "has no routine events"));
 	close_trace(&trace);

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "host/base/text.h"
-#include "show/cli/entry_types.h"
 #include "host/base/outfile.h"
 #include "show/cli/opening.h"
 #include "show/cli/progress.h"
@@ -33,35 +32,35 @@ static const struct export_args defaults = {.trace = {TRACE_DEFAULTS},
 					    .tick_ns = 1000000,
 					    .max_mb = 15};
 
+#define ARGS struct export_args
+
 static const struct option_spec options[] = {
-	OPTION(struct export_args, to, 't', "to", OPTION_CHOICE, formats_written, "output format"),
-	OPTION(struct export_args, output, 'o', "output", OPTION_STRING, "FILE",
-	       "write to FILE (default: standard output, also given as -)"),
-	OPTION(struct export_args, metric, 'm', "metric", OPTION_CHOICE, EXPORT_METRIC_WORDS,
-	       "folded, dot: what to measure; speedscope: what to show first (default bytes)"),
+	OPT(to, 't', "to", CHOICE, formats_written, "output format"),
+	OPT(output, 'o', "output", STRING, "FILE",
+	    "write to FILE (default: standard output, also given as -)"),
+	OPT(metric, 'm', "metric", CHOICE, EXPORT_METRIC_WORDS,
+	    "folded, dot: what to measure; speedscope: what to show first (default bytes)"),
 	IMAGE_OPTION(struct trace_args),
 	SYMBOLS_OPTION(struct trace_args),
-	OPTION(struct export_args, types, 0, "no-types", OPTION_CLEAR, NULL,
-	       "pprof, sqlite, csv, jsonl, heaplog: do not look up types; saves time and memory"),
-	OPTION(struct export_args, entries, 0, "entries", OPTION_CHOICE, "all|freed|live",
-	       "heaplog: which allocation entries to write (default all)"),
-	OPTION(struct export_args, every, 0, "every", OPTION_NUMBER, "N",
-	       "heaplog: write every N freed entries to a separate file: FILE.0001, FILE.0002 ..."),
-	OPTION(struct export_args, tick_ns, 0, "tick-ns", OPTION_NUMBER, "N",
-	       "heaplog: length of a tick in nanoseconds (default 1000000)"),
-	OPTION(struct export_args, query, 0, "q", OPTION_STRING, "QUERY", NULL),
-	OPTION(struct export_args, query, 0, "where", OPTION_STRING, "QUERY",
-	       "html: include only chunks that match the query; see heapwise-query(7)"),
-	OPTION(struct export_args, views, 0, "views", OPTION_STRING, "LIST",
-	       "html: include only these views: overview, flame, timeline, points, types, "
-	       "frequency, mprof, calls, threads, chunks, source (default all)"),
-	OPTION(struct export_args, max_mb, 0, "max-mb", OPTION_NUMBER, "N",
-	       "html: limit the size to N MB by leaving out data (default 15; 0 = no limit)"),
-	OPTION(struct export_args, source, 0, "source", OPTION_CHOICE, "none|lines|files",
-	       "html: include source text, of lines that allocate or of whole files (default "
-	       "none)"),
-	OPTION(struct export_args, sources, 0, "source-folder", OPTION_STRINGS, "DIR",
-	       "html: let --source include files from this folder. Repeatable"),
+	OPT(types, 0, "no-types", CLEAR, NULL,
+	    "pprof, sqlite, csv, jsonl, heaplog: do not look up types; saves time and memory"),
+	OPT(entries, 0, "entries", CHOICE, "all|freed|live",
+	    "heaplog: which allocation entries to write (default all)"),
+	OPT(every, 0, "every", NUMBER, "N",
+	    "heaplog: write every N freed entries to a separate file: FILE.0001, FILE.0002 ..."),
+	OPT(tick_ns, 0, "tick-ns", NUMBER, "N",
+	    "heaplog: length of a tick in nanoseconds (default 1000000)"),
+	OPT(query, 0, "q", STRING, "QUERY", NULL),
+	OPT(query, 0, "where", STRING, "QUERY",
+	    "html: include only chunks that match the query; see heapwise-query(7)"),
+	OPT(views, 0, "views", STRING, "LIST",
+	    "html: include only these views: overview, flame, timeline, points, types, frequency, mprof, calls, threads, chunks, source (default all)"),
+	OPT(max_mb, 0, "max-mb", NUMBER, "N",
+	    "html: limit the size to N MB by leaving out data (default 15; 0 = no limit)"),
+	OPT(source, 0, "source", CHOICE, "none|lines|files",
+	    "html: include source text, of lines that allocate or of whole files (default none)"),
+	OPT(sources, 0, "source-folder", STRINGS, "DIR",
+	    "html: let --source include files from this folder. Repeatable"),
 	OPTION_END};
 
 static u32 entries_of(const char *word)
@@ -69,29 +68,6 @@ static u32 entries_of(const char *word)
 	if (!word || strcmp(word, "all") == 0)
 		return HEAPLOG_ALL;
 	return strcmp(word, "freed") == 0 ? HEAPLOG_FREED : HEAPLOG_LIVE;
-}
-
-static int write_exchange(const struct file_format *format, const struct export_args *args,
-			  const struct study *trace, FILE *out, struct err *err)
-{
-	struct heaplog_options heaplog = {.entries = entries_of(args->entries),
-					  .every = args->every,
-					  .tick_ns = args->tick_ns};
-	struct exchange_job job = {.path = trace->path,
-				   .image = study_image(trace),
-				   .model = trace->model,
-				   .symbols = &trace->symbols,
-				   .output = args->output,
-				   .heaplog = &heaplog};
-	struct entry_types types = {0};
-	int status = 0;
-
-	if (format->chunk_types && args->types)
-		status = entry_types_init(&types, trace, true, &job.types, err);
-	if (status == 0)
-		status = format->exchange(&job, out, err);
-	entry_types_release(&types);
-	return status;
 }
 
 /* What a format has no place for is told here. */
@@ -105,30 +81,38 @@ static void print_caveats(const struct command *command, const struct export_job
 }
 
 /* The same answers as those of `heapwise types`. */
-static int ask_types(struct export_job *job, struct type_cascade *types,
+static int ask_types(struct export_job *job, bool calls, struct type_cascade *types,
 		     struct type_answer **points, struct err *err)
 {
-	struct type_query query = {.source = &job->stacks, .guess = true};
+	struct type_query query = {.source = &job->stacks, .calls = calls, .guess = true};
 	int status = type_cascade_init(types, &query, err);
 
 	if (status < 0)
 		return status;
+	job->types = types;
+	if (calls)
+		return 0;
 	*points = calloc(job->stacks.model->points.count + 1, sizeof(**points));
 	if (!*points)
 		return err_memory_for(err, "types");
 	type_of_points(types, *points);
 	job->stacks.types = *points;
-	job->types = types;
 	return 0;
 }
 
 static int write_export(const struct file_format *format, const struct export_args *args,
 			struct study *trace, const struct outfile *out, struct err *err)
 {
+	struct heaplog_options heaplog = {.entries = entries_of(args->entries),
+					  .every = args->every,
+					  .tick_ns = args->tick_ns};
 	struct export_job job = {.path = trace->path,
 				 .info = &trace->info,
 				 .file = strbuf_text(&out->temporary),
-				 .metric = export_metric_parse(args->metric)};
+				 .metric = export_metric_parse(args->metric),
+				 .image = study_image(trace),
+				 .output = args->output,
+				 .heaplog = &heaplog};
 	struct type_cascade types = {0};
 	struct type_answer *points = NULL;
 	int status = 0;
@@ -136,7 +120,7 @@ static int write_export(const struct file_format *format, const struct export_ar
 	job.stacks = format->point_types && args->types ? typed_stacks(trace, FORMAT_JSON, 0)
 							: trace->stacks;
 	if (format->chunk_types && args->types)
-		status = ask_types(&job, &types, &points, err);
+		status = ask_types(&job, format->call_types, &types, &points, err);
 	if (status == 0)
 		status = format->write(&job, out->file, err);
 	if (status == 0 && format->mute)
@@ -158,9 +142,7 @@ static int write_format(const struct file_format *format, const struct export_ar
 		progress_end();
 	else
 		progress_phase("exporting", trace->path);
-	status = format->exchange ? write_exchange(format, args, trace, out.file, err)
-				  : write_export(format, args, trace, &out, err);
-	return outfile_close(&out, status, err);
+	return outfile_close(&out, write_export(format, args, trace, &out, err), err);
 }
 
 static enum report_source source_of(const char *word)

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "show/cli/entry_types.h"
 #include "show/cli/opening.h"
+#include "show/formats/export.h"
 #include "show/formats/heaplog.h"
 #include "live/record/process.h"
 #include "host/symbols/resolve/resolve.h"
@@ -137,31 +137,31 @@ static int export(const struct dump_job *job, const char *trace_path, FILE *out,
 		  struct dump_done *done, struct err *err)
 {
 	struct study_options opening = opening_options(job->command);
-	struct study *trace;
 	struct heaplog_options how = {.entries = job->entries,
 				      .every = job->every,
 				      .sets_written = job->sets_written,
 				      .tick_ns = TICK_NS};
-	struct exchange_job exchange = {.path = trace_path, .output = job->to, .heaplog = &how};
-	struct entry_types types = {0};
-	int status;
+	struct export_job dump = {.path = trace_path, .output = job->to, .heaplog = &how};
+	struct type_query query = {.source = &dump.stacks, .calls = true, .guess = job->sizes};
+	struct type_cascade types = {0};
+	struct study *trace;
+	int status = 0;
 
 	opening.index = INDEX_IGNORE;
 	trace = open_study(trace_path, &opening, err);
-	status = trace ? 0 : err->code;
-	if (trace) {
-		exchange.image = study_image(trace);
-		exchange.model = trace->model;
-		exchange.symbols = &trace->symbols;
-		count_entries(trace->model, done);
-	}
+	if (!trace)
+		return err->code;
+	dump.stacks = trace->stacks;
+	count_entries(trace->model, done);
 	/* Sets that are written while the program runs have no names yet; they are written once
 	 * more at its end. */
-	if (status == 0 && job->entries != HEAPLOG_SETS)
-		status = entry_types_init(&types, trace, job->sizes, &exchange.types, err);
+	if (job->entries != HEAPLOG_SETS) {
+		dump.types = &types;
+		status = type_cascade_init(&types, &query, err);
+	}
 	if (status == 0)
-		status = heaplog_export(&exchange, out, err);
-	entry_types_release(&types);
+		status = heaplog_export(&dump, out, err);
+	type_cascade_release(&types);
 	close_trace(trace);
 	return status;
 }

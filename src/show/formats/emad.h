@@ -14,14 +14,12 @@
 #ifndef SHOW_FORMATS_EMAD_H
 #define SHOW_FORMATS_EMAD_H
 
-#include <stdio.h>
-
 #include "host/base/arena.h"
 #include "host/base/map.h"
 #include "host/base/vec.h"
-#include "show/formats/exchange.h"
+#include "host/base/err.h"
 
-/* ---- import and export ---- */
+/* ---- import ---- */
 
 struct emad_import {
 	const char *from, *to;
@@ -39,9 +37,6 @@ struct emad_summary {
 /* Makes a trace of a text. The text is read twice: nothing is written before all of it was found to
  * be right. The err of a bad line begins with its number. */
 int emad_import(const struct emad_import *how, struct emad_summary *summary, struct err *err);
-
-/* A writer of the table of formats. */
-int emad_export(const struct exchange_job *job, FILE *out, struct err *err);
 
 /* ---- pseudo modules of an imported trace, shared by both ---- */
 

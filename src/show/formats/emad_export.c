@@ -7,6 +7,7 @@
 
 #include "host/base/text.h"
 #include "show/formats/emad.h"
+#include "show/formats/export.h"
 #include "host/trace/modmap.h"
 
 struct named {
@@ -20,7 +21,7 @@ struct pending { /* what a thread's next exit has to tell */
 };
 
 struct exporting {
-	const struct exchange_job *job;
+	const struct export_job *job;
 	FILE *out;
 	bool imported;
 	struct modmap modules;
@@ -50,8 +51,8 @@ static const char *symbol_of(struct exporting *self, const struct modmap_module 
 			     u64 address)
 {
 	const struct symbol_entry *entry =
-		symbol_table_find(self->job->symbols, self->job->model->image.number, module->id,
-				  address);
+		symbol_table_find(self->job->stacks.symbols, self->job->stacks.model->image.number,
+				  module->id, address);
 
 	return entry && entry->frame_count ? entry->frames[entry->frame_count - 1].function : "";
 }
@@ -100,7 +101,7 @@ static int routine_of(struct exporting *self, const struct stream_routine *row, 
 
 static u64 time_of(const struct exporting *self, u64 ticks)
 {
-	return self->imported ? ticks : tick_clock_ns(&self->job->model->clock, ticks);
+	return self->imported ? ticks : tick_clock_ns(&self->job->stacks.model->clock, ticks);
 }
 
 static void put_message(struct exporting *self, u32 thread, const struct named *named,
@@ -231,9 +232,11 @@ static bool is_imported(const struct model *model)
 	return false;
 }
 
-int emad_export(const struct exchange_job *job, FILE *out, struct err *err)
+int emad_export(const struct export_job *job, FILE *out, struct err *err)
 {
-	struct exporting self = {.job = job, .out = out, .imported = is_imported(job->model)};
+	struct exporting self = {.job = job,
+				 .out = out,
+				 .imported = is_imported(job->stacks.model)};
 	struct stream_sink sink = {.self = &self,
 				   .module = take_module,
 				   .thread = take_thread,

@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include "show/formats/emad.h"
+#include "show/formats/import.h"
+#include "host/trace/symtab.h"
 #include "format/session.h"
-#include "host/trace/writer.h"
 
 struct called {
 	u32 routine; /* in the list */

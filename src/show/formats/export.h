@@ -28,6 +28,8 @@ const char *export_metric_word(enum export_metric metric);
 const char *export_metric_unit(enum export_metric metric); /* "bytes" or "count" */
 const char *export_metric_title(enum export_metric metric);
 
+struct heaplog_options; /* heaplog.h */
+
 struct export_job {
 	const char *path;              /* of the trace */
 	const struct trace_info *info; /* may be NULL */
@@ -36,6 +38,9 @@ struct export_job {
 	const char
 		*file; /* what `out` is, for a writer that opens it itself; empty when it begins */
 	enum export_metric metric;
+	u32 image;          /* of the trace, counted from 0, for a writer that reads it itself */
+	const char *output; /* what the user calls the file; NULL = standard output */
+	const struct heaplog_options *heaplog;
 };
 
 int pprof_export(const struct export_job *job, FILE *out, struct err *err);
@@ -50,6 +55,10 @@ int callgrind_export(const struct export_job *job, FILE *out, struct err *err);
 int perfetto_export(const struct export_job *job, FILE *out, struct err *err);
 int firefox_export(const struct export_job *job, FILE *out, struct err *err);
 int dot_export(const struct export_job *job, FILE *out, struct err *err);
+int emad_export(const struct export_job *job, FILE *out, struct err *err);
+/* For HEAPLOG_SETS `out` may be NULL. With `every` the job must have an output: OUTPUT.0001,
+ * OUTPUT.0002 … get full sets of freed entries, OUTPUT itself the rest. */
+int heaplog_export(const struct export_job *job, FILE *out, struct err *err);
 
 /* What a reader must know before trusting the numbers, as a result without rows: its caveats. NULL
  * if there is no memory. */

@@ -123,9 +123,9 @@ static const struct file_format formats[] = {
 	{.name = "perfetto", .write = perfetto_export, .binary = true},
 	{.name = "firefox", .write = firefox_export},
 	{.name = "dot", .write = dot_export, .mute = true},
-	{.name = "emad", .exchange = emad_export,
+	{.name = "emad", .write = emad_export,
 	 .read = read_emad, .begins = begins_emad, .tick_ns = 1},
-	{.name = "heaplog", .exchange = heaplog_export, .chunk_types = true,
+	{.name = "heaplog", .write = heaplog_export, .chunk_types = true, .call_types = true,
 	 .read = read_heaplog, .begins = begins_heaplog, .tick_ns = 1000000, .several = true},
 	{.name = "heaptrack", .read = read_heaptrack, .begins = begins_heaptrack},
 };

@@ -5,7 +5,6 @@
 #define SHOW_FORMATS_FORMATS_H
 
 #include "host/base/strbuf.h"
-#include "show/formats/exchange.h"
 #include "show/formats/export.h"
 
 #define READ_FORMATS "emad|heaplog|heaptrack"
@@ -20,13 +19,13 @@ struct import_job {
 struct file_format {
 	const char *name;
 
-	/* Writing: one of these; none = it is only read. */
+	/* Writing: this, or a page; neither = it is only read. */
 	int (*write)(const struct export_job *job, FILE *out, struct err *err);
-	int (*exchange)(const struct exchange_job *job, FILE *out, struct err *err);
 	bool page;        /* answers of the API: html.h */
 	bool named;       /* needs a file with a name */
 	bool point_types; /* tells types of points */
-	bool chunk_types; /* and of chunks, unless it is an exchange also those that are guessed */
+	bool chunk_types; /* and of chunks */
+	bool call_types;  /* and asks for them what the compiler wrote beside calls */
 	bool mute;        /* has no place for caveats */
 	bool binary;      /* nothing for a terminal */
 

@@ -19,9 +19,8 @@
 #ifndef SHOW_FORMATS_HEAPLOG_H
 #define SHOW_FORMATS_HEAPLOG_H
 
-#include <stdio.h>
-
-#include "show/formats/exchange.h"
+#include "format/types.h"
+#include "host/base/err.h"
 
 enum heaplog_entries {
 	HEAPLOG_ALL,
@@ -36,11 +35,6 @@ struct heaplog_options {
 	u64 sets_written; /* so many of these files are there already and stay */
 	u64 tick_ns;      /* length of a tick */
 };
-
-/* A writer of the table of formats; for HEAPLOG_SETS `out` may be NULL. With `every` the job must
- * have an output: OUTPUT.0001, OUTPUT.0002 … get full sets of freed entries, OUTPUT itself the
- * rest. */
-int heaplog_export(const struct exchange_job *job, FILE *out, struct err *err);
 
 struct heaplog_import {
 	char *const *from; /* dumps of one run, in any order */

@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "host/base/text.h"
+#include "show/formats/export.h"
 #include "show/formats/heaplog.h"
+#include "study/analysis/types/list.h"
 
 struct dumping {
-	const struct exchange_job *job;
+	const struct export_job *job;
 	const struct heaplog_options *how;
 	const struct model *model;
 	FILE *out;
@@ -37,18 +39,31 @@ static u64 identity_of(const struct dumping *self, const char *name)
 	return told ? *told : HEAPLOG_FOUND | (hash & (HEAPLOG_FOUND - 1));
 }
 
-/* The chunk's type, of identity 0 if it is unknown. False if there is no memory. */
-static bool find_type(struct dumping *self, u64 chunk, struct chunk_type *type)
+/* Types that were found out, where none was recorded with the chunk. Guesses are left out, for a
+ * dump has no place to say that it guesses. */
+static bool find_out(struct dumping *self, u64 chunk, struct type_answer *answer)
 {
-	const struct exchange_types *types = &self->job->types;
-	struct exchange_type found = {0};
+	if (!self->job->types)
+		return false;
+	*answer = type_of_chunk(self->job->types, chunk);
+	return answer->confidence > TYPE_GUESS && answer->origin != ORIGIN_DECLARED &&
+	       (answer->origin != ORIGIN_VTABLE || answer->sampled);
+}
 
-	if (types->find && types->find(types->self, chunk, &found))
-		*type = (struct chunk_type){.identity = identity_of(self, found.name),
-					    .count = found.count};
-	else if (model_chunk_type(self->model, chunk, type))
-		found.name = self->model->types.data[type->type];
-	return !found.name || map_put(&self->types, type->identity, (u64)(uintptr_t)found.name);
+/* The chunk's type, of identity 0 if it is unknown. False if there is no memory. */
+static bool find_type(struct dumping *self, u64 chunk, u64 size, struct chunk_type *type)
+{
+	struct type_answer found = {0};
+	const char *name = NULL;
+
+	if (find_out(self, chunk, &found)) {
+		name = found.name;
+		*type = (struct chunk_type){.identity = identity_of(self, name),
+					    .count = type_elements(self->job->types, &found, size)};
+	} else if (model_chunk_type(self->model, chunk, type)) {
+		name = self->model->types.data[type->type];
+	}
+	return !name || map_put(&self->types, type->identity, (u64)(uintptr_t)name);
 }
 
 static int put_entry(struct dumping *self, FILE *out, u64 chunk, struct err *err)
@@ -64,7 +79,7 @@ static int put_entry(struct dumping *self, FILE *out, u64 chunk, struct err *err
 			freed_tick = tick;
 		freed_tick += !freed_tick; /* 0 would be: not freed */
 	}
-	if (!find_type(self, chunk, &type))
+	if (!find_type(self, chunk, page->size[k], &type))
 		return err_memory(err);
 	if (context < self->nodes.count)
 		self->nodes.data[context] = 1;
@@ -184,7 +199,7 @@ static const char *function_of(const struct dumping *self, u32 context,
 	const struct modmap_module *module =
 		modmap_find(modules, node->pc - 1, modmap_generation(modules, context));
 	const struct symbol_entry *entry =
-		module ? symbol_table_find(self->job->symbols, self->model->image.number,
+		module ? symbol_table_find(self->job->stacks.symbols, self->model->image.number,
 					   module->id, node->pc - 1 - module->base)
 		       : NULL;
 
@@ -285,9 +300,12 @@ static int find_told(struct dumping *self, struct err *err)
 	return 0;
 }
 
-int heaplog_export(const struct exchange_job *job, FILE *out, struct err *err)
+int heaplog_export(const struct export_job *job, FILE *out, struct err *err)
 {
-	struct dumping self = {.job = job, .how = job->heaplog, .model = job->model, .out = out};
+	struct dumping self = {.job = job,
+			       .how = job->heaplog,
+			       .model = job->stacks.model,
+			       .out = out};
 	int status = 0;
 
 	if (!vec_extend(&self.nodes, self.model->contexts.nodes.count))

@@ -4,16 +4,21 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/base/arena.h"
+#include "host/base/map.h"
 #include "host/base/strbuf.h"
+#include "host/base/vec.h"
 #include "show/formats/heaplog.h"
+#include "show/formats/import.h"
 #include "format/session.h"
+#include "host/trace/symtab.h"
 #include "host/trace/typenames.h"
-#include "host/trace/writer.h"
 
 #define TICKS_NS_MAX ((u64)100 * 366 * 86400 * 1000000000)
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "host/base/strbuf.h"
-#include "show/formats/exchange.h"
+#include "show/formats/import.h"
 #include "show/formats/heaptrack_inside.h"
 #include "format/session.h"
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * What imports have in common.
  * Host. */
-#include "show/formats/exchange.h"
+#include "show/formats/import.h"
 
 #include <sys/stat.h>
-
-#include "host/trace/writer.h"
 
 int import_check_output(const char *from, const char *to, struct err *err)
 {
