@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/order.h"
 #include "host/base/strbuf.h"
 #include "format/runtime.h"
 
@@ -13,9 +14,7 @@ static int compare_pcs(const void *a, const void *b)
 {
 	const struct frame_pc *x = a, *y = b;
 
-	if (x->pc != y->pc)
-		return x->pc < y->pc ? -1 : 1;
-	return x->generation < y->generation ? -1 : x->generation > y->generation;
+	return rising(x->pc, y->pc) ?: rising(x->generation, y->generation);
 }
 
 /* The number of the file that a module was loaded from; ERR_MEMORY if it cannot be kept. */
@@ -103,8 +102,7 @@ static int finish_image(struct collect *self, struct err *err)
 	struct wanted wanted = {.image = self->image};
 	int result = 0;
 
-	if (self->pcs.count)
-		qsort(self->pcs.data, self->pcs.count, sizeof(*self->pcs.data), compare_pcs);
+	vec_sort(&self->pcs, compare_pcs);
 	for (u64 i = 0; i < self->pcs.count && !result; i++) {
 		u64 address = self->pcs.data[i].pc - 1; /* as modmap_place does */
 		const struct modmap_module *module =
@@ -246,22 +244,16 @@ static int compare_wanted(const void *a, const void *b)
 {
 	const struct wanted *x = a, *y = b;
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	if (x->image != y->image)
-		return x->image < y->image ? -1 : 1;
-	return x->module < y->module ? -1 : x->module > y->module;
+	return rising(x->file, y->file)
+		       ?: rising(x->address, y->address)
+		       ?: rising(x->image, y->image) ?: rising(x->module, y->module);
 }
 
 static int compare_types(const void *a, const void *b)
 {
 	const struct wanted_type *x = a, *y = b;
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
+	return rising(x->file, y->file) ?: rising(x->address, y->address);
 }
 
 int collect_finish(struct collect *self, struct err *err)
@@ -269,12 +261,10 @@ int collect_finish(struct collect *self, struct err *err)
 	u64 kept = 0;
 	int result = finish_image(self, err);
 
-	if (!result && self->types.count)
-		qsort(self->types.data, self->types.count, sizeof(*self->types.data),
-		      compare_types);
+	vec_sort(&self->types, compare_types);
+	vec_sort(&self->wanted, compare_wanted);
 	if (result || !self->wanted.count)
 		return result;
-	qsort(self->wanted.data, self->wanted.count, sizeof(*self->wanted.data), compare_wanted);
 	for (u64 i = 1; i < self->wanted.count; i++)
 		if (compare_wanted(&self->wanted.data[kept], &self->wanted.data[i]))
 			self->wanted.data[++kept] = self->wanted.data[i];

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "host/base/io.h"
+#include "host/base/order.h"
 #include "host/base/vec.h"
 
 enum { ALIGNMENT = 16, BUILD_ID_BYTES_MAX = 64, USED_SECONDS = 3600 };
@@ -124,7 +125,7 @@ static int compare_kept(const void *a, const void *b)
 {
 	const struct kept *x = a, *y = b;
 
-	return x->used < y->used ? -1 : x->used > y->used;
+	return rising(x->used, y->used);
 }
 
 /* Removes what was not used for longest. */
@@ -149,8 +150,7 @@ static void folder_trim(const char *path)
 		if (!vec_push(&files, kept))
 			break;
 	}
-	if (files.count)
-		qsort(files.data, files.count, sizeof(*files.data), compare_kept);
+	vec_sort(&files, compare_kept);
 	for (u64 i = 0; i < files.count && bytes > DEBUG_CACHE_BYTES; i++) {
 		unlinkat(dirfd(folder), files.data[i].name, 0);
 		bytes -= files.data[i].bytes;

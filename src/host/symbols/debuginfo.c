@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/order.h"
+#include "host/base/search.h"
 #include "host/base/vec.h"
 #include "host/symbols/ada_names.h"
 #include "host/symbols/rust_names.h"
@@ -75,9 +77,7 @@ static int compare_ranges(const void *a, const void *b)
 {
 	const struct unit_range *x = a, *y = b;
 
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	return x->unit < y->unit ? -1 : x->unit > y->unit;
+	return rising(x->low, y->low) ?: rising(x->unit, y->unit);
 }
 
 int debuginfo_init(struct debuginfo *self, Dwarf *dwarf, u64 bias)
@@ -93,9 +93,7 @@ int debuginfo_init(struct debuginfo *self, Dwarf *dwarf, u64 bias)
 	while (!result && dwarf_get_units(dwarf, cu, &cu, &version, &type, &die, NULL) == 0)
 		if (type == DW_UT_compile || type == DW_UT_skeleton)
 			result = add_unit(&list, &die, version);
-	if (list.ranges.count)
-		qsort(list.ranges.data, list.ranges.count, sizeof(*list.ranges.data),
-		      compare_ranges);
+	vec_sort(&list.ranges, compare_ranges);
 	for (u64 i = 0; i < list.ranges.count; i++) {
 		if (list.ranges.data[i].high > reach)
 			reach = list.ranges.data[i].high;
@@ -159,16 +157,8 @@ void debuginfo_read_ahead(const struct debuginfo *self, bool (*go_on)(void *), v
 
 static u32 find_unit(const struct debuginfo *self, u64 address)
 {
-	u64 low = 0, high = self->range_count;
+	u64 low = bisect(at, self->range_count, self->ranges[at].low <= address);
 
-	while (low < high) {
-		u64 middle = low + (high - low) / 2;
-
-		if (self->ranges[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (u32 back = 0; low > 0 && back < OVERLAP_MAX; back++) {
 		const struct unit_range *range = &self->ranges[--low];
 
@@ -190,9 +180,7 @@ static int compare_placed(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
 
-	if (x->unit != y->unit)
-		return x->unit < y->unit ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	return rising(x->unit, y->unit) ?: rising(x->index, y->index);
 }
 
 /* What is needed while one unit's addresses are answered. */

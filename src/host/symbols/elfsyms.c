@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "host/base/err.h"
+#include "host/base/order.h"
+#include "host/base/search.h"
 #include "host/base/strbuf.h"
 #include "host/base/vec.h"
 #include "host/symbols/ada_names.h"
@@ -91,11 +93,7 @@ static int compare_symbols(const void *a, const void *b)
 {
 	const struct elfsym *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank - y->rank;
-	return strcmp(x->name, y->name);
+	return rising(x->start, y->start) ?: rising(x->rank, y->rank) ?: strcmp(x->name, y->name);
 }
 
 /* Keeps the best name of each address, lets symbols without size end where the next one starts, and
@@ -263,8 +261,7 @@ int elfsyms_read(struct elfsyms *self, Dwfl_Module *module)
 			return ERR_MEMORY;
 	if (elf && plt_read(self, elf))
 		return ERR_MEMORY;
-	if (self->count)
-		qsort(self->data, self->count, sizeof(*self->data), compare_symbols);
+	vec_sort(self, compare_symbols);
 	tidy(self);
 	mark_ada(self);
 	return 0;
@@ -278,16 +275,8 @@ void elfsyms_release(struct elfsyms *self)
 
 const struct elfsym *elfsyms_find(const struct elfsyms *self, u64 address)
 {
-	u64 low = 0, high = self->count;
+	u64 low = bisect(at, self->count, self->data[at].start <= address);
 
-	while (low < high) {
-		u64 middle = low + (high - low) / 2;
-
-		if (self->data[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (u32 back = 0; low > 0 && back < NESTING_MAX; back++) {
 		const struct elfsym *symbol = &self->data[--low];
 

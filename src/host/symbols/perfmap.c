@@ -13,6 +13,8 @@
 
 #include "host/base/clock.h"
 #include "host/base/io.h"
+#include "host/base/order.h"
+#include "host/base/search.h"
 
 enum { BYTES_MAX = 256 << 20 };
 
@@ -41,9 +43,8 @@ static int by_start(const void *a, const void *b)
 {
 	const struct perf_code *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name; /* their order in the file */
+	/* names: their order in the file */
+	return rising(x->start, y->start) ?: rising((u64)x->name, (u64)y->name);
 }
 
 /* One line, which it ends with a zero byte. */
@@ -91,16 +92,8 @@ void perf_map_release(struct perf_map *self)
 
 const char *perf_map_find(const struct perf_map *self, u64 address)
 {
-	u64 low = 0, high = self->codes.count;
+	u64 low = bisect(at, self->codes.count, self->codes.data[at].start <= address);
 
-	while (low < high) {
-		u64 middle = (low + high) / 2;
-
-		if (self->codes.data[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* Code may lie in what an older, longer one was; a few steps back find that one. */
 	for (u64 i = low; i > 0 && low - i < 16; i--)
 		if (address < self->codes.data[i - 1].end)

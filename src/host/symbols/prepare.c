@@ -15,6 +15,7 @@
 
 #include "host/base/clock.h"
 #include "host/base/map.h"
+#include "host/base/order.h"
 #include "host/base/vec.h"
 
 enum {
@@ -156,9 +157,7 @@ static int compare_rows(const void *a, const void *b)
 {
 	const struct prepare_address *x = a, *y = b;
 
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
+	return rising(x->module, y->module) ?: rising(x->address, y->address);
 }
 
 /* Of one module. */

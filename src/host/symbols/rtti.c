@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/base/err.h"
+#include "host/base/order.h"
 #include "host/base/strbuf.h"
 #include "host/base/vec.h"
 #include "host/symbols/demangle.h"
@@ -67,7 +68,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct rtti_word *x = a, *y = b;
 
-	return x->at < y->at ? -1 : x->at > y->at;
+	return rising(x->at, y->at);
 }
 
 /* Linkers put those that name no symbol first, in order, and they are nearly all. */

@@ -7,6 +7,7 @@
 #include <dwarf.h>
 
 #include "host/base/err.h"
+#include "host/base/search.h"
 #include "host/base/vec.h"
 
 enum { DEPTH_MAX = 512 };
@@ -27,16 +28,8 @@ struct walk {
 /* Index of the first address >= value. */
 static u64 lower_bound(const struct scopes *self, u64 value)
 {
-	u64 low = 0, high = self->address_count;
+	u64 low = bisect(at, self->address_count, self->addresses[at] < value);
 
-	while (low < high) {
-		u64 middle = low + (high - low) / 2;
-
-		if (self->addresses[middle] < value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low;
 }
 

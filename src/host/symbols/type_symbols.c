@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "host/base/err.h"
+#include "host/base/order.h"
+#include "host/base/search.h"
 #include "host/base/vec.h"
 #include "host/symbols/demangle.h"
 
@@ -58,9 +60,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct type_symbol *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return rising(x->start, y->start) ?: strcmp(x->name, y->name);
 }
 
 int type_symbols_read(struct type_symbols *self, Dwfl_Module *module)
@@ -72,8 +72,7 @@ int type_symbols_read(struct type_symbols *self, Dwfl_Module *module)
 	for (int i = 1; i < count; i++)
 		if (add_symbol(self, module, i, bias))
 			return ERR_MEMORY;
-	if (self->count)
-		qsort(self->data, self->count, sizeof(*self->data), compare);
+	vec_sort(self, compare);
 	self->read = true;
 	return 0;
 }
@@ -86,16 +85,8 @@ void type_symbols_release(struct type_symbols *self)
 
 const struct type_symbol *type_symbols_find(const struct type_symbols *self, u64 address)
 {
-	u64 low = 0, high = self->count;
+	u64 low = bisect(at, self->count, self->data[at].start <= address);
 
-	while (low < high) {
-		u64 middle = low + (high - low) / 2;
-
-		if (self->data[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && address < self->data[low - 1].end ? &self->data[low - 1] : NULL;
 }
 

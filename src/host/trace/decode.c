@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "host/base/search.h"
 #include "host/base/vec.h"
 #include "format/tracefile.h"
 #include "format/varint.h"
@@ -127,16 +128,9 @@ enum block_status decoder_start_block(struct decoder *decoder, const struct bloc
 static u64 chunk_number_before_gap(const struct decoder *decoder, u64 told)
 {
 	const struct segment *segments = decoder->segments.data;
-	u64 low = 0, high = decoder->segments.count - 1, number;
+	/* the first segment that starts after it */
+	u64 low = bisect(at, decoder->segments.count - 1, segments[at].told <= told), number;
 
-	while (low < high) { /* the first segment that starts after it */
-		u64 middle = low + (high - low) / 2;
-
-		if (segments[middle].told <= told)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == 0)
 		return NO_CHUNK;
 	number = told - segments[low - 1].told + segments[low - 1].number;

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/order.h"
+#include "host/base/search.h"
+
 /* Bounds on ids from a file, so that one bad number cannot ask for all memory. */
 enum { MODULES_MAX = 1 << 20, CONTEXTS_MAX = 1 << 28 };
 
@@ -172,17 +175,13 @@ u32 modmap_generation_at(struct modmap *self, u64 ticks)
 	return self->era;
 }
 
-static int compare_u64(u64 a, u64 b) { return a < b ? -1 : a > b; }
-
 /* Order of appearance: the generation, then the order of telling. */
 static int compare_age(const void *a, const void *b)
 {
 	const struct modmap_module *x = *(struct modmap_module *const *)a;
 	const struct modmap_module *y = *(struct modmap_module *const *)b;
 
-	if (x->generation != y->generation)
-		return compare_u64(x->generation, y->generation);
-	return compare_u64(x->id, y->id);
+	return rising(x->generation, y->generation) ?: rising(x->id, y->id);
 }
 
 static int compare_start(const void *a, const void *b)
@@ -190,25 +189,13 @@ static int compare_start(const void *a, const void *b)
 	const struct modmap_module *x = *(struct modmap_module *const *)a;
 	const struct modmap_module *y = *(struct modmap_module *const *)b;
 
-	if (x->start != y->start)
-		return compare_u64(x->start, y->start);
-	return compare_age(a, b);
+	return rising(x->start, y->start) ?: compare_age(a, b);
 }
 
 /* First of the disjoint modules live[0 … count) that ends after address. */
 static u32 live_after(struct modmap_module *const *live, u32 count, u64 address)
 {
-	u32 low = 0;
-
-	while (low < count) {
-		u32 middle = low + (count - low) / 2;
-
-		if (live[middle]->end <= address)
-			low = middle + 1;
-		else
-			count = middle;
-	}
-	return low;
+	return (u32)bisect(at, count, live[at]->end <= address);
 }
 
 /* A module that appears where others were means that all of those are gone, also their parts that
@@ -284,38 +271,23 @@ static int build_index(struct modmap *self)
 static const struct modmap_module *
 span_find(const struct modmap *self, const struct modmap_span *span, u64 address, u32 generation)
 {
-	u32 low = span->first, high = span->first + span->count;
+	struct modmap_module *const *order = &self->order[span->first];
+	u64 seen = bisect(at, span->count, order[at]->generation <= generation);
 	const struct modmap_module *module;
 
-	while (low < high) {
-		u32 middle = low + (high - low) / 2;
-
-		if (self->order[middle]->generation <= generation)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == span->first)
+	if (!seen)
 		return NULL;
-	module = self->order[low - 1];
+	module = order[seen - 1];
 	return address < module->end && generation < module->gone_in ? module : NULL;
 }
 
 const struct modmap_module *modmap_find(struct modmap *self, u64 address, u32 generation)
 {
-	u32 low = 0, high;
+	u64 low;
 
 	if (self->dirty && build_index(self))
 		return NULL;
-	high = self->span_count;
-	while (low < high) {
-		u32 middle = low + (high - low) / 2;
-
-		if (self->spans[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = bisect(at, self->span_count, self->spans[at].start <= address);
 	while (low-- > 0 && self->spans[low].reach > address) {
 		const struct modmap_module *module =
 			span_find(self, &self->spans[low], address, generation);

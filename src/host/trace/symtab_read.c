@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/order.h"
+#include "host/base/search.h"
 #include "host/base/vec.h"
 #include "host/trace/cursor.h"
 #include "host/trace/readerfile.h"
@@ -107,23 +109,15 @@ static bool load_block(void *data, const struct block *block)
 
 static int compare_entries(const struct symbol_entry *a, const struct symbol_entry *b)
 {
-	if (a->image != b->image)
-		return a->image < b->image ? -1 : 1;
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return 0;
+	return rising(a->image, b->image)
+		       ?: rising(a->module, b->module) ?: rising(a->address, b->address);
 }
 
 static int compare_ranked(const void *left, const void *right)
 {
 	const struct ranked *a = left, *b = right;
-	int order = compare_entries(&a->entry, &b->entry);
 
-	if (order)
-		return order;
-	return a->rank < b->rank ? -1 : a->rank > b->rank;
+	return compare_entries(&a->entry, &b->entry) ?: rising(a->rank, b->rank);
 }
 
 static bool make_table(struct loading *l, struct symbol_table *table)
@@ -133,8 +127,7 @@ static bool make_table(struct loading *l, struct symbol_table *table)
 	table->entries = arena_new_array(l->arena, struct symbol_entry, count);
 	if (!table->entries)
 		return false;
-	if (count)
-		qsort(l->found.data, count, sizeof(*l->found.data), compare_ranked);
+	vec_sort(&l->found, compare_ranked);
 	for (u64 i = 0; i < count; i++) {
 		const struct symbol_entry *entry = &l->found.data[i].entry;
 
@@ -173,18 +166,8 @@ const struct symbol_entry *symbol_table_find(const struct symbol_table *table, u
 					     u32 module, u64 address)
 {
 	const struct symbol_entry key = {.image = image, .module = module, .address = address};
-	u64 low = 0, high = table->count;
+	u64 low = bisect(at, table->count, compare_entries(&table->entries[at], &key) < 0);
+	const struct symbol_entry *entry = &table->entries[low];
 
-	while (low < high) {
-		u64 middle = low + (high - low) / 2;
-		int order = compare_entries(&table->entries[middle], &key);
-
-		if (order == 0)
-			return &table->entries[middle];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return low < table->count && compare_entries(entry, &key) == 0 ? entry : NULL;
 }

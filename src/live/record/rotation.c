@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "host/base/order.h"
+
 #define TELL(function, ...)                                                                        \
 	(self->trace.function ? self->trace.function(self->trace.self, __VA_ARGS__) : 0)
 
@@ -188,7 +190,7 @@ static int by_chunk(const void *a, const void *b)
 {
 	const struct stream_class *x = a, *y = b;
 
-	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
+	return rising(x->chunk, y->chunk);
 }
 
 static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes,
@@ -292,9 +294,7 @@ static int by_ticks(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
 
-	if (x->ticks != y->ticks)
-		return x->ticks < y->ticks ? -1 : 1;
-	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
+	return rising(x->ticks, y->ticks) ?: rising(x->chunk, y->chunk);
 }
 
 /* What lives begins the file in the order of births, with new numbers. */

@@ -18,6 +18,7 @@
 #include "host/base/clock.h"
 #include "host/base/io.h"
 #include "format/atomics.h"
+#include "host/base/search.h"
 
 enum {
 	AHEAD = 32, /* pages that are read at once where reading goes on in order */
@@ -105,16 +106,8 @@ static int mappings_read(struct scan_memory *self, const char *session_folder, s
 
 const struct mapping *scan_memory_mapping(const struct scan_memory *self, u64 address)
 {
-	u64 low = 0, high = self->mappings.count;
+	u64 low = bisect(at, self->mappings.count, self->mappings.data[at].end <= address);
 
-	while (low < high) { /* the first mapping that ends after it */
-		u64 middle = (low + high) / 2;
-
-		if (self->mappings.data[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == self->mappings.count || self->mappings.data[low].start > address)
 		return NULL;
 	return &self->mappings.data[low];

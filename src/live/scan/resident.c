@@ -12,6 +12,7 @@
 #include "format/atomics.h"
 #include "format/shadow.h"
 #include "format/ticks.h"
+#include "host/base/order.h"
 #include "live/scan/memory.h"
 
 enum {
@@ -38,7 +39,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct hw_range *x = a, *y = b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	return rising(x->start, y->start);
 }
 
 static void own_read(struct look *self, const struct hw_control *control)

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "host/base/order.h"
+
 static const u64 SECOND = 1000000000;
 static const u64 TICK_NS = 125000000;
 enum { UNITS_PER_TICK = 25000, TICKS_MOST = 32, AROUND_MOST = 64 };
@@ -372,9 +374,7 @@ static bool choose(struct policy *self, struct requests *requests, struct budget
 	bool wakes = true;
 
 	price_move(self, &budget);
-	if (self->candidates.count)
-		qsort(self->candidates.data, self->candidates.count, sizeof(*self->candidates.data),
-		      better);
+	vec_sort(&self->candidates, better);
 	for (u64 i = 0; i < self->candidates.count; i++) {
 		const struct candidate *one = &self->candidates.data[i];
 		double expected = expected_ns(self, one->unit);

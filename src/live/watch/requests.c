@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/atomics.h"
+#include "host/base/order.h"
 #include "live/drain/image_tap.h"
 
 void requests_release(struct requests *self) { vec_release(&self->waiting); }
@@ -48,9 +49,7 @@ static int by_page(const void *a, const void *b)
 	const struct hw_command *x = a, *y = b;
 	u64 left = x->address / HW_UNIT_PAGE, right = y->address / HW_UNIT_PAGE;
 
-	if (left != right)
-		return left < right ? -1 : 1;
-	return x->pad < y->pad ? -1 : x->pad > y->pad;
+	return rising(left, right) ?: rising(x->pad, y->pad);
 }
 
 /* What lies beside each other is armed by one call of the kernel. What is asked for one unit keeps
@@ -59,9 +58,7 @@ static void neighbours_together(struct requests *self)
 {
 	for (u64 i = 0; i < self->waiting.count; i++)
 		self->waiting.data[i].pad = (u32)i;
-	if (self->waiting.count > 1)
-		qsort(self->waiting.data, self->waiting.count, sizeof(*self->waiting.data),
-		      by_page);
+	vec_sort(&self->waiting, by_page);
 }
 
 void requests_send(struct requests *self, bool (*give)(void *to, u32 verb, u64 address, u64 birth),

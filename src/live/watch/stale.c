@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "host/base/order.h"
+
 struct search {
 	const struct stale_query *query;
 	u64 now_ns;
@@ -37,11 +39,8 @@ static u64 key_of(const struct search *self, const struct area *area)
 static int compare(const void *a, const void *b, void *search)
 {
 	const struct area *x = *(const struct area *const *)a, *y = *(const struct area *const *)b;
-	u64 kx = key_of(search, x), ky = key_of(search, y);
 
-	if (kx != ky)
-		return kx > ky ? -1 : 1;
-	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
+	return falling(key_of(search, x), key_of(search, y)) ?: rising(x->chunk, y->chunk);
 }
 
 static void swap(const struct area **a, const struct area **b)

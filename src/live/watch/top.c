@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "host/base/order.h"
+
 static void count(struct top_row *row, const struct area *area)
 {
 	row->areas++;
@@ -40,9 +42,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct top_row *x = a, *y = b;
 
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->context < y->context ? -1 : x->context > y->context;
+	return falling(x->bytes, y->bytes) ?: rising(x->context, y->context);
 }
 
 bool top_points(const struct areas *areas, u32 thread, struct top_found *found)
@@ -58,8 +58,7 @@ bool top_points(const struct areas *areas, u32 thread, struct top_found *found)
 			count_point(found, &places, area));
 	}
 	map_release(&places);
-	if (found->rows.count)
-		qsort(found->rows.data, found->rows.count, sizeof(found->rows.data[0]), compare);
+	vec_sort(&found->rows, compare);
 	return good;
 }
 

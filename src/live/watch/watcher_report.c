@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What a watcher tells at each interval. All but watcher_take runs on the drain thread. */
+#include "host/base/order.h"
+#include "host/base/search.h"
 #include "live/watch/watcher.h"
 
 #include <stdio.h>
@@ -15,16 +17,8 @@ static const u64 SECOND = 1000000000;
 /* NULL: it was not there yet. */
 static const struct stream_class *class_of(const struct watcher *self, const struct area *area)
 {
-	u64 low = 0, high = self->classes.count;
+	u64 low = bisect(at, self->classes.count, self->classes.data[at].chunk < area->chunk);
 
-	while (low < high) {
-		u64 middle = (low + high) / 2;
-
-		if (self->classes.data[middle].chunk < area->chunk)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < self->classes.count && self->classes.data[low].chunk == area->chunk
 		       ? &self->classes.data[low]
 		       : NULL;
@@ -289,7 +283,7 @@ static int by_stale_type(const void *a, const void *b)
 {
 	const struct watch_type *x = a, *y = b;
 
-	return x->stale_bytes > y->stale_bytes ? -1 : x->stale_bytes < y->stale_bytes;
+	return falling(x->stale_bytes, y->stale_bytes);
 }
 
 /* Types are few; beyond WATCH_ROWS of them the rest is not told. */

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "host/base/order.h"
+
 void file_state(const char *path, struct type_file *file)
 {
 	struct stat status;
@@ -100,8 +102,7 @@ static int compare_numbers(const void *a, const void *b)
 /* "0 3-7 9" */
 static void add_numbers(struct strbuf *out, struct u32_list *list)
 {
-	if (list->count)
-		qsort(list->data, list->count, sizeof *list->data, compare_numbers);
+	vec_sort(list, compare_numbers);
 	for (u64 i = 0, last; i < list->count; i = last + 1) {
 		for (last = i;
 		     last + 1 < list->count && list->data[last + 1] <= list->data[last] + 1;)

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/order.h"
 #include "host/base/path.h"
+#include "host/base/search.h"
 #include "host/symbols/types/call.h"
 #include "host/symbols/types/sizes.h"
 #include "host/trace/debugtypes.h"
@@ -27,19 +29,13 @@ static bool add_row(struct keeping *self, struct debug_types_file *file, struct 
 /* The first address of the file that is wanted and not below this one. */
 static bool is_wanted(const struct collect *collect, u32 file, u64 address)
 {
-	u64 low = 0, high = collect->wanted.count;
+	const struct wanted *wanted = collect->wanted.data;
+	u64 low =
+		bisect(at, collect->wanted.count,
+		       (rising(wanted[at].file, file) ?: rising(wanted[at].address, address)) < 0);
 
-	while (low < high) {
-		u64 middle = low + (high - low) / 2;
-		const struct wanted *wanted = &collect->wanted.data[middle];
-
-		if (wanted->file < file || (wanted->file == file && wanted->address < address))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < collect->wanted.count && collect->wanted.data[low].file == file &&
-	       collect->wanted.data[low].address == address;
+	return low < collect->wanted.count && wanted[low].file == file &&
+	       wanted[low].address == address;
 }
 
 static int keep_calls(struct keeping *self, u32 file, struct debug_types_file *out, struct err *err)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/order.h"
+#include "host/base/search.h"
 #include "host/base/strbuf.h"
 #include "host/symbols/module.h"
 
@@ -241,15 +243,16 @@ static int read_calls(struct reading *self, const struct call_types_query *query
 
 /* ---- all modules ---- */
 
+static int compare_places(const struct call_type *x, const struct call_type *y)
+{
+	return rising(x->module, y->module) ?: rising(x->address, y->address);
+}
+
 static int compare_rows(const void *a, const void *b)
 {
 	const struct call_type *x = a, *y = b;
 
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return strcmp(x->type, y->type);
+	return compare_places(x, y) ?: strcmp(x->type, y->type);
 }
 
 int call_types_read(struct call_types *self, const struct call_types_query *query, struct err *err)
@@ -267,8 +270,7 @@ int call_types_read(struct call_types *self, const struct call_types_query *quer
 		reading->bias = 0;
 		status = read_calls(reading, query, i, &places);
 	}
-	if (self->rows.count)
-		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, compare_rows);
+	vec_sort(&self->rows, compare_rows);
 	module_places_release(&places);
 	if (reading)
 		strbuf_release(&reading->text);
@@ -278,26 +280,18 @@ int call_types_read(struct call_types *self, const struct call_types_query *quer
 
 const struct call_type *call_types_find(const struct call_types *self, u32 module, u64 address)
 {
-	u64 low = 0, high = self->rows.count;
+	const struct call_type key = {.module = module, .address = address};
+	u64 count = self->rows.count,
+	    low = bisect(at, count, compare_places(&self->rows.data[at], &key) < 0);
+	const struct call_type *row = &self->rows.data[low];
 
-	while (low < high) {
-		u64 middle = low + (high - low) / 2;
-		const struct call_type *row = &self->rows.data[middle];
-
-		if (row->module < module || (row->module == module && row->address < address))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == self->rows.count || self->rows.data[low].module != module ||
-	    self->rows.data[low].address != address)
+	if (low == count || compare_places(row, &key) != 0)
 		return NULL;
 	/* Two types for one call cannot both be right. */
-	if (low + 1 < self->rows.count && self->rows.data[low + 1].module == module &&
-	    self->rows.data[low + 1].address == address &&
-	    strcmp(self->rows.data[low + 1].type, self->rows.data[low].type) != 0)
+	if (low + 1 < count && compare_places(row + 1, &key) == 0 &&
+	    strcmp(row[1].type, row->type) != 0)
 		return NULL;
-	return &self->rows.data[low];
+	return row;
 }
 
 void call_types_release(struct call_types *self)

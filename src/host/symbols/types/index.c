@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/base/order.h"
 #include "host/base/path.h"
+#include "host/base/search.h"
 #include "host/symbols/types/pattern.h"
 
 #define NO_FILE UINT32_MAX
@@ -28,9 +30,8 @@ static int compare_base(const void *a, const void *b, void *opaque)
 	const struct type_index *self = opaque;
 	const char *x = self->files.data[*(const u32 *)a].path;
 	const char *y = self->files.data[*(const u32 *)b].path;
-	int order = strcmp(path_file(x), path_file(y));
 
-	return order ? order : strcmp(x, y);
+	return strcmp(path_file(x), path_file(y)) ?: strcmp(x, y);
 }
 
 static int compare_places(const void *a, const void *b, void *opaque)
@@ -39,11 +40,7 @@ static int compare_places(const void *a, const void *b, void *opaque)
 	u32 i = *(const u32 *)a, j = *(const u32 *)b;
 	const struct type_site *x = &self->sites.data[i], *y = &self->sites.data[j];
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	return i < j ? -1 : i > j;
+	return rising(x->file, y->file) ?: rising(x->line, y->line) ?: rising(i, j);
 }
 
 int type_index_sort(struct type_index *self, struct err *err)
@@ -127,19 +124,13 @@ static u32 common_end(const char *a, const char *b)
 static u32 find_file(const struct type_index *self, const char *path, bool *other)
 {
 	struct strbuf clean = {0};
-	u64 low = 0, high = self->files.count;
+	u64 low;
 	u32 best = NO_FILE, best_parts = 1;
 	const char *base = path_file(path);
 
 	type_index_clean_path("", path, &clean);
-	while (low < high) {
-		u64 middle = low + (high - low) / 2;
-
-		if (strcmp(path_file(self->files.data[self->by_base[middle]].path), base) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = bisect(at, self->files.count,
+		     strcmp(path_file(self->files.data[self->by_base[at]].path), base) < 0);
 	*other = true;
 	for (; low < self->files.count; low++) {
 		u32 file = self->by_base[low], parts;
@@ -207,20 +198,13 @@ static void find_place(const struct type_index *self, const struct symbol_frame 
 		       struct candidates *found)
 {
 	u32 file = frame->line ? find_file(self, frame->file, &found->other_path) : NO_FILE;
-	u64 low, high, start;
+	u64 low, start;
 
 	if (file == NO_FILE)
 		return;
-	start = low = self->first[file];
-	high = self->first[file + 1];
-	while (low < high) {
-		u64 middle = low + (high - low) / 2;
-
-		if (self->sites.data[self->order[middle]].line <= frame->line)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	start = self->first[file];
+	low = start + bisect(at, self->first[file + 1] - start,
+			     self->sites.data[self->order[start + at]].line <= frame->line);
 	found->whole_line = !frame->column;
 	while (low > start && self->reach[low - 1] >= frame->line) {
 		const struct type_site *site = &self->sites.data[self->order[--low]];

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/order.h"
 #include "host/base/strbuf.h"
 #include "host/symbols/module.h"
 #include "host/symbols/type_text.h"
@@ -200,9 +201,7 @@ static int compare_members(const void *a, const void *b)
 {
 	const struct type_member *x = a, *y = b;
 
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return x->size < y->size ? -1 : x->size > y->size;
+	return rising(x->offset, y->offset) ?: rising(x->size, y->size);
 }
 
 /* Puts a row where no member is. */
@@ -210,8 +209,7 @@ static bool add_padding(struct type_layout *self)
 {
 	u64 count = self->members.count, end = 0;
 
-	if (count)
-		qsort(self->members.data, count, sizeof *self->members.data, compare_members);
+	vec_sort(&self->members, compare_members);
 	for (u64 i = 0; i <= count; i++) {
 		u64 next = i < count ? self->members.data[i].offset : self->size;
 
@@ -225,7 +223,7 @@ static bool add_padding(struct type_layout *self)
 		if (i < count && next + self->members.data[i].size > end)
 			end = next + self->members.data[i].size;
 	}
-	qsort(self->members.data, self->members.count, sizeof *self->members.data, compare_members);
+	vec_sort(&self->members, compare_members);
 	return true;
 }
 

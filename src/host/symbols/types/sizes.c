@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "host/base/map.h"
+#include "host/base/order.h"
 #include "host/base/path.h"
+#include "host/base/search.h"
 #include "host/base/strbuf.h"
 #include "host/base/vec.h"
 #include "host/symbols/ada_names.h"
@@ -43,16 +45,8 @@ struct walk {
 
 static bool is_wanted(const struct typesizes_query *query, u64 size)
 {
-	u64 low = 0, high = query->size_count;
+	u64 low = bisect(at, query->size_count, query->sizes[at] < size);
 
-	while (low < high) {
-		u64 middle = low + (high - low) / 2;
-
-		if (query->sizes[middle] < size)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < query->size_count && query->sizes[low] == size;
 }
 
@@ -550,11 +544,7 @@ static int compare_types(const void *a, const void *b)
 {
 	const struct sized_type *x = a, *y = b;
 
-	if (x->size != y->size)
-		return x->size < y->size ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return rising(x->size, y->size) ?: rising(x->rank, y->rank) ?: strcmp(x->name, y->name);
 }
 
 int typesizes_read(struct typesizes *self, const struct typesizes_query *query, struct err *err)
@@ -585,8 +575,7 @@ int typesizes_read(struct typesizes *self, const struct typesizes_query *query, 
 		status = read_module(&walk, &query->modules[i], &places, &self->states[i]);
 	}
 	self->bytes = walk.bytes;
-	if (self->count)
-		qsort(self->data, self->count, sizeof *self->data, compare_types);
+	vec_sort(self, compare_types);
 	module_places_release(&places);
 	map_release(&walk.known);
 	strbuf_release(&walk.scope);
@@ -604,15 +593,7 @@ void typesizes_release(struct typesizes *self)
 
 u64 typesizes_first(const struct typesizes *self, u64 size)
 {
-	u64 low = 0, high = self->count;
+	u64 low = bisect(at, self->count, self->data[at].size < size);
 
-	while (low < high) {
-		u64 middle = low + (high - low) / 2;
-
-		if (self->data[middle].size < size)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low;
 }
