@@ -3,6 +3,7 @@
  * frees a single piece. */
 #include "host/base/arena.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,32 @@ char *arena_copy_text(struct arena *arena, const char *text, u64 bytes)
 char *arena_copy(struct arena *arena, const char *text)
 {
 	return text ? arena_copy_text(arena, text, strlen(text)) : NULL;
+}
+
+char *arena_vformat(struct arena *arena, const char *format, va_list arguments)
+{
+	va_list again;
+	char *text;
+	int bytes;
+
+	va_copy(again, arguments);
+	bytes = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	text = bytes < 0 ? NULL : arena_alloc(arena, (u64)bytes + 1);
+	if (text)
+		vsnprintf(text, (u64)bytes + 1, format, arguments);
+	return text;
+}
+
+char *arena_format(struct arena *arena, const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	text = arena_vformat(arena, format, arguments);
+	va_end(arguments);
+	return text;
 }
 
 void arena_release(struct arena *arena)

@@ -12,6 +12,8 @@
 #ifndef HOST_BASE_ARENA_H
 #define HOST_BASE_ARENA_H
 
+#include <stdarg.h>
+
 #include "format/types.h"
 
 struct arena_block;
@@ -37,6 +39,12 @@ char *arena_copy_text(struct arena *arena, const char *text, u64 bytes);
 
 /* A copy of a string; NULL if text is NULL or there is no memory. */
 char *arena_copy(struct arena *arena, const char *text);
+
+/* A text as printf has it; NULL if there is no memory. */
+char *arena_format(struct arena *arena, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+char *arena_vformat(struct arena *arena, const char *format, va_list arguments)
+	__attribute__((format(printf, 2, 0)));
 
 /* Frees everything; the arena is empty and ready again. */
 void arena_release(struct arena *arena);

@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "host/base/strbuf.h"
-
 struct result *result_new(enum result_shape shape, const char *name, const char *title)
 {
 	struct result *self = calloc(1, sizeof *self);
@@ -90,27 +88,15 @@ void result_add_more(struct result *self, u64 rows, u64 top)
 		result_add_caveat(self, "%" PRIu64 " more: --top 0 shows all", rows - top);
 }
 
-static const char *format_text(struct result *self, const char *format, va_list arguments)
-{
-	struct strbuf text = {0};
-	const char *copy;
-
-	strbuf_vaddf(&text, format, arguments);
-	copy = text.failed ? NULL : arena_copy(&self->arena, strbuf_text(&text));
-	strbuf_release(&text);
-	if (!copy)
-		self->failed = true;
-	return copy;
-}
-
 const char *result_format(struct result *self, const char *format, ...)
 {
 	va_list arguments;
 	const char *text;
 
 	va_start(arguments, format);
-	text = format_text(self, format, arguments);
+	text = arena_vformat(&self->arena, format, arguments);
 	va_end(arguments);
+	self->failed |= !text;
 	return text;
 }
 
@@ -120,7 +106,7 @@ void result_add_caveat(struct result *self, const char *format, ...)
 	const char *text;
 
 	va_start(arguments, format);
-	text = format_text(self, format, arguments);
+	text = arena_vformat(&self->arena, format, arguments);
 	va_end(arguments);
 	if (!text || !vec_push(&self->caveats, text))
 		self->failed = true;
@@ -130,8 +116,7 @@ const char *result_copy(struct result *self, const char *text)
 {
 	const char *copy = arena_copy(&self->arena, text);
 
-	if (!copy)
-		self->failed = true;
+	self->failed |= !copy;
 	return copy;
 }
 
