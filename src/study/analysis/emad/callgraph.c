@@ -6,26 +6,16 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "host/base/order.h"
 #include "host/base/path.h"
 #include "study/analysis/mprof/edges.h"
-#include "host/base/strbuf.h"
 
 static int compare_edges(const void *a, const void *b)
 {
 	const struct callgraph_edge *x = a, *y = b;
 
-	if (x->calls != y->calls)
-		return x->calls < y->calls ? 1 : -1;
-	if (x->caller != y->caller)
-		return x->caller < y->caller ? -1 : 1;
-	return x->callee < y->callee ? -1 : x->callee > y->callee;
-}
-
-static void sort_edges(struct callgraph *self)
-{
-	if (self->edges.count)
-		qsort(self->edges.data, self->edges.count, sizeof(*self->edges.data),
-		      compare_edges);
+	return falling(x->calls, y->calls) ?: rising(x->caller, y->caller)
+		       ?: rising(x->callee, y->callee);
 }
 
 /* ---- from routines ---- */
@@ -43,17 +33,8 @@ static const char *symbol_name(const struct symbol_table *symbols, u32 image,
 
 static const char *place_name(struct callgraph *self, const char *path, u64 address)
 {
-	const char *copy = NULL;
-	struct strbuf text = {0};
-
-	if (*path)
-		strbuf_addf(&text, "%s+0x%" PRIx64, path_file(path), address);
-	else
-		strbuf_addf(&text, "0x%" PRIx64, address);
-	if (!text.failed)
-		copy = arena_copy(&self->arena, strbuf_text(&text));
-	strbuf_release(&text);
-	return copy;
+	return *path ? arena_format(&self->arena, "%s+0x%" PRIx64, path_file(path), address)
+		     : arena_format(&self->arena, "0x%" PRIx64, address);
 }
 
 static int add_routine(struct callgraph *self, const struct routine_graph *graph,
@@ -95,135 +76,75 @@ int callgraph_of_routines(struct callgraph *self, const struct routine_graph *gr
 		if (!vec_push(&self->edges, fresh))
 			return err_memory_for(err, "the call graph");
 	}
-	sort_edges(self);
+	vec_sort(&self->edges, compare_edges);
 	return 0;
 }
 
 /* ---- from stacks ---- */
 
-/* While it is made: what has been counted of the stack at hand, which may pass a function, or a
- * call of one by another, more than once. */
-struct summing {
-	struct callgraph *graph;
-	const struct mprof_calls *calls;
-	struct map by_edge;   /* caller, callee → edge + 1 */
-	VEC(u64) edge_points; /* by edge: last point that it was counted for, + 1 */
-	u64 *node_points;     /* the same by node */
-};
-
-static int sum_edge(struct summing *self, u32 caller, u32 callee, u64 point, u64 count, u64 bytes)
+/* Units of the model become numbers point by point. */
+static struct mprof_point *count_points(const struct mprof_calls *calls, struct arena *arena)
 {
-	struct callgraph_edge fresh = {caller, callee, 0, 0};
-	u64 *found = map_at(&self->by_edge, (u64)caller << 32 | callee);
+	struct mprof_point *points =
+		arena_new_array(arena, struct mprof_point, calls->points.count);
 
-	if (!found)
-		return ERR_MEMORY;
-	if (*found == 0) {
-		if (!vec_push(&self->graph->edges, fresh) || !vec_push(&self->edge_points, 0))
-			return ERR_MEMORY;
-		*found = self->graph->edges.count;
+	for (u64 i = 0; i < calls->points.count && points; i++) {
+		points[i] = calls->points.data[i];
+		points[i].all.calls = model_count(calls->source->model, points[i].all.calls);
 	}
-	if (self->edge_points.data[*found - 1] == point + 1)
-		return 0;
-	self->edge_points.data[*found - 1] = point + 1;
-	self->graph->edges.data[*found - 1].calls += count;
-	self->graph->edges.data[*found - 1].bytes += bytes;
-	return 0;
+	return points;
 }
 
-static void sum_node(struct summing *self, u32 function, u64 point, u64 count, u64 bytes)
+static bool add_edge(struct callgraph *self, u32 caller, u32 callee, const struct mprof_sum *sum)
 {
-	struct callgraph_node *node = &self->graph->nodes.data[function];
+	struct callgraph_edge fresh = {caller, callee, sum->calls, sum->bytes};
 
-	if (self->node_points[function] == point + 1)
-		return;
-	self->node_points[function] = point + 1;
-	node->below_allocations += count;
-	node->below_bytes += bytes;
-}
-
-/* Call 0 is no function: it calls main. */
-static int sum_point(struct summing *self, u64 number)
-{
-	const struct mprof_point *point = &self->calls->points.data[number];
-	const struct mprof_call *calls = self->calls->calls.data;
-	u64 count = model_count(self->calls->source->model, point->all.calls);
-	u64 bytes = point->all.bytes;
-	int status = 0;
-
-	if (point->call) {
-		struct callgraph_node *own =
-			&self->graph->nodes.data[calls[point->call].function.index];
-
-		own->allocations += count;
-		own->bytes += bytes;
-	}
-	for (u32 at = point->call; at && status == 0; at = calls[at].caller) {
-		u32 caller = calls[at].caller;
-
-		sum_node(self, calls[at].function.index, number, count, bytes);
-		if (caller)
-			status = sum_edge(self, calls[caller].function.index,
-					  calls[at].function.index, number, count, bytes);
-	}
-	return status;
-}
-
-static int add_function(struct callgraph *self, const struct mprof_function *function)
-{
-	struct callgraph_node fresh = {.name = arena_copy(&self->arena, function->name),
-				       .module = ""};
-
-	return fresh.name && vec_push(&self->nodes, fresh) ? 0 : ERR_MEMORY;
+	return !sum->calls || vec_push(&self->edges, fresh);
 }
 
 /* Functions of which no stack is made (what runs before main) are left out. */
-static int drop_idle(struct callgraph *self)
+static int add_functions(struct callgraph *self, const struct mprof_calls *calls,
+			 const struct mprof_edges *graph, u32 *numbers)
 {
-	u32 *numbers = calloc(self->nodes.count + 1, sizeof(*numbers));
-	u64 kept = 0;
+	for (u32 i = 0; i < graph->functions; i++) {
+		const struct mprof_node *node = &graph->nodes.data[i];
+		u32 number = numbers[i] = (u32)self->nodes.count;
+		struct callgraph_node fresh = {.name = arena_copy(&self->arena,
+								  calls->functions.data[i].name),
+					       .module = "",
+					       .allocations = node->self.calls,
+					       .bytes = node->self.bytes,
+					       .below_allocations = node->total.calls,
+					       .below_bytes = node->total.bytes};
 
-	if (!numbers)
-		return ERR_MEMORY;
-	for (u64 i = 0; i < self->nodes.count; i++) {
-		numbers[i] = (u32)kept;
-		if (self->nodes.data[i].below_allocations)
-			self->nodes.data[kept++] = self->nodes.data[i];
+		if (node->total.calls && (!fresh.name || !vec_push(&self->nodes, fresh) ||
+					  !add_edge(self, number, number, &node->again)))
+			return ERR_MEMORY;
 	}
-	self->nodes.count = kept;
-	kept = 0;
-	for (u64 i = 0; i < self->edges.count; i++) {
-		struct callgraph_edge edge = self->edges.data[i];
+	for (u64 i = 0; i < graph->edges.count; i++) {
+		const struct mprof_edge *edge = &graph->edges.data[i];
 
-		edge.caller = numbers[edge.caller];
-		edge.callee = numbers[edge.callee];
-		if (edge.calls)
-			self->edges.data[kept++] = edge;
+		if (!add_edge(self, numbers[edge->caller], numbers[edge->callee], &edge->sum))
+			return ERR_MEMORY;
 	}
-	self->edges.count = kept;
-	free(numbers);
 	return 0;
 }
 
 int callgraph_of_stacks(struct callgraph *self, const struct mprof_calls *calls, struct err *err)
 {
-	struct summing summing = {.graph = self, .calls = calls};
-	int status = 0;
+	struct arena arena = {0};
+	struct mprof_calls counted = *calls;
+	struct mprof_edges graph = {0};
+	u32 *numbers = arena_new_array(&arena, u32, calls->functions.count);
+	int status = ERR_MEMORY;
 
 	self->from_stacks = true;
-	summing.node_points = calloc(calls->functions.count + 1, sizeof(u64));
-	if (!summing.node_points)
-		status = ERR_MEMORY;
-	for (u64 i = 0; i < calls->functions.count && status == 0; i++)
-		status = add_function(self, &calls->functions.data[i]);
-	for (u64 i = 0; i < calls->points.count && status == 0; i++)
-		status = sum_point(&summing, i);
-	if (status == 0)
-		status = drop_idle(self);
-	sort_edges(self);
-	free(summing.node_points);
-	vec_release(&summing.edge_points);
-	map_release(&summing.by_edge);
+	counted.points.data = count_points(calls, &arena);
+	if (numbers && counted.points.data && mprof_edges_read(&graph, &counted, false) == 0)
+		status = add_functions(self, calls, &graph, numbers);
+	vec_sort(&self->edges, compare_edges);
+	mprof_edges_release(&graph);
+	arena_release(&arena);
 	return status < 0 ? err_memory_for(err, "the call graph") : 0;
 }
 

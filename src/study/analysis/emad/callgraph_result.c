@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * A call graph as tables and as DOT.
  * Host. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "study/analysis/emad/callgraph.h"
 #include "study/analysis/mprof/text.h"
-#include "host/base/strbuf.h"
+#include "host/base/order.h"
 #include "host/base/units.h"
-#include "host/base/text_width.h"
+#include "study/result/field.h"
 
 /* Columns that names may take in text; programs get them whole. */
 enum { EDGE_NAME = 38, ROUTINE_NAME = 32 };
@@ -34,26 +33,14 @@ static const struct result_column routine_columns[] = {
 	COLUMN("id", NULL, VALUE_ID, "number in this graph"),
 	COLUMN("routine", "routine", VALUE_TEXT, "its name"),
 	COLUMN("module", NULL, VALUE_PATH, "file that contains it"),
-	{.name = "below_allocations",
-	 .label = "below",
-	 .type = VALUE_COUNT,
-	 .meaning = "allocations while it was on the stack",
-	 .over = "allocations"},
-	{.name = "below_bytes",
-	 .label = "bytes",
-	 .type = VALUE_BYTES,
-	 .meaning = "bytes of these allocations",
-	 .over = "allocations"},
-	{.name = "allocations",
-	 .label = "own",
-	 .type = VALUE_COUNT,
-	 .meaning = "allocations while it was the innermost function",
-	 .over = "allocations"},
-	{.name = "bytes",
-	 .label = "own bytes",
-	 .type = VALUE_BYTES,
-	 .meaning = "bytes of these allocations",
-	 .over = "allocations"},
+	COLUMN("below_allocations", "below", VALUE_COUNT, "allocations while it was on the stack",
+	       .over = "allocations"),
+	COLUMN("below_bytes", "bytes", VALUE_BYTES, "bytes of these allocations",
+	       .over = "allocations"),
+	COLUMN("allocations", "own", VALUE_COUNT, "allocations while it was the innermost function",
+	       .over = "allocations"),
+	COLUMN("bytes", "own bytes", VALUE_BYTES, "bytes of these allocations",
+	       .over = "allocations"),
 	COLUMN("calls", "calls", VALUE_COUNT, "number of calls"),
 	COLUMN("inclusive_ns", "time", VALUE_NS, "time from its beginning to its end"),
 	COLUMN("exclusive_ns", "own time", VALUE_NS,
@@ -62,47 +49,23 @@ static const struct result_column routine_columns[] = {
 };
 enum { STACK_COLUMNS = 7, ROUTINE_COLUMNS = sizeof routine_columns / sizeof *routine_columns };
 
-static u64 shown(u64 count, u64 top) { return top && top < count ? top : count; }
-
-/* A name, and how text shows it. */
-static struct value name_value(struct result *table, const char *name, u32 columns)
-{
-	struct value value = value_text(result_copy(table, name));
-	const char *brief = mprof_short_name(table, name, "");
-	struct strbuf text = {0};
-
-	text_add_function(&text, brief ? brief : name, columns);
-	if (!text.failed)
-		value = value_shown(value, result_copy(table, strbuf_text(&text)));
-	strbuf_release(&text);
-	return value;
-}
-
 static struct result *edge_table(const struct callgraph *self, u64 top)
 {
-	struct result *table = result_new(RESULT_TABLE, "edges", "Calls");
+	struct result *table = self->from_stacks ? result_table("edges", "Calls", stack_edges)
+						 : result_table("edges", "Calls", routine_edges);
 
 	if (!table)
 		return NULL;
-	if (self->from_stacks)
-		result_set_columns(table, stack_edges, 6);
-	else
-		result_set_columns(table, routine_edges, 5);
 	table->empty = "No routine called another one.";
 	table->grid = true;
-	for (u64 i = 0; i < shown(self->edges.count, top); i++) {
+	for (u64 i = 0; i < result_top(self->edges.count, top); i++) {
 		const struct callgraph_edge *edge = &self->edges.data[i];
-		struct value *row = result_add_row(table);
 
-		if (!row)
-			break;
-		row[0] = name_value(table, self->nodes.data[edge->caller].name, EDGE_NAME);
-		row[1] = name_value(table, self->nodes.data[edge->callee].name, EDGE_NAME);
-		row[2] = value_number(edge->calls);
-		row[3] = value_number(edge->caller);
-		row[4] = value_number(edge->callee);
-		if (self->from_stacks)
-			row[5] = value_number(edge->bytes);
+		result_row(table,
+			   mprof_name(table, self->nodes.data[edge->caller].name, EDGE_NAME, ""),
+			   mprof_name(table, self->nodes.data[edge->callee].name, EDGE_NAME, ""),
+			   value_number(edge->calls), value_number(edge->caller),
+			   value_number(edge->callee), value_number(edge->bytes));
 	}
 	return table;
 }
@@ -116,9 +79,7 @@ static int compare_ranked(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
-	if (x->weight != y->weight)
-		return x->weight < y->weight ? 1 : -1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	return falling(x->weight, y->weight) ?: rising(x->node, y->node);
 }
 
 static struct ranked *rank(const struct callgraph *self)
@@ -134,45 +95,28 @@ static struct ranked *rank(const struct callgraph *self)
 	return order;
 }
 
-static void fill_routine(const struct callgraph *self, struct result *table, u64 number,
-			 struct value *row)
-{
-	const struct callgraph_node *node = &self->nodes.data[number];
-
-	row[0] = value_number(number);
-	row[1] = name_value(table, node->name, ROUTINE_NAME);
-	row[2] = value_text(result_copy(table, node->module));
-	row[3] = value_number(node->below_allocations);
-	row[4] = value_number(node->below_bytes);
-	row[5] = value_number(node->allocations);
-	row[6] = value_number(node->bytes);
-	if (self->from_stacks)
-		return;
-	row[7] = value_number(node->calls);
-	row[8] = value_number((u64)node->inclusive_ns);
-	row[9] = value_number((u64)node->exclusive_ns);
-	row[10] = value_number(node->address);
-}
-
 static struct result *routine_table(const struct callgraph *self, u64 top)
 {
 	struct result *table =
-		result_new(RESULT_TABLE, "routines", self->from_stacks ? "Functions" : "Routines");
+		result_new_table("routines", self->from_stacks ? "Functions" : "Routines",
+				 routine_columns,
+				 self->from_stacks ? (u64)STACK_COLUMNS : (u64)ROUTINE_COLUMNS);
 	struct ranked *order = rank(self);
 
-	if (table && !order)
-		table->failed = true;
 	if (table) {
+		table->failed |= !order;
 		table->grid = true;
-		result_set_columns(table, routine_columns,
-				   self->from_stacks ? (u64)STACK_COLUMNS : (u64)ROUTINE_COLUMNS);
 	}
-	for (u64 i = 0; i < shown(self->nodes.count, top) && table && order; i++) {
-		struct value *row = result_add_row(table);
+	for (u64 i = 0; i < result_top(self->nodes.count, top) && table && order; i++) {
+		const struct callgraph_node *node = &self->nodes.data[order[i].node];
 
-		if (!row)
-			break;
-		fill_routine(self, table, order[i].node, row);
+		result_row(table, value_number(order[i].node),
+			   mprof_name(table, node->name, ROUTINE_NAME, ""),
+			   value_text(result_copy(table, node->module)),
+			   value_number(node->below_allocations), value_number(node->below_bytes),
+			   value_number(node->allocations), value_number(node->bytes),
+			   value_number(node->calls), value_number((u64)node->inclusive_ns),
+			   value_number((u64)node->exclusive_ns), value_number(node->address));
 	}
 	free(order);
 	return table;
@@ -181,20 +125,17 @@ static struct result *routine_table(const struct callgraph *self, u64 top)
 static void add_field(struct result *result, const char *name, const char *label, u64 value,
 		      const char *meaning)
 {
-	struct result_column column = COLUMN(name, label, VALUE_COUNT, meaning);
-
-	column.hide_zero = true;
-	result_add_field(result, column, value_number(value));
+	result_field(result, name, label, VALUE_COUNT, value_number(value), meaning,
+		     .hide_zero = true);
 }
 
 static void add_fields(struct result *result, const struct callgraph *self)
 {
 	const struct routine_counts *counts = &self->counts;
-	struct result_column source =
-		COLUMN("source", "made from", VALUE_TEXT, "source of the graph");
 
-	result_add_field(result, source,
-			 value_text(self->from_stacks ? "allocation stacks" : "routine events"));
+	result_field(result, "source", "made from", VALUE_TEXT,
+		     value_text(self->from_stacks ? "allocation stacks" : "routine events"),
+		     "source of the graph");
 	add_field(result, "nodes", self->from_stacks ? "functions" : "routines", self->nodes.count,
 		  "nodes of the graph");
 	add_field(result, "edge_count", "pairs of caller and callee", self->edges.count,
@@ -221,10 +162,8 @@ struct result *callgraph_result(const struct callgraph *self, u64 top, struct er
 {
 	struct result *result = result_new(RESULT_RECORD, "callgraph", "");
 
-	if (!result) {
-		err_memory(err);
-		return NULL;
-	}
+	if (!result)
+		return result_made(NULL, err, "the call graph");
 	add_fields(result, self);
 	result_add_part(result, edge_table(self, top));
 	result_add_part(result, routine_table(self, top));
@@ -232,11 +171,7 @@ struct result *callgraph_result(const struct callgraph *self, u64 top, struct er
 		result_add_caveat(
 			result, "%s closed early, because stacks grew too deep",
 			units_things(self->counts.cut_frames, "outer routine(s) (was|were)").text);
-	if (!result_failed(result))
-		return result;
-	err_memory(err);
-	result_free(result);
-	return NULL;
+	return result_made(result, err, "the call graph");
 }
 
 void callgraph_add_caveats(struct result *result, const struct routine_graph *graph)
@@ -272,18 +207,11 @@ void callgraph_add_caveats(struct result *result, const struct routine_graph *gr
 static const char *remark_of(const struct callgraph *self, const struct callgraph_node *node,
 			     struct arena *arena)
 {
-	struct strbuf text = {0};
-	const char *copy;
-
 	if (self->from_stacks)
-		strbuf_addf(&text, "%s",
-			    units_things(node->below_allocations, "allocation(s)").text);
-	else
-		strbuf_addf(&text, "%s, %s", units_things(node->calls, "call(s)").text,
+		return arena_format(arena, "%s",
+				    units_things(node->below_allocations, "allocation(s)").text);
+	return arena_format(arena, "%s, %s", units_things(node->calls, "call(s)").text,
 			    units_ns((u64)node->inclusive_ns).text);
-	copy = text.failed ? NULL : arena_copy(arena, strbuf_text(&text));
-	strbuf_release(&text);
-	return copy;
 }
 
 bool callgraph_render_dot(const struct callgraph *self, const char *name, FILE *out)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "host/base/order.h"
 #include "study/analysis/emad/statistics.h"
 #include "study/model/durations.h"
 
@@ -22,9 +23,7 @@ static int by_ratio(const void *a, const void *b)
 {
 	const struct excessive_row *x = a, *y = b;
 
-	if (x->ratio != y->ratio)
-		return x->ratio > y->ratio ? -1 : 1;
-	return x->object < y->object ? -1 : x->object > y->object;
+	return falling_real(x->ratio, y->ratio) ?: rising(x->object, y->object);
 }
 
 static int collect(struct excessive *self)
@@ -42,8 +41,7 @@ static int collect(struct excessive *self)
 		if (!vec_push(&self->rows, row))
 			return ERR_MEMORY;
 	}
-	if (self->rows.count)
-		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, by_ratio);
+	vec_sort(&self->rows, by_ratio);
 	self->enough = self->rows.count >= EXCESSIVE_MIN_OBJECTS;
 	return 0;
 }
@@ -401,9 +399,7 @@ static int by_frequency(const void *a, const void *b, void *rows)
 	const struct excessive_row *x = (struct excessive_row *)rows + *(const u32 *)a,
 				   *y = (struct excessive_row *)rows + *(const u32 *)b;
 
-	if (x->frequency != y->frequency)
-		return x->frequency > y->frequency ? -1 : 1;
-	return *(const u32 *)a < *(const u32 *)b ? -1 : 1;
+	return falling_real(x->frequency, y->frequency) ?: rising(*(const u32 *)a, *(const u32 *)b);
 }
 
 static int list_found(struct excessive *self)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Diagrams of excessive allocation.
  * Host. */
-#include <stdlib.h>
-
 #include "study/analysis/emad/excessive.h"
 #include "host/base/units.h"
 
@@ -10,14 +8,10 @@ static const char *dot_label(struct excessive_charts *charts, const struct exces
 			     const struct excessive_row *row)
 {
 	const struct alloc_object *object = &self->objects.rows.data[row->object];
-	struct strbuf text = {0};
-	const char *label;
 
-	strbuf_addf(&text, "%s, %s", object_routine(&self->objects, object->caller),
-		    units_bytes(object->size).text);
-	label = arena_copy(&charts->arena, strbuf_text(&text));
-	strbuf_release(&text);
-	return label;
+	return arena_format(&charts->arena, "%s, %s",
+			    object_routine(&self->objects, object->caller),
+			    units_bytes(object->size).text);
 }
 
 bool excessive_charts_make(struct excessive_charts *charts, const struct excessive *self)
@@ -35,7 +29,7 @@ bool excessive_charts_make(struct excessive_charts *charts, const struct excessi
 			   .line_count = (self->query->methods & BY_IQR) && self->enough ? 2 : 0}},
 		.lines = {{self->iqr.q3, "Q3"}, {self->iqr.threshold, "threshold"}}};
 	for (u32 c = 0; c < 2; c++) {
-		charts->dots[c] = calloc(count + 1, sizeof *charts->dots[c]);
+		charts->dots[c] = arena_new_array(&charts->arena, struct chart_dot, count);
 		if (!charts->dots[c])
 			return false;
 		charts->chart[c].log_y = true;
@@ -66,9 +60,4 @@ bool excessive_charts_make(struct excessive_charts *charts, const struct excessi
 	return true;
 }
 
-void excessive_charts_release(struct excessive_charts *charts)
-{
-	free(charts->dots[0]);
-	free(charts->dots[1]);
-	arena_release(&charts->arena);
-}
+void excessive_charts_release(struct excessive_charts *charts) { arena_release(&charts->arena); }

@@ -2,13 +2,13 @@
  * How the objects that were found are reached: call trees with the number of allocations on each
  * edge.
  * Host. A second pass over the chunks, for the objects that are shown only. */
-#include <string.h>
+#include <inttypes.h>
 
+#include "host/base/order.h"
+#include "host/base/search.h"
 #include "study/analysis/emad/excessive.h"
 
-enum { AT_OBJECT, AT_DEPTH, AT_FUNCTION, AT_FREQUENCY, AT_CALLS, COLUMNS };
-
-static const struct result_column columns[COLUMNS] = {
+static const struct result_column columns[] = {
 	COLUMN("object", "object", VALUE_ID, "number of the object in the table of found objects"),
 	COLUMN("depth", NULL, VALUE_COUNT, "calls between main and this routine"),
 	COLUMN("routine", "routine (allocations through it)", VALUE_TEXT, "routine on the path"),
@@ -106,35 +106,21 @@ static void add_row(struct paths *self, u64 object, u32 depth, u32 call)
 		   *caller = call_name(self, objects->calls.calls.data[call].caller);
 	const u64 *calls = map_find(&self->calls, pair_hash(caller, name));
 	u64 count = model_count(objects->source->model, weight_of(self, object, call));
-	struct value *row = result_add_row(self->table);
-	struct strbuf text = {0};
+	int indent = depth < 40 ? 2 * (int)depth : 80;
 
-	if (!row)
-		return;
-	for (u32 i = 0; i < depth && i < 40; i++)
-		strbuf_add(&text, "  ");
-	strbuf_addf(&text, "%s (%llu)", name, (unsigned long long)count);
-	row[AT_OBJECT] = value_number(object);
-	row[AT_DEPTH] = value_number(depth);
-	row[AT_FUNCTION] = value_text(result_copy(self->table, name));
-	row[AT_FUNCTION].shown = result_copy(self->table, strbuf_text(&text));
-	row[AT_FREQUENCY] = value_number(count);
-	if (calls)
-		row[AT_CALLS] = value_number(*calls);
-	strbuf_release(&text);
+	result_row(self->table, value_number(object), value_number(depth),
+		   value_shown(value_text(result_copy(self->table, name)),
+			       result_format(self->table, "%*s%s (%" PRIu64 ")", indent, "", name,
+					     count)),
+		   value_number(count), value_if(calls, value_number(calls ? *calls : 0)));
 }
 
 static int by_caller(const void *a, const void *b)
 {
 	const struct edge *x = a, *y = b;
 
-	if (x->object != y->object)
-		return x->object < y->object ? -1 : 1;
-	if (x->caller != y->caller)
-		return x->caller < y->caller ? -1 : 1;
-	if (x->units != y->units)
-		return x->units > y->units ? -1 : 1;
-	return x->call < y->call ? -1 : x->call > y->call;
+	return rising(x->object, y->object) ?: rising(x->caller, y->caller)
+		       ?: falling(x->units, y->units) ?: rising(x->call, y->call);
 }
 
 /* The edges in the order in which trees are walked: an object's, by caller, the heaviest first. */
@@ -151,8 +137,7 @@ static int sort_edges(struct paths *self)
 		if (!vec_push(&self->edges, edge))
 			return ERR_MEMORY;
 	}
-	if (self->edges.count)
-		qsort(self->edges.data, self->edges.count, sizeof *self->edges.data, by_caller);
+	vec_sort(&self->edges, by_caller);
 	return 0;
 }
 
@@ -160,17 +145,8 @@ static int sort_edges(struct paths *self)
 static u64 first_edge(const struct paths *self, u32 object, u32 caller)
 {
 	struct edge want = {.object = object, .caller = caller, .units = UINT64_MAX};
-	u64 low = 0, high = self->edges.count;
 
-	while (low < high) {
-		u64 middle = low + (high - low) / 2;
-
-		if (by_caller(&self->edges.data[middle], &want) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(i, self->edges.count, by_caller(&self->edges.data[i], &want) < 0);
 }
 
 struct step {
@@ -210,17 +186,18 @@ struct result *excessive_paths(const struct excessive *from)
 			     .table = result_new(RESULT_TABLE, "paths",
 						 from->query->all_paths ? "All call paths"
 									: "Heaviest call paths")};
-	u64 found = 0, limit = from->query->top ? from->query->top : UINT64_MAX;
+	u64 found = 0, count = sizeof columns / sizeof *columns;
 
 	if (!self.table)
 		return NULL;
 	self.table->grid = true;
-	self.table->rule_by = AT_OBJECT + 1;
+	self.table->rule_by = 1; /* the object */
 	self.table->empty = "no object was found";
-	result_set_columns(self.table, columns, from->query->routines ? COLUMNS : AT_CALLS);
+	result_set_columns(self.table, columns, from->query->routines ? count : count - 1);
 	if (!vec_extend(&self.shown, from->objects.rows.count))
 		self.table->failed = true;
-	for (; found < from->found.count && !self.table->failed && found < limit; found++)
+	for (; found < result_top(from->found.count, from->query->top) && !self.table->failed;
+	     found++)
 		self.shown.data[from->rows.data[from->found.data[found]].object] = (u32)found + 1;
 	if (found && (read_calls(&self) < 0 || count_chunks(&self) < 0 || sort_edges(&self) < 0))
 		self.table->failed = true;

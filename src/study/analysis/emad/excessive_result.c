@@ -5,36 +5,15 @@
 
 #include "study/analysis/emad/excessive.h"
 #include "study/analysis/summary/summary.h"
+#include "study/analysis/mprof/text.h"
+#include "host/base/order.h"
 #include "host/base/units.h"
-#include "host/base/text_width.h"
 #include "study/model/durations.h"
 #include "study/result/field.h"
 
 /* ---- tables ---- */
 
-enum {
-	AT_CALLER,
-	AT_SIZE,
-	AT_DESTROYER,
-	AT_FREQUENCY,
-	AT_LIFE,
-	AT_RATIO,
-	AT_REUSE,
-	AT_CLUSTER,
-	AT_FOUND_BY,
-	AT_COST,
-	AT_VIA,
-	AT_VIA_SHARE,
-	AT_FREED_VIA,
-	AT_MODULE,
-	AT_LEAST,
-	AT_MOST,
-	AT_SET_ASIDE,
-	AT_REASON,
-	COLUMNS
-};
-
-static const struct result_column columns[COLUMNS] = {
+static const struct result_column columns[] = {
 	COLUMN("caller", "caller", VALUE_TEXT, "routine to which the allocation is attributed"),
 	COLUMN("size_bytes", "size", VALUE_BYTES,
 	       "requested bytes of each chunk; the mean if sizes are taken together"),
@@ -73,93 +52,88 @@ static const char *const reasons[] = {
 static struct value routine(const struct excessive *self, struct result *table,
 			    struct function_id function)
 {
-	const char *name = object_routine(&self->objects, function);
-	struct strbuf cut = {0};
-	struct value value = value_text(result_copy(table, name));
-
-	text_add_function(&cut, name, 36);
-	value.shown = result_copy(table, strbuf_text(&cut));
-	strbuf_release(&cut);
-	return value;
+	return mprof_name(table, object_routine(&self->objects, function), 36, "");
 }
 
 /* Names the most frequent wrapper only, and says if there are others. */
-static void add_wrapper(const struct excessive *self, struct result *table, struct value *row,
-			const struct alloc_object *object)
+static struct value wrapper(const struct excessive *self, struct result *table,
+			    const struct alloc_object *object)
 {
-	struct strbuf shown = {0};
+	bool only = object->via.units == object->units;
 
-	if (object->via.index == NO_WRAPPER)
-		return;
-	row[AT_VIA] = routine(self, table, object->via);
-	row[AT_VIA_SHARE] = value_real((double)object->via_units / (double)object->units);
-	if (object->via_units == object->units)
-		return;
-	strbuf_addf(&shown, "%s, others", row[AT_VIA].shown);
-	row[AT_VIA].shown = result_copy(table, strbuf_text(&shown));
-	strbuf_release(&shown);
+	if (object->via.function.index == NO_WRAPPER)
+		return value_unknown();
+	return mprof_name(table, object_routine(&self->objects, object->via.function), 36,
+			  only ? "" : ", others");
 }
 
 static struct value size_value(struct result *table, const struct alloc_object *object)
 {
 	struct value value = value_number(object->size);
-	struct strbuf range = {0};
 
-	if (object->least == object->most)
-		return value;
-	strbuf_addf(&range, "%s - ", units_bytes(object->least).text);
-	strbuf_add(&range, units_bytes(object->most).text);
-	value.shown = result_copy(table, strbuf_text(&range));
-	strbuf_release(&range);
+	if (object->least != object->most)
+		value.shown = result_format(table, "%s - %s", units_bytes(object->least).text,
+					    units_bytes(object->most).text);
 	return value;
 }
 
+static const char *module_of(const struct object_table *self, const struct alloc_object *object)
+{
+	const struct mprof_call *call = &self->calls.calls.data[object->first_call];
+
+	return frame_module_path(self->source,
+				 context_table_frame(&self->source->model->contexts, call->frame));
+}
+
+/* found is NULL for what is not judged. */
 static void add_object(const struct excessive *self, struct result *table,
 		       const struct alloc_object *object, const struct excessive_row *found)
 {
-	const struct object_table *objects = &self->objects;
-	const struct mprof_call *call = &objects->calls.calls.data[object->first_call];
-	double frequency = object_frequency(objects, object),
+	static const struct excessive_row none = {.cluster = UINT8_MAX};
+	const struct excessive_row *row = found ? found : &none;
+	double frequency = object_frequency(&self->objects, object),
 	       pair_ns = excessive_pair_ns(self, object);
-	struct value *row = result_add_row(table);
 
-	if (!row)
-		return;
-	row[AT_CALLER] = routine(self, table, object->caller);
-	row[AT_SIZE] = size_value(table, object);
-	row[AT_LEAST] = value_number(object->least);
-	row[AT_MOST] = value_number(object->most);
-	row[AT_DESTROYER] = routine(self, table, object->destroyer);
-	row[AT_FREQUENCY] = value_number((u64)(frequency + 0.5));
-	add_wrapper(self, table, row, object);
-	if (object->freed_via.index != NO_WRAPPER)
-		row[AT_FREED_VIA] = routine(self, table, object->freed_via);
-	row[AT_MODULE] = value_text(
-		result_copy(table,
-			    frame_module_path(objects->source,
-					      context_table_frame(&objects->source->model->contexts,
-								  call->frame))));
-	if (!found)
-		return;
-	row[AT_LIFE] = value_number((u64)(found->life_ms * 1e6 + 0.5));
-	row[AT_RATIO] = value_real(found->ratio);
-	if (found->cluster != UINT8_MAX)
-		row[AT_CLUSTER] = value_number(found->cluster + 1u);
-	row[AT_FOUND_BY] = value_text(found_word(found->found_by));
-	row[AT_REUSE] = value_real(found->reuse);
-	row[AT_REASON] = value_text(reasons[found->reason]);
-	row[AT_SET_ASIDE] = value_text(found_word(found->set_aside));
-	if (pair_ns > 0)
-		row[AT_COST] = value_number((u64)(pair_ns * frequency));
+	result_row(table, routine(self, table, object->caller), size_value(table, object),
+		   routine(self, table, object->destroyer), value_number((u64)(frequency + 0.5)),
+		   value_if(found, value_number((u64)(row->life_ms * 1e6 + 0.5))),
+		   value_if(found, value_real(row->ratio)), value_if(found, value_real(row->reuse)),
+		   value_if(row->cluster != UINT8_MAX, value_number(row->cluster + 1u)),
+		   value_text(found_word(row->found_by)),
+		   value_if(found && pair_ns > 0, value_number((u64)(pair_ns * frequency))),
+		   wrapper(self, table, object),
+		   value_if(object->via.function.index != NO_WRAPPER,
+			    value_real((double)object->via.units / (double)object->units)),
+		   object->freed_via.function.index != NO_WRAPPER
+			   ? routine(self, table, object->freed_via.function)
+			   : value_unknown(),
+		   value_text(result_copy(table, module_of(&self->objects, object))),
+		   value_number(object->least), value_number(object->most),
+		   value_text(found_word(row->set_aside)), value_text(reasons[row->reason]));
 }
 
 static struct result *object_table_new(const char *name, const char *title)
 {
-	struct result *table = result_new(RESULT_TABLE, name, title);
+	struct result *table = result_table(name, title, columns);
 
-	if (table) {
+	if (table)
 		table->grid = true;
-		result_set_columns(table, columns, COLUMNS);
+	return table;
+}
+
+/* Those of a list of rows, or all rows if it is NULL; empty NULL = text leaves out a table without
+ * rows. */
+static struct result *rows_table(struct result *table, const struct excessive *self,
+				 const u32 *list, u64 count, const char *empty)
+{
+	if (!table)
+		return NULL;
+	table->empty = empty;
+	table->hidden_in_text = !empty && !count;
+	for (u64 i = 0; i < count; i++) {
+		const struct excessive_row *row = &self->rows.data[list ? list[i] : i];
+
+		add_object(self, table, &self->objects.rows.data[row->object], row);
 	}
 	return table;
 }
@@ -167,71 +141,37 @@ static struct result *object_table_new(const char *name, const char *title)
 /* Those found; or, where there are too few to judge, what there is. */
 static struct result *found_table(const struct excessive *self)
 {
-	struct result *table =
-		object_table_new("found", self->enough ? "Excessive allocation objects"
-						       : "Allocation objects");
-	u64 count = self->enough ? self->found.count : self->rows.count;
+	u64 top = self->query->top;
 
-	if (!table)
-		return NULL;
-	table->empty = "none";
-	for (u64 i = 0; i < count && (!self->query->top || i < self->query->top); i++) {
-		const struct excessive_row *row =
-			&self->rows.data[self->enough ? self->found.data[i] : i];
-
-		add_object(self, table, &self->objects.rows.data[row->object], row);
-	}
-	return table;
+	if (!self->enough)
+		return rows_table(object_table_new("found", "Allocation objects"), self, NULL,
+				  result_top(self->rows.count, top), "none");
+	return rows_table(object_table_new("found", "Excessive allocation objects"), self,
+			  self->found.data, result_top(self->found.count, top), "none");
 }
 
 static struct result *callers_table(const struct excessive *self)
 {
-	struct result *table = object_table_new("callers", "Excessive by caller, sizes taken "
-							   "together (--by caller)");
-
-	if (!table)
-		return NULL;
-	table->hidden_in_text = !self->varied.count;
-	for (u64 i = 0; i < self->varied.count && (!self->query->top || i < self->query->top);
-	     i++) {
-		const struct excessive_row *row = &self->callers->rows.data[self->varied.data[i]];
-
-		add_object(self->callers, table, &self->callers->objects.rows.data[row->object],
-			   row);
-	}
-	return table;
+	return rows_table(object_table_new("callers", "Excessive by caller, sizes taken together "
+						      "(--by caller)"),
+			  self->callers, self->varied.data,
+			  result_top(self->varied.count, self->query->top), NULL);
 }
 
 static struct result *set_aside_table(const struct excessive *self)
 {
-	struct result *table = object_table_new("set_aside", "Set aside (not counted as "
-							     "excessive)");
-
-	if (!table)
-		return NULL;
-	table->hidden_in_text = !self->set_aside.count;
-	for (u64 i = 0; i < self->set_aside.count && (!self->query->top || i < self->query->top);
-	     i++) {
-		const struct excessive_row *row = &self->rows.data[self->set_aside.data[i]];
-
-		add_object(self, table, &self->objects.rows.data[row->object], row);
-	}
-	return table;
+	return rows_table(object_table_new("set_aside", "Set aside (not counted as excessive)"),
+			  self, self->set_aside.data,
+			  result_top(self->set_aside.count, self->query->top), NULL);
 }
 
-static struct result *data_table(const struct excessive *self)
+static struct result *data_table(const struct excessive *self, bool hidden)
 {
-	struct result *table = object_table_new("objects", "Data set");
+	struct result *table = rows_table(object_table_new("objects", "Data set"), self, NULL,
+					  result_top(self->rows.count, self->query->objects), NULL);
 
-	if (!table)
-		return NULL;
-	table->hidden_in_text = true;
-	for (u64 i = 0; i < self->rows.count; i++) {
-		if (self->query->objects && i == self->query->objects)
-			break;
-		add_object(self, table, &self->objects.rows.data[self->rows.data[i].object],
-			   &self->rows.data[i]);
-	}
+	if (table)
+		table->hidden_in_text = hidden;
 	return table;
 }
 
@@ -240,9 +180,7 @@ static int most_frequent(const void *a, const void *b)
 	const struct alloc_object *x = *(const struct alloc_object *const *)a,
 				  *y = *(const struct alloc_object *const *)b;
 
-	if (x->units != y->units)
-		return x->units > y->units ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return falling(x->units, y->units) ?: rising((uintptr_t)x, (uintptr_t)y);
 }
 
 static struct result *never_freed_table(const struct excessive *self)
@@ -257,9 +195,8 @@ static struct result *never_freed_table(const struct excessive *self)
 		if (!object_is_freed(&self->objects.rows.data[i]) &&
 		    !vec_push(&kept, &self->objects.rows.data[i]))
 			table->failed = true;
-	if (kept.count)
-		qsort(kept.data, kept.count, sizeof *kept.data, most_frequent);
-	for (u64 i = 0; i < kept.count && (!self->query->top || i < self->query->top); i++)
+	vec_sort(&kept, most_frequent);
+	for (u64 i = 0; i < result_top(kept.count, self->query->top); i++)
 		add_object(self, table, kept.data[i], NULL);
 	vec_release(&kept);
 	return table;
@@ -279,23 +216,13 @@ static struct result *cluster_table(const struct excessive *self)
 		COLUMN("excessive", "excessive", VALUE_BOOL,
 		       "it has the highest frequency and the lowest life, and it matters"),
 	};
-	struct result *table = result_new(RESULT_TABLE, "clusters", "Clusters");
+	struct result *table = result_table("clusters", "Clusters", of_clusters);
 
-	if (!table)
-		return NULL;
-	result_set_columns(table, of_clusters, sizeof of_clusters / sizeof *of_clusters);
-	for (u32 c = 0; c < self->clusters.k; c++) {
-		struct value *row = result_add_row(table);
-
-		if (!row)
-			break;
-		row[0] = value_number(c + 1);
-		row[1] = value_number(self->clusters.members[c]);
-		row[2] = value_real(self->mean_frequency[c]);
-		row[3] = value_number((u64)(self->mean_life_ms[c] * 1e6 + 0.5));
-		row[4] = value_real(self->apart[c]);
-		row[5] = value_number(c == self->guilty);
-	}
+	for (u32 c = 0; table && c < self->clusters.k; c++)
+		result_row(table, value_number(c + 1), value_number(self->clusters.members[c]),
+			   value_real(self->mean_frequency[c]),
+			   value_number((u64)(self->mean_life_ms[c] * 1e6 + 0.5)),
+			   value_real(self->apart[c]), value_number(c == self->guilty));
 	return table;
 }
 
@@ -306,20 +233,14 @@ static struct result *silhouette_table(const struct excessive *self)
 		COLUMN("silhouette", "silhouette", VALUE_RATIO,
 		       "how well they are separated, up to 1"),
 	};
-	struct result *table = result_new(RESULT_TABLE, "silhouettes", "Silhouettes");
+	struct result *table = result_table("silhouettes", "Silhouettes", of_ks);
 
 	if (!table)
 		return NULL;
 	table->hidden_in_text = true;
-	result_set_columns(table, of_ks, 2);
-	for (u32 k = 2; k <= KMEANS_AUTO_MAX; k++) {
-		struct value *row = self->silhouettes[k] != 0 ? result_add_row(table) : NULL;
-
-		if (!row)
-			continue;
-		row[0] = value_number(k);
-		row[1] = value_real(self->silhouettes[k]);
-	}
+	for (u32 k = 2; k <= KMEANS_AUTO_MAX; k++)
+		if (self->silhouettes[k] != 0)
+			result_row(table, value_number(k), value_real(self->silhouettes[k]));
 	return table;
 }
 
@@ -338,13 +259,9 @@ static void add_kmeans(struct result *result, const struct excessive *self)
 {
 	const struct excessive_query *query = self->query;
 
-	result_add_field(result,
-			 (struct result_column){.name = "kmeans.found",
-						.label = "objects found",
-						.type = VALUE_COUNT,
-						.section = "Clusters (k-means)",
-						.meaning = "objects in the excessive cluster"},
-			 value_number(self->found_kmeans));
+	result_field(result, "kmeans.found", "objects found", VALUE_COUNT,
+		     value_number(self->found_kmeans), "objects in the excessive cluster",
+		     .section = "Clusters (k-means)");
 	result_field(result, "kmeans.k", "k", VALUE_COUNT, value_number(self->clusters.k),
 		     "number of clusters");
 	result_field(result, "kmeans.k_from", "k is", VALUE_TEXT,
@@ -367,13 +284,9 @@ static void add_iqr(struct result *result, const struct excessive *self)
 {
 	const struct excessive_iqr *iqr = &self->iqr;
 
-	result_add_field(result,
-			 (struct result_column){.name = "iqr.found",
-						.label = "objects found",
-						.type = VALUE_COUNT,
-						.section = "Ratios R, in 1/ms (outliers)",
-						.meaning = "objects above the threshold"},
-			 value_number(self->found_iqr));
+	result_field(result, "iqr.found", "objects found", VALUE_COUNT,
+		     value_number(self->found_iqr), "objects above the threshold",
+		     .section = "Ratios R, in 1/ms (outliers)");
 	result_field(result, "iqr.q1", "Q1", VALUE_RATIO, value_real(iqr->q1), "first quartile");
 	result_field(result, "iqr.q3", "Q3", VALUE_RATIO, value_real(iqr->q3), "third quartile");
 	result_field(result, "iqr.iqr", "IQR", VALUE_RATIO, value_real(iqr->iqr), "Q3 - Q1");
@@ -486,19 +399,11 @@ struct result *excessive_result(const struct excessive *self, struct err *err)
 		result_add_part(result, cluster_table(self));
 	result_add_part(result, silhouette_table(self));
 	result_add_part(result, never_freed_table(self));
-	result_add_part(result, data_table(self));
+	result_add_part(result, data_table(self, true));
 	return result_made(result, err, "the result");
 }
 
 struct result *excessive_data(const struct excessive *self, struct err *err)
 {
-	struct result *table = data_table(self);
-
-	if (table && !result_failed(table)) {
-		table->hidden_in_text = false;
-		return table;
-	}
-	err_memory_for(err, "the result");
-	result_free(table);
-	return NULL;
+	return result_made(data_table(self, false), err, "the result");
 }

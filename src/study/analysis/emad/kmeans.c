@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/arena.h"
 #include "study/analysis/emad/statistics.h"
 
 enum { STEPS_MAX = 100, LAST_STEPS_MAX = 25 };
@@ -178,6 +179,9 @@ static double point_silhouette(const struct kmeans *self, struct point2 point, u
 	return (b - a) / fmax(a, b);
 }
 
+/* Mean over all points of (b - a) / max(a, b), a the distance to the own centre and b that to the
+ * nearest other: 1 = far apart, 0 = in doubt. A point that is alone in its cluster counts 0, as in
+ * the exact form; -1 cannot occur. Linear in the number of points, as the exact form is not. */
 static double silhouette(const struct kmeans *self, const struct cloud *cloud)
 {
 	double sum = 0, weights = 0;
@@ -190,20 +194,13 @@ static double silhouette(const struct kmeans *self, const struct cloud *cloud)
 	return weights > 0 ? sum / weights : 0;
 }
 
-double kmeans_silhouette(const struct kmeans *self, const struct point2 *points,
-			 const u8 *cluster_of, u64 count)
-{
-	struct cloud cloud = {.points = points, .count = count, .cluster_of = (u8 *)cluster_of};
-
-	return silhouette(self, &cloud);
-}
-
 /* ---- the sample ---- */
 
 struct coreset {
 	struct cloud cloud;
-	struct point2 *points; /* NULL if the cloud is all there is */
+	struct point2 *points; /* not used if the cloud is all there is */
 	double *weights;
+	struct arena arena;
 };
 
 static double spread(const struct kmeans_query *query, struct point2 *mean)
@@ -249,28 +246,18 @@ static int coreset_init(struct coreset *self, const struct kmeans_query *query, 
 {
 	bool whole = query->count <= KMEANS_CORESET;
 	u64 count = whole ? query->count : KMEANS_CORESET;
+	struct arena *arena = &self->arena;
 
 	*self = (struct coreset){.cloud = {.points = query->points, .count = query->count}};
-	self->cloud.cluster_of = malloc(count + 1);
-	self->cloud.distance = calloc(count + 1, sizeof(double));
-	if (!whole) {
-		self->points = calloc(count, sizeof *self->points);
-		self->weights = calloc(count, sizeof *self->weights);
-	}
-	if (!self->cloud.cluster_of || !self->cloud.distance ||
-	    (!whole && (!self->points || !self->weights)))
+	self->cloud.cluster_of = arena_new_array(arena, u8, count);
+	self->cloud.distance = arena_new_array(arena, double, count);
+	self->points = arena_new_array(arena, struct point2, whole ? 0 : count);
+	self->weights = arena_new_array(arena, double, whole ? 0 : count);
+	if (!self->cloud.cluster_of || !self->cloud.distance || !self->points || !self->weights)
 		return err_memory_for(err, "clusters");
 	if (!whole)
 		draw_coreset(self, query);
 	return 0;
-}
-
-static void coreset_release(struct coreset *self)
-{
-	free(self->cloud.cluster_of);
-	free(self->cloud.distance);
-	free(self->points);
-	free(self->weights);
 }
 
 /* The tightest of several beginnings. */
@@ -309,7 +296,7 @@ int kmeans_fit(const struct kmeans_query *query, u32 k, struct kmeans *self, u8 
 	*self = (struct kmeans){0};
 	if (status == 0)
 		fit_coreset(&coreset, query, k < KMEANS_MAX ? k : KMEANS_MAX, self);
-	coreset_release(&coreset);
+	arena_release(&coreset.arena);
 	if (status < 0 || !self->k)
 		return status;
 	all.distance = calloc(query->count + 1, sizeof(double));
@@ -317,7 +304,7 @@ int kmeans_fit(const struct kmeans_query *query, u32 k, struct kmeans *self, u8 
 		return err_memory_for(err, "clusters");
 	settle(self, &all, LAST_STEPS_MAX);
 	free(all.distance);
-	self->silhouette = kmeans_silhouette(self, query->points, cluster_of, query->count);
+	self->silhouette = silhouette(self, &all);
 	return 0;
 }
 
@@ -342,6 +329,6 @@ int kmeans_choose(const struct kmeans_query *query, u32 *k, double silhouettes[K
 			*k = try;
 		}
 	}
-	coreset_release(&coreset);
+	arena_release(&coreset.arena);
 	return status;
 }

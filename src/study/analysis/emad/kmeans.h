@@ -30,7 +30,7 @@ struct kmeans {
 	struct point2 centre[KMEANS_MAX];
 	u64 members[KMEANS_MAX];
 	double inertia;    /* sum of squared distances to the own centre */
-	double silhouette; /* of all points; see kmeans_silhouette */
+	double silhouette; /* how well they are separated, 0 to 1 */
 };
 
 /* cluster_of has room for a number per point. */
@@ -41,11 +41,5 @@ int kmeans_fit(const struct kmeans_query *query, u32 k, struct kmeans *self, u8 
  * silhouettes[k] is what k = 2 … came to, of the sample if there is one; 0 if k was not tried. */
 int kmeans_choose(const struct kmeans_query *query, u32 *k, double silhouettes[KMEANS_AUTO_MAX + 1],
 		  struct err *err);
-
-/* Mean over all points of (b - a) / max(a, b), a the distance to the own centre and b that to the
- * nearest other: 1 = far apart, 0 = in doubt. A point that is alone in its cluster counts 0, as in
- * the exact form; -1 cannot occur. Linear in the number of points, as the exact form is not. */
-double kmeans_silhouette(const struct kmeans *self, const struct point2 *points,
-			 const u8 *cluster_of, u64 count);
 
 #endif

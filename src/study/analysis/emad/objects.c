@@ -3,6 +3,7 @@
  * Host. Stacks are judged once per context; then one pass over the chunks. */
 #include "study/analysis/emad/objects.h"
 
+#include "host/base/keyed.h"
 #include "study/analysis/places/group.h"
 
 /* ---- whom a stack is attributed to ---- */
@@ -132,34 +133,27 @@ static u64 key_hash(const struct object_key *key)
 static struct alloc_object *object_at(struct object_table *self, const struct object_key *key)
 {
 	for (u64 hash = key_hash(key);; hash = hash_u64(hash + 1)) {
-		u64 *index = map_at(&self->by_hash, hash);
+		struct alloc_object *object =
+			vec_at_key(&self->rows, &self->by_hash, hash,
+				   (struct alloc_object){.size = key->size,
+							 .caller = {key->caller},
+							 .destroyer = {key->destroyer}});
 
-		if (!index)
-			return NULL;
-		if (*index == 0) {
-			struct alloc_object new = {.size = key->size,
-						   .caller = {key->caller},
-						   .destroyer = {key->destroyer}};
-
-			if (!vec_push(&self->rows, new))
-				return NULL;
-			*index = self->rows.count;
-		}
-		if (is_object(self, &self->rows.data[*index - 1], key))
-			return &self->rows.data[*index - 1];
+		if (!object || is_object(self, object, key))
+			return object;
 	}
 }
 
 /* One caller may allocate, and free, through several wrappers: main has a vector and a map. */
-static int count_wrapper(struct map *others, u64 object, struct function_id first, u64 *first_units,
-			 u32 wrapper, u64 units)
+static bool count_wrapper(struct map *others, u64 object, struct wrapper_use *use, u32 wrapper,
+			  u64 units)
 {
-	u64 *sum = first.index == wrapper ? first_units : map_at(others, object << 32 | wrapper);
+	u64 *sum = use->function.index == wrapper ? &use->units
+						  : map_at(others, object << 32 | wrapper);
 
-	if (!sum)
-		return ERR_MEMORY;
-	*sum += units;
-	return 0;
+	if (sum)
+		*sum += units;
+	return sum;
 }
 
 static int count_wrappers(struct object_table *self, struct alloc_object *object, u32 via,
@@ -168,35 +162,25 @@ static int count_wrappers(struct object_table *self, struct alloc_object *object
 	u64 index = (u64)(object - self->rows.data);
 
 	if (object->units == 0) {
-		object->via.index = via;
-		object->freed_via.index = freed_via;
+		object->via.function.index = via;
+		object->freed_via.function.index = freed_via;
 	}
-	return count_wrapper(&self->other_via, index, object->via, &object->via_units, via, units) <
-				       0 ||
-			       count_wrapper(&self->other_freed_via, index, object->freed_via,
-					     &object->freed_via_units, freed_via, units) < 0
-		       ? ERR_MEMORY
-		       : 0;
+	return count_wrapper(&self->other_via, index, &object->via, via, units) &&
+			       count_wrapper(&self->other_freed_via, index, &object->freed_via,
+					     freed_via, units)
+		       ? 0
+		       : ERR_MEMORY;
 }
 
 /* Of several wrappers the one with the most chunks is named. */
-static void settle_wrappers(struct object_table *self)
+static void settle_wrappers(struct object_table *self, const struct map *others, bool freed)
 {
-	for (u64 at = 0, key, units; map_next(&self->other_via, &at, &key, &units);) {
+	for (u64 at = 0, key, units; map_next(others, &at, &key, &units);) {
 		struct alloc_object *object = &self->rows.data[key >> 32];
+		struct wrapper_use *use = freed ? &object->freed_via : &object->via;
 
-		if (units > object->via_units) {
-			object->via.index = (u32)key;
-			object->via_units = units;
-		}
-	}
-	for (u64 at = 0, key, units; map_next(&self->other_freed_via, &at, &key, &units);) {
-		struct alloc_object *object = &self->rows.data[key >> 32];
-
-		if (units > object->freed_via_units) {
-			object->freed_via.index = (u32)key;
-			object->freed_via_units = units;
-		}
+		if (units > use->units)
+			*use = (struct wrapper_use){{(u32)key}, units};
 	}
 }
 
@@ -276,7 +260,8 @@ int objects_find(struct object_table *self, const struct stack_source *source,
 	if (judge_functions(self, wrappers) == 0) {
 		judge_frees(self);
 		if (judge_allocations(self) == 0 && add_chunks(self) == 0) {
-			settle_wrappers(self);
+			settle_wrappers(self, &self->other_via, false);
+			settle_wrappers(self, &self->other_freed_via, true);
 			settle_sizes(self);
 			return 0;
 		}

@@ -14,20 +14,24 @@
 #define FREE_NOT_SEEN (UINT32_MAX - 1) /* it was freed, it is not known by whom */
 #define NO_WRAPPER UINT32_MAX
 
+/* A wrapper that was looked through, and for how many of an object's chunks. */
+struct wrapper_use {
+	struct function_id function; /* NO_WRAPPER = none */
+	u64 units;
+};
+
 struct alloc_object {
 	u64 size;                  /* requested bytes; the mean, if sizes are taken together */
 	u64 least, most;           /* the same as it, else */
 	double bytes;              /* of all units */
 	struct function_id caller; /* whom the allocation is attributed to */
 	struct function_id destroyer;
-	/* outermost wrapper that was looked through for most of its chunks, NO_WRAPPER = none */
-	struct function_id via, freed_via;
-	u64 via_units, freed_via_units; /* of how many */
-	u64 units;                      /* frequency, in units of the model */
-	double life_ticks;              /* sum over the chunks, each as often as it stands for */
-	u64 first_ticks, last_ticks;    /* its first allocation, its last free */
-	u8 kind;                        /* enum hw_kind of its first allocation */
-	u32 first_call;                 /* of the caller, on the stack of its first allocation */
+	struct wrapper_use via, freed_via; /* the outermost, that of most of its chunks */
+	u64 units;                         /* frequency, in units of the model */
+	double life_ticks;                 /* sum over the chunks, each as often as it stands for */
+	u64 first_ticks, last_ticks;       /* its first allocation, its last free */
+	u8 kind;                           /* enum hw_kind of its first allocation */
+	u32 first_call;                    /* of the caller, on the stack of its first allocation */
 };
 
 struct object_table { /* all zero = empty and ready */
@@ -43,9 +47,8 @@ struct object_table { /* all zero = empty and ready */
 	VEC(u32) freed_via;            /* by context: its wrapper */
 	struct map by_hash;            /* hash of size, caller and destroyer → index + 1 */
 	/* object << 32 | wrapper → units, if it is another one than its first chunk's */
-	struct map other_via;
-	struct map other_freed_via; /* likewise */
-	u64 frees_without_stack;    /* chunks */
+	struct map other_via, other_freed_via;
+	u64 frees_without_stack; /* chunks */
 };
 
 /* source must outlive self. Released also after a failure. */

@@ -4,8 +4,9 @@
  * that never shrinks) is counted: a trace may be incomplete, or anything at all. */
 #include "study/analysis/emad/routine_graph.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "host/base/keyed.h"
 
 enum {
 	THREADS_MAX = 1 << 20,
@@ -15,33 +16,20 @@ enum {
 
 /* ---- nodes and edges ---- */
 
-static int node_add(struct routine_graph *self, u32 module, u64 address, u32 *node)
-{
-	struct routine_node fresh = {.module = module, .address = address};
-
-	if (self->nodes.count >= UINT32_MAX || !vec_push(&self->nodes, fresh))
-		return ERR_MEMORY;
-	*node = (u32)self->nodes.count - 1;
-	return 0;
-}
-
 /* The node of a place, made when it is new. */
 static int node_of_place(struct routine_graph *self, u32 module, u64 address, u32 *node)
 {
 	u64 hash = hash_u64(address ^ (u64)(module + 1) << 44);
 
 	for (;; hash = hash_u64(hash + 1)) {
-		u64 *found = map_at(&self->by_place, hash);
+		const struct routine_node *found =
+			vec_at_key(&self->nodes, &self->by_place, hash,
+				   (struct routine_node){.module = module, .address = address});
 
-		if (!found)
+		if (!found || self->nodes.count > UINT32_MAX)
 			return ERR_MEMORY;
-		if (*found == 0) {
-			*found = self->nodes.count + 1;
-			return node_add(self, module, address, node);
-		}
-		*node = (u32)*found - 1;
-		if (self->nodes.data[*node].module == module &&
-		    self->nodes.data[*node].address == address)
+		*node = (u32)(found - self->nodes.data);
+		if (found->module == module && found->address == address)
 			return 0;
 	}
 }
@@ -69,39 +57,21 @@ static int node_find(struct routine_graph *self, const struct stream_routine *ro
 	return 0;
 }
 
-static u64 edge_key(u32 caller, u32 callee) { return (u64)caller << 32 | callee; }
-
 /* AddEdge of the paper. Mostly a routine is called by whom it was called last. */
 static int edge_add(struct routine_graph *self, u32 caller, u32 callee)
 {
 	struct routine_node *node = &self->nodes.data[callee];
-	struct routine_edge fresh = {{caller}, {callee}, 1};
-	u64 *found;
+	struct routine_edge *edge;
 
-	if (likely(node->edge && self->edges.data[node->edge - 1].caller.index == caller)) {
-		self->edges.data[node->edge - 1].calls++;
-		return 0;
-	}
-	found = map_at(&self->by_edge, edge_key(caller, callee));
-	if (!found)
-		return ERR_MEMORY;
-	if (*found) {
-		self->edges.data[*found - 1].calls++;
-	} else {
-		if (self->edges.count >= UINT32_MAX - 1 || !vec_push(&self->edges, fresh))
+	if (unlikely(!node->edge || self->edges.data[node->edge - 1].caller.index != caller)) {
+		edge = vec_at_key(&self->edges, &self->by_edge, (u64)caller << 32 | callee,
+				  (struct routine_edge){{caller}, {callee}, 0});
+		if (!edge || self->edges.count >= UINT32_MAX)
 			return ERR_MEMORY;
-		*found = self->edges.count;
+		node->edge = (u32)(edge - self->edges.data) + 1;
 	}
-	node->edge = (u32)*found;
+	self->edges.data[node->edge - 1].calls++;
 	return 0;
-}
-
-u64 routine_graph_find_edge(const struct routine_graph *self, struct routine_id caller,
-			    struct routine_id callee)
-{
-	const u64 *found = map_find(&self->by_edge, edge_key(caller.index, callee.index));
-
-	return found ? *found - 1 : UINT64_MAX;
 }
 
 /* ---- stacks ---- */
@@ -286,7 +256,7 @@ static int take_image(void *opaque, const struct stream_image *image, struct err
 
 	routine_graph_release(self);
 	self->image = image->number;
-	self->program = strdup(image->program ? image->program : "");
+	self->program = arena_copy(&self->arena, image->program ? image->program : "");
 	if (!self->program || !tick_clock_start(&self->clock, image->start_ticks, image->start_ns))
 		return err_memory_for(err, "the call graph");
 	return 0;
@@ -310,17 +280,15 @@ static int take_clock(void *opaque, const struct stream_clock *clock, struct err
 static int take_note(void *opaque, const char *key, const char *value, struct err *err)
 {
 	struct routine_graph *self = opaque;
-	struct routine_note note = {NULL, NULL};
+	struct routine_note note;
 
 	if (strncmp(key, "routine", 7) != 0)
 		return 0;
-	note.key = strdup(key);
-	note.value = strdup(value);
-	if (note.key && note.value && vec_push(&self->notes, note))
-		return 0;
-	free(note.key);
-	free(note.value);
-	return err_memory_for(err, "the call graph");
+	note.key = arena_copy(&self->arena, key);
+	note.value = arena_copy(&self->arena, value);
+	return note.key && note.value && vec_push(&self->notes, note)
+		       ? 0
+		       : err_memory_for(err, "the call graph");
 }
 
 static int take_image_end(void *opaque, const struct stream_image_end *end, struct err *err)
@@ -372,10 +340,6 @@ void routine_graph_release(struct routine_graph *self)
 {
 	for (u64 i = 0; i < self->stacks.count; i++)
 		stack_release(&self->stacks.data[i]);
-	for (u64 i = 0; i < self->notes.count; i++) {
-		free(self->notes.data[i].key);
-		free(self->notes.data[i].value);
-	}
 	vec_release(&self->stacks);
 	vec_release(&self->notes);
 	vec_release(&self->nodes);
@@ -384,6 +348,6 @@ void routine_graph_release(struct routine_graph *self)
 	map_release(&self->by_edge);
 	modmap_release(&self->modules);
 	tick_clock_release(&self->clock);
-	free(self->program);
+	arena_release(&self->arena);
 	memset(self, 0, sizeof(*self));
 }

@@ -14,6 +14,7 @@
 #ifndef STUDY_ANALYSIS_EMAD_ROUTINE_GRAPH_H
 #define STUDY_ANALYSIS_EMAD_ROUTINE_GRAPH_H
 
+#include "host/base/arena.h"
 #include "host/base/map.h"
 #include "host/base/vec.h"
 #include "study/model/clock.h"
@@ -72,7 +73,7 @@ struct routine_counts {
 };
 
 struct routine_note {
-	char *key, *value;
+	const char *key, *value;
 };
 
 struct routine_graph { /* all zero = empty and ready */
@@ -82,10 +83,11 @@ struct routine_graph { /* all zero = empty and ready */
 	struct modmap modules;
 	struct tick_clock clock;
 	u32 image;                      /* its own number */
-	char *program;                  /* NULL = no image was told */
+	const char *program;            /* NULL = no image was told */
 	VEC(struct routine_note) notes; /* whose key begins with "routine" */
 
 	/* inside */
+	struct arena arena;
 	struct map by_place, by_edge;
 	VEC(struct routine_stack) stacks; /* by thread */
 	u64 frames;                       /* on all stacks */
@@ -103,10 +105,6 @@ struct stream_sink routine_graph_sink(struct routine_graph *self);
  * caller must. */
 int routine_graph_finish(struct routine_graph *self, struct err *err);
 void routine_graph_release(struct routine_graph *self);
-
-/* Number of the edge, or UINT64_MAX if there is none. */
-u64 routine_graph_find_edge(const struct routine_graph *self, struct routine_id caller,
-			    struct routine_id callee);
 
 /* The value of a note, or NULL. */
 const char *routine_graph_note(const struct routine_graph *self, const char *key);

@@ -5,7 +5,6 @@
 #include "study/analysis/mprof/bins.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "host/base/path.h"
@@ -14,67 +13,22 @@
 #include "host/base/strbuf.h"
 #include "host/base/units.h"
 #include "host/symbols/types/sizes.h"
+#include "study/result/field.h"
 
 enum { EXACT_MAX = 1024, TYPES_SHOWN = 8 };
 
-enum column {
-	AT_SIZE,
-	AT_SIZE_END,
-	AT_ALLOCATIONS,
-	AT_BYTES,
-	AT_SHARE,
-	AT_FREES,
-	AT_KEPT,
-	AT_KEPT_SHARE,
-	AT_TYPES,
-	COLUMNS
-};
-
-static const struct result_column columns[COLUMNS] = {
-	[AT_SIZE] = {.name = "size",
-		     .label = "size",
-		     .type = VALUE_BYTES,
-		     .look = LOOK_PLAIN,
-		     .meaning = "smallest size of the bin; none in the row for all sizes"},
-	[AT_SIZE_END] = {.name = "size_end",
-			 .type = VALUE_BYTES,
-			 .meaning = "largest size of the bin; none if there is no limit"},
-	[AT_ALLOCATIONS] = {.name = "allocations",
-			    .label = "allocs",
-			    .type = VALUE_COUNT,
-			    .look = LOOK_PLAIN,
-			    .meaning = "allocations of this size"},
-	[AT_BYTES] = {.name = "bytes",
-		      .label = "bytes",
-		      .type = VALUE_BYTES,
-		      .look = LOOK_PLAIN,
-		      .meaning = "bytes allocated in chunks of this size"},
-	[AT_SHARE] = {.name = "share",
-		      .label = "(%)",
-		      .type = VALUE_SHARE,
-		      .look = LOOK_BRACKETS,
-		      .joint = " ",
-		      .meaning = "share of all allocated bytes"},
-	[AT_FREES] = {.name = "frees",
-		      .label = "frees",
-		      .type = VALUE_COUNT,
-		      .look = LOOK_PLAIN,
-		      .meaning = "freed chunks of this size"},
-	[AT_KEPT] = {.name = "kept_bytes",
-		     .label = "kept",
-		     .type = VALUE_BYTES,
-		     .look = LOOK_PLAIN,
-		     .meaning = "bytes of chunks of this size that were never freed"},
-	[AT_KEPT_SHARE] = {.name = "kept_share",
-			   .label = "(%)",
-			   .type = VALUE_SHARE,
-			   .look = LOOK_BRACKETS,
-			   .joint = " ",
-			   .meaning = "share of all bytes never freed"},
-	[AT_TYPES] = {.name = "types",
-		      .label = "types",
-		      .type = VALUE_TEXT,
-		      .meaning = "types of exactly this size, the program's own first"},
+static const struct result_column columns[] = {
+	NUMBER_COLUMN("size", "size", VALUE_BYTES,
+		      "smallest size of the bin; none in the row for all sizes"),
+	COLUMN("size_end", NULL, VALUE_BYTES, "largest size of the bin; none if there is no limit"),
+	NUMBER_COLUMN("allocations", "allocs", VALUE_COUNT, "allocations of this size"),
+	NUMBER_COLUMN("bytes", "bytes", VALUE_BYTES, "bytes allocated in chunks of this size"),
+	SHARE_COLUMN("share", "share of all allocated bytes"),
+	NUMBER_COLUMN("frees", "frees", VALUE_COUNT, "freed chunks of this size"),
+	NUMBER_COLUMN("kept_bytes", "kept", VALUE_BYTES,
+		      "bytes of chunks of this size that were never freed"),
+	SHARE_COLUMN("kept_share", "share of all bytes never freed"),
+	COLUMN("types", "types", VALUE_TEXT, "types of exactly this size, the program's own first"),
 };
 
 struct bin {
@@ -269,38 +223,36 @@ static struct value types_of(struct bins *self, const struct bin *bin)
 
 /* ---- rows ---- */
 
+static struct value size_of_bin(struct bins *self, const struct bin *bin)
+{
+	struct value size = value_number(bin->first);
+
+	if (bin == &self->total)
+		return value_shown(value_unknown(), "<TOTAL>");
+	if (bin->end == UINT64_MAX)
+		size.shown = "> 1024";
+	else if (bin->end != bin->first)
+		size.shown =
+			result_format(self->table, "%" PRIu64 "-%" PRIu64, bin->first, bin->end);
+	return size;
+}
+
 static void add_row(struct bins *self, const struct bin *bin)
 {
-	struct value types = types_of(self, bin), *row = result_add_row(self->table);
+	bool total = bin == &self->total;
 
-	if (!row)
-		return;
-	row[AT_SIZE] = value_number(bin->first);
-	row[AT_SIZE_END] = bin->end == UINT64_MAX ? value_unknown() : value_number(bin->end);
-	row[AT_ALLOCATIONS] = value_number(model_count(self->model, bin->allocations));
-	row[AT_BYTES] = value_number(bin->bytes);
-	row[AT_SHARE] = mprof_share(bin->bytes, self->total.bytes);
-	row[AT_FREES] = value_number(model_count(self->model, bin->frees));
-	row[AT_KEPT] = value_number(bin->kept);
-	row[AT_KEPT_SHARE] = mprof_share(bin->kept, self->total.kept);
-	row[AT_TYPES] = types;
-	if (bin == &self->total) {
-		row[AT_SIZE] = value_shown(value_unknown(), "<TOTAL>");
-		row[AT_SHARE].shown = row[AT_KEPT_SHARE].shown = "";
-	} else if (bin->end == UINT64_MAX) {
-		row[AT_SIZE].shown = "> 1024";
-	} else if (bin->end != bin->first) {
-		char range[48];
-
-		snprintf(range, sizeof range, "%" PRIu64 "-%" PRIu64, bin->first, bin->end);
-		row[AT_SIZE].shown = result_copy(self->table, range);
-	}
+	result_row(self->table, size_of_bin(self, bin),
+		   value_if(bin->end != UINT64_MAX, value_number(bin->end)),
+		   value_units(self->model, bin->allocations), value_number(bin->bytes),
+		   mprof_whole(total, mprof_share(bin->bytes, self->total.bytes)),
+		   value_units(self->model, bin->frees), value_number(bin->kept),
+		   mprof_whole(total, mprof_share(bin->kept, self->total.kept)),
+		   types_of(self, bin));
 }
 
 static void fill(struct bins *self)
 {
 	self->table->grid = true;
-	result_set_columns(self->table, columns, COLUMNS);
 	for (u64 i = 0; i < self->bins.count; i++)
 		add_row(self, &self->bins.data[i]);
 	add_row(self, &self->total);
@@ -318,31 +270,22 @@ struct result *analyse_mprof_bins(const struct model *model, const struct mprof_
 	int status;
 
 	self.total.end = UINT64_MAX;
-	self.table = result_new(RESULT_TABLE, "bins", "Allocation bins");
-	status = self.table ? group_chunks(model, &groups, &self.sizes, err)
-			    : err_memory_for(err, "the bins");
+	self.table = result_table("bins", "Allocation bins", columns);
+	status = self.table ? group_chunks(model, &groups, &self.sizes, err) : ERR_MEMORY;
 	if (status == 0) {
 		group_sort(&self.sizes, group_order_key);
-		if (!fill_bins(&self))
-			status = err_memory_for(err, "the bins");
+		status = fill_bins(&self) ? 0 : err_memory_for(err, "the bins");
 	}
 	if (status == 0) {
 		choose(&self);
 		status = read_types(&self, err);
 	}
-	if (status == 0) {
+	if (status == 0)
 		fill(&self);
-		if (result_failed(self.table))
-			status = err_memory_for(err, "the bins");
-	}
-	if (status < 0) {
-		result_free(self.table);
-		self.table = NULL;
-	}
 	group_table_release(&self.sizes);
 	vec_release(&self.bins);
 	vec_release(&self.wanted);
 	module_list_release(&self.modules);
 	typesizes_release(&self.types);
-	return self.table;
+	return result_made_if(status == 0, self.table, err, "the bins");
 }

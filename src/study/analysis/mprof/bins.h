@@ -3,7 +3,7 @@
 #ifndef STUDY_ANALYSIS_MPROF_BINS_H
 #define STUDY_ANALYSIS_MPROF_BINS_H
 
-#include "study/analysis/mprof/calls.h"
+#include "study/analysis/mprof/text.h"
 
 struct mprof_bins_query {
 	enum mprof_verbosity verbosity;

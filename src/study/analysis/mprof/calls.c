@@ -7,10 +7,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "host/base/keyed.h"
 #include "study/analysis/places/group.h"
 #include "study/analysis/mprof/category.h"
 #include "host/base/strbuf.h"
-#include "host/base/units.h"
 
 const u64 mprof_size_ends[MPROF_SIZES - 1] = {32, 256, 2048};
 
@@ -20,18 +20,6 @@ void mprof_sum_add(struct mprof_sum *self, const struct mprof_sum *other)
 	for (u32 i = 0; i < MPROF_SIZES; i++)
 		self->sizes[i] += other->sizes[i];
 	self->calls += other->calls;
-}
-
-bool mprof_is_shown(enum mprof_verbosity verbosity, u64 part, u64 whole)
-{
-	static const double limits[] = {[MPROF_NORMAL] = 0.005, [MPROF_TERSE] = 0.01};
-
-	return verbosity == MPROF_VERBOSE || units_share(part, whole) > limits[verbosity];
-}
-
-struct value mprof_share(u64 part, u64 whole)
-{
-	return whole ? value_real(units_share(part, whole)) : value_unknown();
 }
 
 /* ---- functions ---- */
@@ -59,41 +47,27 @@ static bool is_allocator(const char *name)
 	       strcmp(name, "__gnat_free") == 0;
 }
 
-static u64 function_hash(const char *name, u32 identity)
+static struct mprof_function function_new(struct mprof_calls *self, const char *name, u32 identity)
 {
-	return hash_u64(hash_text(identity, name));
-}
-
-static struct mprof_function *function_add(struct mprof_calls *self, const char *name, u32 identity)
-{
-	struct mprof_function new = {.name = arena_copy(&self->arena, name),
-				     .identity = identity,
-				     .startup = is_startup(name),
-				     .minor = function_is_minor(name, ""),
-				     .hands_out = is_allocator(name)};
-
-	if (!new.name || !vec_push(&self->functions, new))
-		return NULL;
-	return &self->functions.data[self->functions.count - 1];
+	return (struct mprof_function){.name = arena_copy(&self->arena, name),
+				       .identity = identity,
+				       .startup = is_startup(name),
+				       .minor = function_is_minor(name, ""),
+				       .hands_out = is_allocator(name)};
 }
 
 /* Functions of one name in one module are one function. */
 static int function_find(struct mprof_calls *self, const char *name, u32 identity,
 			 struct function_id *id)
 {
-	for (u64 hash = function_hash(name, identity);; hash = hash_u64(hash + 1)) {
-		u64 *index = map_at(&self->by_name, hash);
-		const struct mprof_function *function;
+	for (u64 hash = hash_u64(hash_text(identity, name));; hash = hash_u64(hash + 1)) {
+		const struct mprof_function *function =
+			vec_at_key(&self->functions, &self->by_name, hash,
+				   function_new(self, name, identity));
 
-		if (!index)
+		if (!function || !function->name)
 			return ERR_MEMORY;
-		if (*index == 0) {
-			if (!function_add(self, name, identity))
-				return ERR_MEMORY;
-			*index = self->functions.count;
-		}
-		id->index = (u32)*index - 1;
-		function = mprof_function(self, *id);
+		id->index = (u32)(function - self->functions.data);
 		if (function->identity == identity && strcmp(function->name, name) == 0)
 			return 0;
 	}
@@ -319,71 +293,65 @@ static u64 point_and_category(const struct chunk *chunk, const void *self)
 	return group_by_point(chunk, NULL) * MPROF_SIZES + class;
 }
 
-/* Sums of a Lisp: by category, and what was collected instead of what is kept. */
-static int sum_points_lisp(struct mprof_calls *self, struct err *err)
+static u8 *lisp_categories(const struct model *model)
+{
+	u8 *categories = malloc(model->types.count + 1);
+
+	for (u64 i = 0; i < model->types.count && categories; i++)
+		categories[i] = (u8)lisp_category(model->types.data[i]);
+	return categories;
+}
+
+/* Of a Lisp the sums are by category, and of what was collected instead of what is kept. */
+static void sum_sizes(struct mprof_calls *self, const struct group_table *groups)
+{
+	for (u64 i = 0; i < groups->rows.count; i++) {
+		const struct group_row *row = &groups->rows.data[i];
+		struct mprof_point *point = &self->points.data[row->key / MPROF_SIZES];
+		u32 class = row->key % MPROF_SIZES;
+
+		point->all.sizes[class] = row->bytes;
+		point->kept.sizes[class] = self->lisp ? row->value_sum : row->kept_bytes;
+	}
+}
+
+/* The model's own sums know what was aggregated, too. */
+static void sum_point(struct mprof_calls *self, u64 number)
 {
 	const struct model *model = self->source->model;
-	u8 *categories = malloc(model->types.count + 1);
-	struct group_query query = {.key = point_and_category,
-				    .value = group_freed_bytes,
-				    .self = categories};
-	struct group_table groups = {0};
-	int status;
+	const struct model_point *from = &model->points.data[number];
+	struct mprof_point *point = &self->points.data[number];
 
-	if (!categories)
-		return err_memory_for(err, "the calls");
-	for (u64 i = 0; i < model->types.count; i++)
-		categories[i] = (u8)lisp_category(model->types.data[i]);
-	status = group_chunks(model, &query, &groups, err);
-	for (u64 i = 0; i < groups.rows.count && status == 0; i++) {
-		const struct group_row *row = &groups.rows.data[i];
-		struct mprof_point *point = &self->points.data[row->key / MPROF_SIZES];
-
-		point->all.sizes[row->key % MPROF_SIZES] = row->bytes;
-		point->kept.sizes[row->key % MPROF_SIZES] = row->value_sum;
+	point->all.bytes = from->bytes;
+	point->all.calls = from->allocations;
+	point->frees = from->frees;
+	point->freed_bytes = from->freed_bytes;
+	if (self->lisp) {
+		point->kept.bytes = from->freed_bytes;
+		point->kept.calls = from->frees;
+	} else if (!model_keeps_nothing(model)) {
+		point->kept.bytes = from->live_bytes;
+		point->kept.calls = from->live_chunks;
 	}
-	for (u64 i = 0; i < model->points.count && status == 0; i++) {
-		const struct model_point *from = &model->points.data[i];
-		struct mprof_point *point = &self->points.data[i];
-
-		point->all.bytes = from->bytes;
-		point->all.calls = from->allocations;
-		point->kept.bytes = point->freed_bytes = from->freed_bytes;
-		point->kept.calls = point->frees = from->frees;
-	}
-	group_table_release(&groups);
-	free(categories);
-	return status;
 }
 
 static int sum_points(struct mprof_calls *self, struct err *err)
 {
 	const struct model *model = self->source->model;
-	struct group_query query = {.key = point_and_size};
+	u8 *categories = self->lisp ? lisp_categories(model) : NULL;
+	struct group_query query = {.key = self->lisp ? point_and_category : point_and_size,
+				    .value = self->lisp ? group_freed_bytes : NULL,
+				    .self = categories};
 	struct group_table groups = {0};
-	bool exec = model_keeps_nothing(model);
-	int status = group_chunks(model, &query, &groups, err);
+	int status = self->lisp && !categories ? err_memory_for(err, "the calls")
+					       : group_chunks(model, &query, &groups, err);
 
-	for (u64 i = 0; i < groups.rows.count && status == 0; i++) {
-		const struct group_row *row = &groups.rows.data[i];
-		struct mprof_point *point = &self->points.data[row->key / MPROF_SIZES];
-
-		point->all.sizes[row->key % MPROF_SIZES] = row->bytes;
-		point->kept.sizes[row->key % MPROF_SIZES] = row->kept_bytes;
-	}
+	if (status == 0)
+		sum_sizes(self, &groups);
+	for (u64 i = 0; i < model->points.count && status == 0; i++)
+		sum_point(self, i);
 	group_table_release(&groups);
-	for (u64 i = 0; i < model->points.count && status == 0; i++) {
-		const struct model_point *from = &model->points.data[i];
-		struct mprof_point *point = &self->points.data[i];
-
-		/* The model's own sums know what was aggregated, too. */
-		point->all.bytes = from->bytes;
-		point->all.calls = from->allocations;
-		point->kept.bytes = exec ? 0 : from->live_bytes;
-		point->kept.calls = exec ? 0 : from->live_chunks;
-		point->frees = from->frees;
-		point->freed_bytes = from->freed_bytes;
-	}
+	free(categories);
 	return status;
 }
 
@@ -416,7 +384,7 @@ static int read_calls(struct mprof_calls *self, const struct stack_source *sourc
 	*self = (struct mprof_calls){.source = source, .lisp = lisp};
 	if (!vec_extend(&self->points, source->model->points.count))
 		return err_memory_for(err, "the calls");
-	status = lisp ? sum_points_lisp(self, err) : sum_points(self, err);
+	status = sum_points(self, err);
 	if (status < 0)
 		return status;
 	if (grow(self) < 0)

@@ -85,15 +85,4 @@ static inline const struct mprof_function *mprof_function(const struct mprof_cal
 	return &self->functions.data[id.index];
 }
 
-/* ---- for the tables ---- */
-
-enum mprof_verbosity { MPROF_VERBOSE, MPROF_NORMAL, MPROF_TERSE };
-
-/* Whether a part is large enough for its row: more than 0, 0.5 or 1 % of the whole. Verbose shows
- * everything. */
-bool mprof_is_shown(enum mprof_verbosity verbosity, u64 part, u64 whole);
-
-/* part / whole, unknown if whole is 0. */
-struct value mprof_share(u64 part, u64 whole);
-
 #endif

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "host/base/strbuf.h"
-
 static bool begins(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
@@ -57,13 +55,10 @@ void lisp_column(struct result *result, u64 column, u32 category, const char *pr
 		"share in structures, instances, vectors, strings and arrays, and their contents",
 		"share in other objects",
 	};
-	struct strbuf name = {0};
 
 	if (column >= result->columns.count)
 		return;
-	strbuf_addf(&name, "%s%s", prefix, words[category]);
-	result->columns.data[column].name = result_copy(result, strbuf_text(&name));
+	result->columns.data[column].name = result_format(result, "%s%s", prefix, words[category]);
 	result->columns.data[column].label = lisp_letter(category);
 	result->columns.data[column].meaning = meanings[category];
-	strbuf_release(&name);
 }

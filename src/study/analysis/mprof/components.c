@@ -3,58 +3,34 @@
  * Host. Without recursion: a graph may have a path through all of its functions. */
 #include "study/analysis/mprof/edges.h"
 
+#include <string.h>
+
 struct search {
 	const struct mprof_edges *graph;
-	u32 *first;        /* by function: first of its callees in `callees`; one more at the end */
-	u32 *callees;      /* functions, grouped by caller */
-	u32 *next;         /* by function: callee to look at next */
+	struct mprof_ends callees; /* by caller */
+	u32 *next;                 /* by function: callee to look at next */
 	u32 *number, *low; /* by function: when it was met (from 1 on), earliest reachable */
 	u32 *stack, *path; /* functions without component; functions being looked at */
 	u32 stacked, depth, met;
 	u32 *group, groups;
+	struct arena arena;
 };
 
 static bool search_init(struct search *self)
 {
-	u64 functions = (u64)self->graph->functions + 2, edges = self->graph->edges.count + 1;
+	u64 functions = (u64)self->graph->functions + 1;
 
-	self->first = calloc(functions, sizeof *self->first);
-	self->callees = calloc(edges, sizeof *self->callees);
-	self->next = calloc(functions, sizeof *self->next);
-	self->number = calloc(functions, sizeof *self->number);
-	self->low = calloc(functions, sizeof *self->low);
-	self->stack = calloc(functions, sizeof *self->stack);
-	self->path = calloc(functions, sizeof *self->path);
-	return self->first && self->callees && self->next && self->number && self->low &&
-	       self->stack && self->path;
-}
-
-static void search_release(struct search *self)
-{
-	free(self->first);
-	free(self->callees);
-	free(self->next);
-	free(self->number);
-	free(self->low);
-	free(self->stack);
-	free(self->path);
-}
-
-static void list_callees(struct search *self)
-{
-	const struct mprof_edges *graph = self->graph;
-
-	for (u64 i = 0; i < graph->edges.count; i++)
-		self->first[graph->edges.data[i].caller + 1]++;
-	for (u32 i = 0; i < graph->functions; i++) {
-		self->first[i + 1] += self->first[i];
-		self->next[i] = self->first[i];
-	}
-	for (u64 i = 0; i < graph->edges.count; i++)
-		self->callees[self->next[graph->edges.data[i].caller]++] =
-			graph->edges.data[i].callee;
-	for (u32 i = 0; i < graph->functions; i++)
-		self->next[i] = self->first[i];
+	self->next = arena_new_array(&self->arena, u32, functions);
+	self->number = arena_new_array(&self->arena, u32, functions);
+	self->low = arena_new_array(&self->arena, u32, functions);
+	self->stack = arena_new_array(&self->arena, u32, functions);
+	self->path = arena_new_array(&self->arena, u32, functions);
+	if (!self->next || !self->number || !self->low || !self->stack || !self->path ||
+	    !mprof_edges_by(self->graph, self->graph->functions, true, &self->arena,
+			    &self->callees))
+		return false;
+	memcpy(self->next, self->callees.first, functions * sizeof *self->next);
+	return true;
 }
 
 static void meet(struct search *self, u32 function)
@@ -89,15 +65,17 @@ static void finish(struct search *self)
 
 static void explore(struct search *self, u32 start)
 {
+	const struct mprof_edge *edges = self->graph->edges.data;
+
 	meet(self, start);
 	while (self->depth) {
 		u32 function = self->path[self->depth - 1], callee;
 
-		if (self->next[function] == self->first[function + 1]) {
+		if (self->next[function] == self->callees.first[function + 1]) {
 			finish(self);
 			continue;
 		}
-		callee = self->callees[self->next[function]++];
+		callee = edges[self->callees.list[self->next[function]++]].callee;
 		if (!self->number[callee])
 			meet(self, callee);
 		else if (self->group[callee] == UINT32_MAX)
@@ -110,12 +88,10 @@ int mprof_components(const struct mprof_edges *graph, u32 *group, u32 *count)
 	struct search self = {.graph = graph, .group = group};
 	int status = search_init(&self) ? 0 : ERR_MEMORY;
 
-	if (status == 0)
-		list_callees(&self);
 	for (u32 i = 0; i < graph->functions && status == 0; i++)
 		if (!self.number[i])
 			explore(&self, i);
 	*count = self.groups;
-	search_release(&self);
+	arena_release(&self.arena);
 	return status;
 }

@@ -5,6 +5,8 @@
  * the tree, however deep it is: no recursion. */
 #include "study/analysis/mprof/edges.h"
 
+#include "host/base/keyed.h"
+
 #define NO_EDGE UINT32_MAX
 
 /* What the walk keeps for each call of the tree, function and edge. */
@@ -14,9 +16,11 @@ struct tour {
 	struct mprof_sum *below; /* by call: allocated by it and inside it */
 	u32 *child, *sibling; /* by call: first callee, next callee of the same caller; 0 = none */
 	u32 *edge;            /* by call: from its caller's function, NO_EDGE = none */
-	u32 *on_path, *asked, *asks; /* by function: on the way from the root how often it is there,
-				      * was called by another, calls another */
+	u32 *on_path, *asked, *asks, *recurs; /* by function: on the way from the root how often it
+					       * is there, was called by another, calls another,
+					       * calls itself */
 	VEC(u32) edge_on_path;
+	struct arena arena;
 };
 
 static u32 function_of(const struct tour *self, u32 call)
@@ -27,44 +31,43 @@ static u32 function_of(const struct tour *self, u32 call)
 /* The edge between two nodes, made if needed; NULL if there is no memory. */
 static struct mprof_edge *edge_at(struct mprof_edges *self, u32 caller, u32 callee)
 {
-	u64 *index = map_at(&self->by_ends, (u64)caller << 32 | callee);
+	return vec_at_key(&self->edges, &self->by_ends, (u64)caller << 32 | callee,
+			  (struct mprof_edge){.caller = caller, .callee = callee});
+}
 
-	if (!index)
-		return NULL;
-	if (*index == 0) {
-		if (!vec_push(&self->edges,
-			      (struct mprof_edge){.caller = caller, .callee = callee}))
-			return NULL;
-		*index = self->edges.count;
-	}
-	return &self->edges.data[*index - 1];
+bool mprof_edges_by(const struct mprof_edges *self, u64 nodes, bool by_caller, struct arena *arena,
+		    struct mprof_ends *ends)
+{
+	const struct mprof_edge *edges = self->edges.data;
+	u32 *first = ends->first = arena_new_array(arena, u32, nodes + 2);
+
+	ends->list = arena_new_array(arena, u32, self->edges.count + 1);
+	if (!first || !ends->list)
+		return false;
+	for (u64 i = 0; i < self->edges.count; i++)
+		first[(by_caller ? edges[i].caller : edges[i].callee) + 2]++;
+	for (u64 i = 0; i < nodes; i++)
+		first[i + 1] += first[i];
+	for (u32 i = 0; i < self->edges.count; i++)
+		ends->list[first[(by_caller ? edges[i].caller : edges[i].callee) + 1]++] = i;
+	return true;
 }
 
 static bool tour_init(struct tour *self)
 {
 	u64 calls = self->calls->calls.count + 1, functions = self->calls->functions.count + 1;
 
-	self->below = calloc(calls, sizeof *self->below);
-	self->child = calloc(calls, sizeof *self->child);
-	self->sibling = calloc(calls, sizeof *self->sibling);
-	self->edge = calloc(calls, sizeof *self->edge);
-	self->on_path = calloc(functions, sizeof *self->on_path);
-	self->asked = calloc(functions, sizeof *self->asked);
-	self->asks = calloc(functions, sizeof *self->asks);
+	self->below = arena_new_array(&self->arena, struct mprof_sum, calls);
+	self->child = arena_new_array(&self->arena, u32, calls);
+	self->sibling = arena_new_array(&self->arena, u32, calls);
+	self->edge = arena_new_array(&self->arena, u32, calls);
+	self->on_path = arena_new_array(&self->arena, u32, functions);
+	self->asked = arena_new_array(&self->arena, u32, functions);
+	self->asks = arena_new_array(&self->arena, u32, functions);
+	self->recurs = arena_new_array(&self->arena, u32, functions);
 	return self->below && self->child && self->sibling && self->edge && self->on_path &&
-	       self->asked && self->asks && vec_extend(&self->graph->nodes, functions - 1);
-}
-
-static void tour_release(struct tour *self)
-{
-	free(self->below);
-	free(self->child);
-	free(self->sibling);
-	free(self->edge);
-	free(self->on_path);
-	free(self->asked);
-	free(self->asks);
-	vec_release(&self->edge_on_path);
+	       self->asked && self->asks && self->recurs &&
+	       vec_extend(&self->graph->nodes, functions - 1);
 }
 
 /* Sums from the leaves to the root, and lists of callees in their order. Callers have smaller
@@ -119,21 +122,28 @@ static bool enter(struct tour *self, u32 call)
 	self->edge[call] = NO_EDGE;
 	if (self->on_path[function]++ == 0)
 		mprof_sum_add(&node->total, &self->below[call]);
-	if (caller && function_of(self, caller) == function)
+	if (caller && function_of(self, caller) == function) {
 		node->recur += self->below[call].calls;
-	else if (caller)
+		if (self->recurs[function]++ == 0)
+			mprof_sum_add(&node->again, &self->below[call]);
+	} else if (caller) {
 		return enter_edge(self, call, function_of(self, caller), function);
+	}
 	return true;
 }
 
 static void leave(struct tour *self, u32 call)
 {
-	self->on_path[function_of(self, call)]--;
-	if (self->edge[call] == NO_EDGE)
-		return;
-	self->edge_on_path.data[self->edge[call]]--;
-	self->asked[function_of(self, call)]--;
-	self->asks[function_of(self, self->calls->calls.data[call].caller)]--;
+	u32 caller = self->calls->calls.data[call].caller, function = function_of(self, call);
+
+	self->on_path[function]--;
+	if (self->edge[call] != NO_EDGE) {
+		self->edge_on_path.data[self->edge[call]]--;
+		self->asked[function]--;
+		self->asks[function_of(self, caller)]--;
+	} else if (caller) {
+		self->recurs[function]--;
+	}
 }
 
 static int tour_walk(struct tour *self)
@@ -160,30 +170,29 @@ static int tour_walk(struct tour *self)
 /* ---- cycles ---- */
 
 /* Gives each component of several functions a node. */
-static int add_cycles(struct mprof_edges *self, const u32 *group, u32 groups)
+static int add_cycles(struct mprof_edges *self, const u32 *group, u32 groups, struct arena *arena)
 {
-	u32 *members = calloc((u64)groups + 1, sizeof *members);
-	u32 *node_of = calloc((u64)groups + 1, sizeof *node_of);
-	int status = members && node_of ? 0 : ERR_MEMORY;
+	u32 *members = arena_new_array(arena, u32, (u64)groups + 1);
+	u32 *node_of = arena_new_array(arena, u32, (u64)groups + 1);
 
-	for (u32 i = 0; i < self->functions && status == 0; i++)
+	if (!members || !node_of)
+		return ERR_MEMORY;
+	for (u32 i = 0; i < self->functions; i++)
 		members[group[i]]++;
-	for (u32 i = 0; i < self->functions && status == 0; i++) {
+	for (u32 i = 0; i < self->functions; i++) {
 		struct mprof_node cycle = {.cycle = NO_CYCLE, .first = i};
 
 		if (members[group[i]] < 2)
 			continue;
 		if (!node_of[group[i]]) {
 			if (!vec_push(&self->nodes, cycle))
-				status = ERR_MEMORY;
+				return ERR_MEMORY;
 			node_of[group[i]] = (u32)self->nodes.count - 1;
 		}
 		self->nodes.data[i].cycle = node_of[group[i]];
 		mprof_sum_add(&self->nodes.data[node_of[group[i]]].self, &self->nodes.data[i].self);
 	}
-	free(members);
-	free(node_of);
-	return status;
+	return 0;
 }
 
 static bool add_cycle_edge(struct mprof_edges *self, u32 caller, u32 callee,
@@ -230,15 +239,14 @@ static bool cross_border(struct tour *self, u32 call)
 static int merge(struct tour *self)
 {
 	struct mprof_edges *graph = self->graph;
-	u32 *group = calloc((u64)graph->functions + 1, sizeof *group), groups = 0;
+	u32 *group = arena_new_array(&self->arena, u32, (u64)graph->functions + 1), groups = 0;
 	int status = group ? mprof_components(graph, group, &groups) : ERR_MEMORY;
 
 	if (status == 0)
-		status = add_cycles(graph, group, groups);
+		status = add_cycles(graph, group, groups, &self->arena);
 	for (u32 call = 1; call < self->calls->calls.count && status == 0; call++)
 		if (self->below[call].calls && !cross_border(self, call))
 			status = ERR_MEMORY;
-	free(group);
 	return status;
 }
 
@@ -258,7 +266,8 @@ int mprof_edges_read(struct mprof_edges *self, const struct mprof_calls *calls, 
 	}
 	if (status == 0 && merge_cycles)
 		status = merge(&tour);
-	tour_release(&tour);
+	vec_release(&tour.edge_on_path);
+	arena_release(&tour.arena);
 	return status;
 }
 

@@ -14,6 +14,7 @@ struct mprof_node {
 	struct mprof_sum self;  /* allocated by the function itself */
 	struct mprof_sum above; /* on behalf of any other function */
 	struct mprof_sum below; /* by any other function that it called */
+	struct mprof_sum again; /* on stacks where it called itself */
 	u64 called, recur;      /* by others, by itself; calls on the stacks of allocations */
 	u64 made;               /* calls of others */
 	u32 cycle;              /* node of the cycle that it belongs to, or NO_CYCLE */
@@ -36,6 +37,15 @@ struct mprof_edges {
 /* Released also after a failure; ERR_MEMORY is the only one. */
 int mprof_edges_read(struct mprof_edges *self, const struct mprof_calls *calls, bool merge_cycles);
 void mprof_edges_release(struct mprof_edges *self);
+
+/* Edges by one of their ends: a node's are list[first[node]] to list[first[node + 1] - 1]. */
+struct mprof_ends {
+	u32 *first, *list;
+};
+
+/* Of that many nodes; false if there is no memory. */
+bool mprof_edges_by(const struct mprof_edges *self, u64 nodes, bool by_caller, struct arena *arena,
+		    struct mprof_ends *ends);
 
 /* Numbers each function's strongly connected component into group[]; components are numbered from 0
  * on, *count is how many. */

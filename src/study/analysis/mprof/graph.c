@@ -5,11 +5,13 @@
 #include "study/analysis/mprof/graph.h"
 
 #include <stdio.h>
-#include <string.h>
 
+#include "host/base/order.h"
+#include "host/base/units.h"
 #include "study/analysis/mprof/lisp.h"
 #include "study/analysis/mprof/edges.h"
 #include "study/analysis/mprof/text.h"
+#include "study/result/field.h"
 
 enum column {
 	AT_ENTRY,
@@ -29,106 +31,54 @@ enum column {
 	COLUMNS
 };
 
-#define PART_COLUMN(name_, label_, joint_, over_, meaning_)                                        \
-	{                                                                                          \
-		.name = (name_), .label = (label_), .type = VALUE_SHARE, .look = LOOK_PERCENT,     \
-		.joint = (joint_), .over = (over_), .meaning = (meaning_)                          \
-	}
 #define SIZES_OVER "/ances\nsize-func\n\\desc"
-#define FRAC_OVER "\nfrac\n"
 #define CALLED_OVER "called/total\ncalled/recur\ncalled/total"
 
 static const struct result_column columns[COLUMNS] = {
-	[AT_ENTRY] = {.name = "entry",
-		      .type = VALUE_ID,
-		      .meaning = "index of the function or cycle whose entry contains the row"},
-	[AT_KIND] = {.name = "kind",
-		     .type = VALUE_TEXT,
-		     .meaning = "entry, ancestor, descendant, all_ancestors, all_descendants; or "
-				"cycle, member"},
-	[AT_INDEX] = {.name = "index",
-		      .label = "",
-		      .over = "index\n",
-		      .type = VALUE_ID,
-		      .meaning = "index of the function or cycle of this row"},
-	[AT_TOTAL] = {.name = "total_share",
-		      .label = "",
-		      .over = "self +\ndesc\n",
-		      .type = VALUE_SHARE,
-		      .look = LOOK_TENTHS,
-		      .meaning = "entries: share of all memory allocated by it and its "
-				 "descendants"},
-	[AT_BYTES] = {.name = "bytes",
-		      .label = "",
-		      .over = "self\n",
-		      .type = VALUE_BYTES,
-		      .look = LOOK_PLAIN,
-		      .meaning =
-			      "entries: bytes allocated by the function itself; ancestors: by the "
-			      "entry and its descendants on its behalf; descendants: in it on the "
-			      "entry's behalf"},
-	[AT_SHARE] = {.name = "share",
-		      .label = "",
-		      .over = "(%)\n",
-		      .joint = " ",
-		      .type = VALUE_SHARE,
-		      .look = LOOK_BRACKETS_ALL,
-		      .meaning = "share of these bytes in those of the entry and its descendants; "
-				 "rows of descendants: in those of all descendants"},
-	[AT_SIZES] = PART_COLUMN("small", "s", " | ", SIZES_OVER,
-				 "share of these bytes in chunks up to 32 bytes"),
-	PART_COLUMN("medium", "m", " ", SIZES_OVER,
-		    "share of these bytes in chunks of 33 to 256 bytes"),
-	PART_COLUMN("large", "l", " ", SIZES_OVER,
-		    "share of these bytes in chunks of 257 to 2048 bytes"),
-	PART_COLUMN("extra_large", "x", " ", SIZES_OVER, "share of these bytes in larger chunks"),
-	[AT_FRAC] =
-		PART_COLUMN("frac_small", "s", " | ", FRAC_OVER, "share in chunks up to 32 bytes"),
-	PART_COLUMN("frac_medium", "m", " ", FRAC_OVER, "share in chunks of 33 to 256 bytes"),
-	PART_COLUMN("frac_large", "l", " ", FRAC_OVER, "share in chunks of 257 to 2048 bytes"),
-	PART_COLUMN("frac_extra_large", "x", " ", FRAC_OVER, "share in larger chunks"),
-	[AT_CALLED] = {.name = "called",
-		       .label = "",
-		       .over = CALLED_OVER,
-		       .joint = " | ",
-		       .type = VALUE_COUNT,
-		       .look = LOOK_PLAIN,
-		       .meaning =
-			       "calls on the stacks of allocations: of the entry by others, by the "
-			       "ancestor, of the descendant"},
-	[AT_OTHER] = {.name = "called_of",
-		      .label = "",
-		      .over = CALLED_OVER,
-		      .joint = "/",
-		      .type = VALUE_COUNT,
-		      .look = LOOK_PLAIN,
-		      .meaning = "entries: calls by itself; ancestors: its calls to any function; "
-				 "descendants: calls to it by any function"},
-	[AT_NAME] = {.name = "name",
-		     .label = "",
-		     .over = " ancestors\nname\n descendants",
-		     .type = VALUE_TEXT,
-		     .meaning = "the function, or the cycle"},
-	[AT_CYCLE] = {.name = "cycle",
-		      .type = VALUE_ID,
-		      .meaning = "index of the cycle that the function is a member of"},
-	[AT_MODULE] = {.name = "module",
-		       .type = VALUE_PATH,
-		       .meaning = "file that contains the function"},
-	[AT_BLOCK] = {.name = "block",
-		      .type = VALUE_ID,
-		      .meaning = "rows with the same number belong together; a cycle has two such "
-				 "groups"},
+	COLUMN("entry", NULL, VALUE_ID,
+	       "index of the function or cycle whose entry contains the row"),
+	COLUMN("kind", NULL, VALUE_TEXT,
+	       "entry, ancestor, descendant, all_ancestors, all_descendants; or cycle, member"),
+	COLUMN("index", "", VALUE_ID, "index of the function or cycle of this row",
+	       .over = "index\n"),
+	COLUMN("total_share", "", VALUE_SHARE,
+	       "entries: share of all memory allocated by it and its descendants",
+	       .over = "self +\ndesc\n", .look = LOOK_TENTHS),
+	NUMBER_COLUMN("bytes", "", VALUE_BYTES,
+		      "entries: bytes allocated by the function itself; ancestors: by the entry "
+		      "and its descendants on its behalf; descendants: in it on the entry's behalf",
+		      .over = "self\n"),
+	COLUMN("share", "", VALUE_SHARE,
+	       "share of these bytes in those of the entry and its descendants; rows of "
+	       "descendants: in those of all descendants",
+	       .over = "(%)\n", .joint = " ", .look = LOOK_BRACKETS_ALL),
+	SIZE_COLUMNS("", SIZES_OVER, "share of these bytes in "),
+	SIZE_COLUMNS("frac_", "\nfrac\n", "share in "),
+	NUMBER_COLUMN("called", "", VALUE_COUNT,
+		      "calls on the stacks of allocations: of the entry by others, by the "
+		      "ancestor, of the descendant",
+		      .over = CALLED_OVER, .joint = " | "),
+	NUMBER_COLUMN("called_of", "", VALUE_COUNT,
+		      "entries: calls by itself; ancestors: its calls to any function; "
+		      "descendants: calls to it by any function",
+		      .over = CALLED_OVER, .joint = "/"),
+	COLUMN("name", "", VALUE_TEXT, "the function, or the cycle",
+	       .over = " ancestors\nname\n descendants"),
+	COLUMN("cycle", NULL, VALUE_ID, "index of the cycle that the function is a member of"),
+	COLUMN("module", NULL, VALUE_PATH, "file that contains the function"),
+	COLUMN("block", NULL, VALUE_ID,
+	       "rows with the same number belong together; a cycle has two such groups"),
 };
 
 struct graph {
 	const struct mprof_calls *calls;
 	const struct mprof_graph_query *query;
 	struct mprof_edges edges;
-	u32 *order, *index;         /* nodes as they are listed; and where each is in that list */
-	u32 *cycle_number;          /* by node: 1, 2 …, 0 = not a cycle */
-	u32 *by_caller, *by_callee; /* edges grouped by node, largest first … */
-	u32 *callees, *callers;     /* … and where each node's begin */
+	u32 *order, *index; /* nodes as they are listed; and where each is in that list */
+	u32 *members;       /* of the cycle being listed */
+	u32 *cycle_number;  /* by node: 1, 2 …, 0 = not a cycle */
+	struct mprof_ends callees, callers; /* edges by node, largest first */
+	struct arena arena;
 	struct result *table;
 	u64 entry, block; /* being listed */
 };
@@ -148,13 +98,10 @@ static int compare_nodes(const void *a, const void *b, void *graph)
 	u32 i = *(const u32 *)a, k = *(const u32 *)b;
 	const struct mprof_node *x = node_at(self, i), *y = node_at(self, k);
 
-	if (x->total.bytes != y->total.bytes)
-		return x->total.bytes > y->total.bytes ? -1 : 1;
-	if (x->total.calls != y->total.calls)
-		return x->total.calls > y->total.calls ? -1 : 1;
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
-	return is_cycle(self, i) ? -1 : is_cycle(self, k); /* before its first member */
+	/* A cycle comes before its first member. */
+	return falling(x->total.bytes, y->total.bytes) ?: falling(x->total.calls, y->total.calls)
+		       ?: rising(x->first, y->first)
+		       ?: falling(is_cycle(self, i), is_cycle(self, k));
 }
 
 static bool same_cycle(const struct graph *self, const struct mprof_edge *edge)
@@ -172,15 +119,10 @@ static int compare_edges(const void *a, const void *b, void *graph)
 	const struct mprof_edge *x = &edges[*(const u32 *)a], *y = &edges[*(const u32 *)b];
 	bool inside = same_cycle(self, x);
 
-	if (inside != same_cycle(self, y))
-		return inside ? 1 : -1;
-	if (!inside && x->sum.bytes != y->sum.bytes)
-		return x->sum.bytes > y->sum.bytes ? -1 : 1;
-	if (x->calls != y->calls)
-		return x->calls > y->calls ? -1 : 1;
-	if (x->caller != y->caller)
-		return x->caller < y->caller ? -1 : 1;
-	return x->callee < y->callee ? -1 : x->callee > y->callee;
+	return rising(inside, same_cycle(self, y))
+		       ?: (inside ? 0 : falling(x->sum.bytes, y->sum.bytes))
+		       ?: falling(x->calls, y->calls) ?: rising(x->caller, y->caller)
+		       ?: rising(x->callee, y->callee);
 }
 
 /* Functions that were only in stacks of frees have no entry. */
@@ -203,42 +145,31 @@ static void number_nodes(struct graph *self)
 	}
 }
 
-/* Fills list with the edges by one of their ends, and first[node] with where each node's begin. */
-static void group_edges(struct graph *self, u32 *list, u32 *first, bool by_caller)
+static bool group_edges(struct graph *self, bool by_caller, struct mprof_ends *ends)
 {
-	const struct mprof_edge *edges = self->edges.edges.data;
-	u64 nodes = self->edges.nodes.count, count = self->edges.edges.count;
+	u64 nodes = self->edges.nodes.count;
 
-	for (u64 i = 0; i < count; i++)
-		first[(by_caller ? edges[i].caller : edges[i].callee) + 2]++;
-	for (u64 i = 0; i <= nodes; i++)
-		first[i + 1] += first[i];
-	for (u32 i = 0; i < count; i++)
-		list[first[(by_caller ? edges[i].caller : edges[i].callee) + 1]++] = i;
+	if (!mprof_edges_by(&self->edges, nodes, by_caller, &self->arena, ends))
+		return false;
 	for (u64 i = 0; i < nodes; i++)
-		if (first[i + 1] > first[i])
-			qsort_r(list + first[i], first[i + 1] - first[i], sizeof *list,
-				compare_edges, self);
+		if (ends->first[i + 1] > ends->first[i])
+			qsort_r(ends->list + ends->first[i], ends->first[i + 1] - ends->first[i],
+				sizeof *ends->list, compare_edges, self);
+	return true;
 }
 
 static bool arrange(struct graph *self)
 {
-	u64 nodes = self->edges.nodes.count + 3, edges = self->edges.edges.count + 1;
+	u64 nodes = self->edges.nodes.count + 1;
 
-	self->order = calloc(nodes, sizeof *self->order);
-	self->index = calloc(nodes, sizeof *self->index);
-	self->cycle_number = calloc(nodes, sizeof *self->cycle_number);
-	self->by_caller = calloc(edges, sizeof *self->by_caller);
-	self->by_callee = calloc(edges, sizeof *self->by_callee);
-	self->callees = calloc(nodes, sizeof *self->callees);
-	self->callers = calloc(nodes, sizeof *self->callers);
-	if (!self->order || !self->index || !self->cycle_number || !self->by_caller ||
-	    !self->by_callee || !self->callees || !self->callers)
+	self->order = arena_new_array(&self->arena, u32, nodes);
+	self->index = arena_new_array(&self->arena, u32, nodes);
+	self->cycle_number = arena_new_array(&self->arena, u32, nodes);
+	self->members = arena_new_array(&self->arena, u32, nodes);
+	if (!self->order || !self->index || !self->cycle_number || !self->members)
 		return false;
 	number_nodes(self);
-	group_edges(self, self->by_caller, self->callees, true);
-	group_edges(self, self->by_callee, self->callers, false);
-	return true;
+	return group_edges(self, true, &self->callees) && group_edges(self, false, &self->callers);
 }
 
 /* ---- rows ---- */
@@ -257,7 +188,7 @@ static struct value *add_row(struct graph *self, const char *kind)
 
 static struct value count(const struct graph *self, u64 units)
 {
-	return value_number(model_count(self->calls->source->model, units));
+	return value_units(self->calls->source->model, units);
 }
 
 static void put_sizes(struct value *cells, const struct mprof_sum *sum, u64 whole)
@@ -272,35 +203,41 @@ static void put_name(struct graph *self, struct value *row, u32 node)
 	u32 cycle = node_at(self, node)->cycle;
 	char after[64], name[32];
 
-	row[AT_INDEX] = value_number(self->index[node]);
-	row[AT_INDEX].shown = "";
+	row[AT_INDEX] = value_shown(value_number(self->index[node]), "");
+	snprintf(after, sizeof after, " [%u]", self->index[node]);
 	if (is_cycle(self, node)) {
 		snprintf(name, sizeof name, "<cycle %u>", self->cycle_number[node]);
-		snprintf(after, sizeof after, " [%u]", self->index[node]);
-		row[AT_NAME] = value_text(result_copy(self->table, name));
-		row[AT_NAME].shown = mprof_short_name(self->table, name, after);
+		row[AT_NAME] = mprof_name(self->table, name, MPROF_NAME, after);
 		return;
 	}
-	function = mprof_function(self->calls, (struct function_id){node});
-	if (cycle == NO_CYCLE)
-		snprintf(after, sizeof after, " [%u]", self->index[node]);
-	else
+	if (cycle != NO_CYCLE) {
 		snprintf(after, sizeof after, " <cycle %u> [%u]", self->cycle_number[cycle],
 			 self->index[node]);
-	row[AT_NAME] = value_text(result_copy(self->table, function->name));
-	row[AT_NAME].shown = mprof_short_name(self->table, function->name, after);
-	row[AT_MODULE] = value_text(mprof_module(self->table, self->calls, function));
-	if (cycle != NO_CYCLE)
 		row[AT_CYCLE] = value_number(self->index[cycle]);
+	}
+	function = mprof_function(self->calls, (struct function_id){node});
+	row[AT_NAME] = mprof_name(self->table, function->name, MPROF_NAME, after);
+	row[AT_MODULE] = mprof_module(self->table, self->calls, function);
 }
 
 static void put_index(struct graph *self, struct value *row, u32 node)
 {
-	char text[24];
-
-	snprintf(text, sizeof text, "[%u]", self->index[node]);
-	row[AT_INDEX].shown = result_copy(self->table, text);
+	row[AT_INDEX].shown = result_format(self->table, "[%u]", self->index[node]);
 	row[AT_TOTAL] = mprof_share(node_at(self, node)->total.bytes, self->calls->all.bytes);
+}
+
+/* What a function did itself, and how often it was called. */
+static void put_self(struct graph *self, struct value *row, u32 node)
+{
+	const struct mprof_node *about = node_at(self, node);
+
+	put_name(self, row, node);
+	row[AT_BYTES] = value_number(about->self.bytes);
+	put_sizes(row + AT_SIZES, &about->self, about->self.bytes);
+	row[AT_CALLED] = count(self, about->called);
+	row[AT_OTHER] = count(self, about->recur);
+	if (!about->recur)
+		row[AT_OTHER].shown = "";
 }
 
 /* The line of the function itself, which a rule in the frac columns marks. */
@@ -311,18 +248,11 @@ static void add_entry(struct graph *self, u32 node)
 
 	if (!row)
 		return;
-	put_name(self, row, node);
+	put_self(self, row, node);
 	put_index(self, row, node);
-	row[AT_BYTES] = value_number(about->self.bytes);
-	row[AT_SHARE] = value_real(
-		about->total.bytes ? (double)about->self.bytes / (double)about->total.bytes : 0);
-	put_sizes(row + AT_SIZES, &about->self, about->self.bytes);
+	row[AT_SHARE] = value_real(units_share(about->self.bytes, about->total.bytes));
 	for (u32 i = 0; i < MPROF_SIZES; i++)
 		row[AT_FRAC + i] = value_shown(value_unknown(), "---");
-	row[AT_CALLED] = count(self, about->called);
-	row[AT_OTHER] = count(self, about->recur);
-	if (!about->recur)
-		row[AT_OTHER].shown = "";
 }
 
 static void add_all(struct graph *self, const char *kind, const struct mprof_sum *sum)
@@ -336,12 +266,13 @@ static void add_all(struct graph *self, const char *kind, const struct mprof_sum
 	put_sizes(row + AT_SIZES, sum, sum->bytes);
 }
 
-/* An ancestor or descendant: node, over edge, of `whole` bytes. Inside a cycle nobody can say who
- * asked first, so that most is blank. */
-static void add_relative(struct graph *self, const char *kind, u32 node,
-			 const struct mprof_edge *edge, u64 whole, u64 calls)
+/* An ancestor or descendant: node, over edge, of a function or cycle. Inside a cycle nobody can say
+ * who asked first, so that most is blank. */
+static void add_relative(struct graph *self, u32 node, const struct mprof_edge *edge,
+			 const struct mprof_node *of, bool ancestor)
 {
-	struct value *row = add_row(self, kind);
+	u64 whole = ancestor ? of->total.bytes : of->below.bytes;
+	struct value *row = add_row(self, ancestor ? "ancestor" : "descendant");
 
 	if (!row)
 		return;
@@ -353,7 +284,8 @@ static void add_relative(struct graph *self, const char *kind, u32 node,
 	row[AT_SHARE] = mprof_share(edge->sum.bytes, whole);
 	put_sizes(row + AT_SIZES, &edge->sum, edge->sum.bytes);
 	put_sizes(row + AT_FRAC, &edge->sum, whole);
-	row[AT_OTHER] = count(self, calls);
+	row[AT_OTHER] =
+		count(self, ancestor ? node_at(self, node)->made : node_at(self, node)->called);
 }
 
 /* A function's relatives are functions, also where it calls into a cycle; those of a cycle are its
@@ -363,47 +295,28 @@ static bool is_relative(const struct graph *self, u32 node, u32 relative)
 	return is_cycle(self, node) || !is_cycle(self, relative);
 }
 
-static u32 count_relatives(const struct graph *self, u32 node, bool ancestors)
+/* Ancestors stand below their sum, descendants above it. */
+static void add_relatives(struct graph *self, u32 node, bool ancestors)
 {
-	const u32 *list = ancestors ? self->by_callee : self->by_caller;
-	const u32 *first = ancestors ? self->callers : self->callees;
+	const struct mprof_node *about = node_at(self, node);
+	const struct mprof_ends *ends = ancestors ? &self->callers : &self->callees;
+	const struct mprof_edge *edges = self->edges.edges.data;
 	u32 found = 0;
 
-	for (u32 i = first[node]; i < first[node + 1]; i++) {
-		const struct mprof_edge *edge = &self->edges.edges.data[list[i]];
-
-		found += is_relative(self, node, ancestors ? edge->caller : edge->callee);
-	}
-	return found;
-}
-
-static void add_ancestors(struct graph *self, u32 node)
-{
-	const struct mprof_node *about = node_at(self, node);
-
-	if (count_relatives(self, node, true) > 1)
+	for (u32 i = ends->first[node]; i < ends->first[node + 1]; i++)
+		found += is_relative(self, node,
+				     ancestors ? edges[ends->list[i]].caller
+					       : edges[ends->list[i]].callee);
+	if (ancestors && found > 1)
 		add_all(self, "all_ancestors", &about->above);
-	for (u32 i = self->callers[node]; i < self->callers[node + 1]; i++) {
-		const struct mprof_edge *edge = &self->edges.edges.data[self->by_callee[i]];
+	for (u32 i = ends->first[node]; i < ends->first[node + 1]; i++) {
+		const struct mprof_edge *edge = &edges[ends->list[i]];
+		u32 other = ancestors ? edge->caller : edge->callee;
 
-		if (is_relative(self, node, edge->caller))
-			add_relative(self, "ancestor", edge->caller, edge, about->total.bytes,
-				     node_at(self, edge->caller)->made);
+		if (is_relative(self, node, other))
+			add_relative(self, other, edge, about, ancestors);
 	}
-}
-
-static void add_descendants(struct graph *self, u32 node)
-{
-	const struct mprof_node *about = node_at(self, node);
-
-	for (u32 i = self->callees[node]; i < self->callees[node + 1]; i++) {
-		const struct mprof_edge *edge = &self->edges.edges.data[self->by_caller[i]];
-
-		if (is_relative(self, node, edge->callee))
-			add_relative(self, "descendant", edge->callee, edge, about->below.bytes,
-				     node_at(self, edge->callee)->called);
-	}
-	if (count_relatives(self, node, false) > 1)
+	if (!ancestors && found > 1)
 		add_all(self, "all_descendants", &about->below);
 }
 
@@ -412,9 +325,7 @@ static int compare_members(const void *a, const void *b, void *graph)
 	const struct mprof_node *x = node_at(graph, *(const u32 *)a);
 	const struct mprof_node *y = node_at(graph, *(const u32 *)b);
 
-	if (x->self.bytes != y->self.bytes)
-		return x->self.bytes > y->self.bytes ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
+	return falling(x->self.bytes, y->self.bytes) ?: rising(x->first, y->first);
 }
 
 static void add_member(struct graph *self, u32 node, const struct mprof_sum *whole)
@@ -424,28 +335,20 @@ static void add_member(struct graph *self, u32 node, const struct mprof_sum *who
 
 	if (!row)
 		return;
-	put_name(self, row, node);
-	row[AT_BYTES] = value_number(about->self.bytes);
+	put_self(self, row, node);
 	row[AT_SHARE] = mprof_share(about->self.bytes, whole->bytes);
-	put_sizes(row + AT_SIZES, &about->self, about->self.bytes);
 	put_sizes(row + AT_FRAC, &about->self, whole->bytes);
-	row[AT_CALLED] = count(self, about->called);
-	row[AT_OTHER] = count(self, about->recur);
-	if (!about->recur)
-		row[AT_OTHER].shown = "";
 }
 
 /* The first appearance of a cycle: its members and what each allocated itself. */
-static bool add_members(struct graph *self, u32 cycle)
+static void add_members(struct graph *self, u32 cycle)
 {
 	const struct mprof_node *about = node_at(self, cycle);
-	u32 *members = calloc((u64)self->edges.functions + 1, sizeof *members), found = 0;
-	struct value *row = members ? add_row(self, "cycle") : NULL;
+	u32 *members = self->members, found = 0;
+	struct value *row = add_row(self, "cycle");
 
-	if (!row) {
-		free(members);
-		return false;
-	}
+	if (!row)
+		return;
 	put_name(self, row, cycle);
 	put_index(self, row, cycle);
 	row[AT_BYTES] = value_number(about->self.bytes);
@@ -456,13 +359,10 @@ static bool add_members(struct graph *self, u32 cycle)
 	qsort_r(members, found, sizeof *members, compare_members, self);
 	for (u32 i = 0; i < found; i++)
 		add_member(self, members[i], &about->self);
-	free(members);
-	return true;
 }
 
-static bool fill(struct graph *self)
+static void fill(struct graph *self)
 {
-	result_set_columns(self->table, columns, COLUMNS);
 	for (u32 i = 0; i < MPROF_SIZES && self->calls->lisp && !result_failed(self->table); i++) {
 		lisp_column(self->table, AT_SIZES + i, i, "");
 		lisp_column(self->table, AT_FRAC + i, i, "frac_");
@@ -476,15 +376,14 @@ static bool fill(struct graph *self)
 		if (!is_listed(self, node))
 			continue;
 		self->entry = i;
-		if (is_cycle(self, node) && !add_members(self, node))
-			return false;
+		if (is_cycle(self, node))
+			add_members(self, node);
 		self->block += is_cycle(self, node);
-		add_ancestors(self, node);
+		add_relatives(self, node, true);
 		add_entry(self, node);
-		add_descendants(self, node);
+		add_relatives(self, node, false);
 		self->block++;
 	}
-	return !result_failed(self->table);
 }
 
 struct result *analyse_mprof_graph(const struct mprof_calls *calls,
@@ -493,21 +392,14 @@ struct result *analyse_mprof_graph(const struct mprof_calls *calls,
 	struct graph self = {.calls = calls, .query = query};
 	bool done;
 
-	self.table = result_new(RESULT_TABLE, "graph", "Allocation call graph");
+	self.table = result_table("graph", "Allocation call graph", columns);
 	done = self.table && mprof_edges_read(&self.edges, calls, !query->keep_cycles) == 0 &&
-	       arrange(&self) && fill(&self);
-	if (!done) {
-		err_memory_for(err, "the call graph");
-		result_free(self.table);
-		self.table = NULL;
-	}
-	free(self.order);
-	free(self.index);
-	free(self.cycle_number);
-	free(self.by_caller);
-	free(self.by_callee);
-	free(self.callees);
-	free(self.callers);
+	       arrange(&self);
+	if (done)
+		fill(&self);
+	else if (self.table)
+		self.table->failed = true;
+	arena_release(&self.arena);
 	mprof_edges_release(&self.edges);
-	return self.table;
+	return result_made(self.table, err, "the call graph");
 }

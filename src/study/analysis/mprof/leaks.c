@@ -4,68 +4,26 @@
 #include "study/analysis/mprof/leaks.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-#include "host/base/strbuf.h"
+#include "host/base/keyed.h"
+#include "host/base/order.h"
 #include "host/symbols/starts.h"
+#include "study/result/field.h"
 
-enum column {
-	AT_ALLOCATIONS,
-	AT_BYTES,
-	AT_SHARE,
-	AT_FREES,
-	AT_FREED,
-	AT_FREED_SHARE,
-	AT_KEPT_CHUNKS,
-	AT_KEPT,
-	AT_PATH,
-	COLUMNS
-};
+enum { AT_FREES = 3, AT_FREED_SHARE = 5 };
 
-static const struct result_column columns[COLUMNS] = {
-	[AT_ALLOCATIONS] = {.name = "allocations",
-			    .label = "allocs",
-			    .type = VALUE_COUNT,
-			    .look = LOOK_PLAIN,
-			    .meaning = "allocations through this chain"},
-	[AT_BYTES] = {.name = "bytes",
-		      .label = "bytes",
-		      .type = VALUE_BYTES,
-		      .look = LOOK_PLAIN,
-		      .meaning = "bytes allocated through this chain"},
-	[AT_SHARE] = {.name = "share",
-		      .label = "(%)",
-		      .type = VALUE_SHARE,
-		      .look = LOOK_BRACKETS,
-		      .joint = " ",
-		      .meaning = "share of this chain in all kept bytes"},
-	[AT_FREES] = {.name = "frees",
-		      .label = "frees",
-		      .type = VALUE_COUNT,
-		      .look = LOOK_PLAIN,
-		      .meaning = "freed allocations of these"},
-	[AT_FREED] = {.name = "freed_bytes",
-		      .label = "bytes",
-		      .type = VALUE_BYTES,
-		      .look = LOOK_PLAIN,
-		      .meaning = "freed bytes of these"},
-	[AT_FREED_SHARE] = {.name = "freed_share",
-			    .label = "(%)",
-			    .type = VALUE_SHARE,
-			    .look = LOOK_BRACKETS,
-			    .joint = " ",
-			    .meaning = "share of the freed bytes in the bytes allocated through "
-				       "this chain"},
-	[AT_KEPT_CHUNKS] = {.name = "kept_chunks",
-			    .type = VALUE_COUNT,
-			    .meaning = "allocations never freed"},
-	[AT_KEPT] = {.name = "kept_bytes", .type = VALUE_BYTES, .meaning = "bytes never freed"},
-	[AT_PATH] = {.name = "path",
-		     .label = "path",
-		     .type = VALUE_STACK,
-		     .look = LOOK_PATH,
-		     .joint = " | ",
-		     .meaning = "functions of the chain, innermost first"},
+static const struct result_column columns[] = {
+	NUMBER_COLUMN("allocations", "allocs", VALUE_COUNT, "allocations through this chain"),
+	NUMBER_COLUMN("bytes", "bytes", VALUE_BYTES, "bytes allocated through this chain"),
+	SHARE_COLUMN("share", "share of this chain in all kept bytes"),
+	NUMBER_COLUMN("frees", "frees", VALUE_COUNT, "freed allocations of these"),
+	NUMBER_COLUMN("freed_bytes", "bytes", VALUE_BYTES, "freed bytes of these"),
+	SHARE_COLUMN("freed_share",
+		     "share of the freed bytes in the bytes allocated through this chain"),
+	COLUMN("kept_chunks", NULL, VALUE_COUNT, "allocations never freed"),
+	COLUMN("kept_bytes", NULL, VALUE_BYTES, "bytes never freed"),
+	COLUMN("path", "path", VALUE_STACK, "functions of the chain, innermost first",
+	       .look = LOOK_PATH, .joint = " | "),
 };
 
 /* A chain: `depth` calls from the innermost one on. */
@@ -159,17 +117,10 @@ static struct chain *chain_find(struct leaks *self, u32 call)
 	struct chain chain = chain_of(self, call);
 
 	for (u64 hash = chain_hash(self, &chain);; hash = hash_u64(hash + 1)) {
-		u64 *index = map_at(&self->by_hash, hash);
+		struct chain *found = vec_at_key(&self->chains, &self->by_hash, hash, chain);
 
-		if (!index)
-			return NULL;
-		if (*index == 0) {
-			if (!vec_push(&self->chains, chain))
-				return NULL;
-			*index = self->chains.count;
-		}
-		if (same_chain(self, &self->chains.data[*index - 1], &chain))
-			return &self->chains.data[*index - 1];
+		if (!found || same_chain(self, found, &chain))
+			return found;
 	}
 }
 
@@ -193,11 +144,9 @@ static int most_kept_first(const void *a, const void *b)
 {
 	const struct chain *x = a, *y = b;
 
-	if (x->sums.kept.bytes != y->sums.kept.bytes)
-		return x->sums.kept.bytes > y->sums.kept.bytes ? -1 : 1;
-	if (x->sums.kept.calls != y->sums.kept.calls)
-		return x->sums.kept.calls > y->sums.kept.calls ? -1 : 1;
-	return x->call < y->call ? -1 : x->call > y->call;
+	return falling(x->sums.kept.bytes, y->sums.kept.bytes)
+		       ?: falling(x->sums.kept.calls, y->sums.kept.calls)
+			       ?: rising(x->call, y->call);
 }
 
 /* Keeps the chains that are shown, in their order. */
@@ -215,8 +164,7 @@ static void choose(struct leaks *self)
 		self->chains.data[kept++] = self->chains.data[i];
 	}
 	self->chains.count = kept;
-	if (kept)
-		qsort(self->chains.data, kept, sizeof *self->chains.data, most_kept_first);
+	vec_sort(&self->chains, most_kept_first);
 }
 
 /* ---- offsets ---- */
@@ -225,9 +173,7 @@ static int compare_sites(const void *a, const void *b)
 {
 	const struct site *x = a, *y = b;
 
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
+	return rising(x->module, y->module) ?: rising(x->address, y->address);
 }
 
 static int add_sites(struct leaks *self, const struct chain *chain)
@@ -285,9 +231,8 @@ static int find_starts(struct leaks *self, struct err *err)
 	for (u64 i = 0; i < self->chains.count && status == 0; i++)
 		status = add_sites(self, &self->chains.data[i]);
 	if (status < 0)
-		return err_set(err, status, "out of memory for the leaks");
-	if (self->sites.count)
-		qsort(self->sites.data, self->sites.count, sizeof *self->sites.data, compare_sites);
+		return err_memory_for(err, "the leaks");
+	vec_sort(&self->sites, compare_sites);
 	for (u64 i = 0, end; i < self->sites.count && status == 0; i = end) {
 		for (end = i; end < self->sites.count &&
 			      self->sites.data[end].module == self->sites.data[i].module;)
@@ -305,19 +250,14 @@ static const char *name_with_offset(struct leaks *self, u32 call, const char *na
 	const struct frame *frame = frame_of(self, call);
 	struct site wanted = {.module = frame->module, .address = frame->address};
 	const struct site *site;
-	struct strbuf text = {0};
-	const char *copy;
 
 	if (call_at(self, call)->inlined || frame->module == NO_MODULE || !self->sites.count)
 		return result_copy(self->table, name);
 	site = bsearch(&wanted, self->sites.data, self->sites.count, sizeof *site, compare_sites);
 	if (site && site->start != NO_START)
-		strbuf_addf(&text, "%s+%" PRIu64, name, frame->address + 1 - site->start);
-	else
-		strbuf_addf(&text, "%s@0x%" PRIx64, name, frame->address + 1);
-	copy = result_copy(self->table, strbuf_text(&text));
-	strbuf_release(&text);
-	return copy;
+		return result_format(self->table, "%s+%" PRIu64, name,
+				     frame->address + 1 - site->start);
+	return result_format(self->table, "%s@0x%" PRIx64, name, frame->address + 1);
 }
 
 /* ---- rows ---- */
@@ -356,39 +296,37 @@ static const struct result_stack *path_of(struct leaks *self, const struct chain
 	return path;
 }
 
+/* Nothing for people where nothing was freed. */
+static struct value if_freed(const struct mprof_point *sums, struct value value)
+{
+	return sums->frees ? value : value_shown(value, "");
+}
+
 static void add_row(struct leaks *self, const struct chain *chain)
 {
 	const struct model *model = self->calls->source->model;
 	const struct mprof_point *sums = &chain->sums;
-	struct value values[COLUMNS], *row;
 
-	values[AT_ALLOCATIONS] = value_number(model_count(model, sums->all.calls));
-	values[AT_BYTES] = value_number(sums->all.bytes);
-	values[AT_SHARE] = mprof_share(sums->kept.bytes, self->calls->kept.bytes);
-	values[AT_FREES] = value_number(model_count(model, sums->frees));
-	values[AT_FREED] = value_number(sums->freed_bytes);
-	values[AT_FREED_SHARE] = mprof_share(sums->freed_bytes, sums->all.bytes);
-	values[AT_KEPT_CHUNKS] = value_number(model_count(model, sums->kept.calls));
-	values[AT_KEPT] = value_number(sums->kept.bytes);
-	values[AT_PATH] = value_stack(path_of(self, chain));
-	if (!sums->frees)
-		for (u32 i = AT_FREES; i <= AT_FREED_SHARE; i++)
-			values[i].shown = "";
-	row = result_add_row(self->table);
-	if (row)
-		memcpy(row, values, sizeof values);
+	result_row(self->table, value_units(model, sums->all.calls), value_number(sums->all.bytes),
+		   mprof_share(sums->kept.bytes, self->calls->kept.bytes),
+		   if_freed(sums, value_units(model, sums->frees)),
+		   if_freed(sums, value_number(sums->freed_bytes)),
+		   if_freed(sums, mprof_share(sums->freed_bytes, sums->all.bytes)),
+		   value_units(model, sums->kept.calls), value_number(sums->kept.bytes),
+		   value_stack(path_of(self, chain)));
 }
 
 static void fill(struct leaks *self)
 {
-	for (u32 i = 0; i < COLUMNS; i++) {
-		struct result_column column = columns[i];
+	struct result *table = self->table;
 
-		/* Left out, but only for people, when nothing was freed. */
-		if (!self->any_freed && i >= AT_FREES && i <= AT_FREED_SHARE)
-			column.label = NULL;
-		result_set_columns(self->table, &column, 1);
-	}
+	table->grid = true;
+	table->empty = self->calls->kept.calls
+			       ? "no chain keeps enough to be listed; --verbose lists all"
+			       : "nothing was kept";
+	/* Left out, but only for people, when nothing was freed. */
+	for (u32 i = AT_FREES; i <= AT_FREED_SHARE && !self->any_freed && !table->failed; i++)
+		table->columns.data[i].label = NULL;
 	for (u64 i = 0; i < self->chains.count; i++)
 		add_row(self, &self->chains.data[i]);
 }
@@ -399,30 +337,18 @@ struct result *analyse_mprof_leaks(const struct mprof_calls *calls,
 	struct leaks self = {.calls = calls, .query = query};
 	int status;
 
-	self.table = result_new(RESULT_TABLE, "leaks", "Memory leaks");
+	self.table = result_table("leaks", "Memory leaks", columns);
 	status = self.table ? add_points(&self) : ERR_MEMORY;
 	if (status < 0)
-		err_set(err, status, "out of memory for the leaks");
+		err_memory_for(err, "the leaks");
 	if (status == 0) {
 		choose(&self);
 		status = query->offsets ? find_starts(&self, err) : 0;
 	}
-	if (status == 0) {
-		self.table->grid = true;
-		self.table->empty = calls->kept.calls
-					    ? "no chain keeps enough to be listed; --verbose lists "
-					      "all"
-					    : "nothing was kept";
+	if (status == 0)
 		fill(&self);
-		if (result_failed(self.table))
-			status = err_memory_for(err, "the leaks");
-	}
-	if (status < 0) {
-		result_free(self.table);
-		self.table = NULL;
-	}
 	vec_release(&self.chains);
 	vec_release(&self.sites);
 	map_release(&self.by_hash);
-	return self.table;
+	return result_made_if(status == 0, self.table, err, "the leaks");
 }

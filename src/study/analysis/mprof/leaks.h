@@ -4,7 +4,7 @@
 #ifndef STUDY_ANALYSIS_MPROF_LEAKS_H
 #define STUDY_ANALYSIS_MPROF_LEAKS_H
 
-#include "study/analysis/mprof/calls.h"
+#include "study/analysis/mprof/text.h"
 
 struct mprof_leaks_query {
 	enum mprof_verbosity verbosity;

@@ -4,60 +4,19 @@
 #include "study/analysis/mprof/lisp.h"
 
 #include "study/analysis/places/group.h"
+#include "study/result/field.h"
 
-enum column {
-	AT_TYPE,
-	AT_CATEGORY,
-	AT_ALLOCATIONS,
-	AT_BYTES,
-	AT_SHARE,
-	AT_COLLECTED,
-	AT_LIVE,
-	AT_LIVE_SHARE,
-	COLUMNS
-};
-
-static const struct result_column columns[COLUMNS] = {
-	[AT_TYPE] = {.name = "type",
-		     .label = "type",
-		     .type = VALUE_TEXT,
-		     .meaning = "Lisp type of the objects"},
-	[AT_CATEGORY] = {.name = "category",
-			 .label = "",
-			 .type = VALUE_TEXT,
-			 .meaning = "c cons, f floating point, s structure or vector, o other"},
-	[AT_ALLOCATIONS] = {.name = "allocations",
-			    .label = "allocs",
-			    .type = VALUE_COUNT,
-			    .look = LOOK_PLAIN,
-			    .meaning = "objects of this type"},
-	[AT_BYTES] = {.name = "bytes",
-		      .label = "bytes",
-		      .type = VALUE_BYTES,
-		      .look = LOOK_PLAIN,
-		      .meaning = "bytes allocated for them"},
-	[AT_SHARE] = {.name = "share",
-		      .label = "(%)",
-		      .type = VALUE_SHARE,
-		      .look = LOOK_BRACKETS,
-		      .joint = " ",
-		      .meaning = "of all bytes allocated"},
-	[AT_COLLECTED] = {.name = "collected",
-			  .label = "collected",
-			  .type = VALUE_COUNT,
-			  .look = LOOK_PLAIN,
-			  .meaning = "objects freed by the collector"},
-	[AT_LIVE] = {.name = "uncollected_bytes",
-		     .label = "not collected",
-		     .type = VALUE_BYTES,
-		     .look = LOOK_PLAIN,
-		     .meaning = "bytes of objects in use or not collected yet at the end"},
-	[AT_LIVE_SHARE] = {.name = "uncollected_share",
-			   .label = "(%)",
-			   .type = VALUE_SHARE,
-			   .look = LOOK_BRACKETS,
-			   .joint = " ",
-			   .meaning = "of all bytes not collected at the end"},
+static const struct result_column columns[] = {
+	COLUMN("type", "type", VALUE_TEXT, "Lisp type of the objects"),
+	COLUMN("category", "", VALUE_TEXT,
+	       "c cons, f floating point, s structure or vector, o other"),
+	NUMBER_COLUMN("allocations", "allocs", VALUE_COUNT, "objects of this type"),
+	NUMBER_COLUMN("bytes", "bytes", VALUE_BYTES, "bytes allocated for them"),
+	SHARE_COLUMN("share", "of all bytes allocated"),
+	NUMBER_COLUMN("collected", "collected", VALUE_COUNT, "objects freed by the collector"),
+	NUMBER_COLUMN("uncollected_bytes", "not collected", VALUE_BYTES,
+		      "bytes of objects in use or not collected yet at the end"),
+	SHARE_COLUMN("uncollected_share", "of all bytes not collected at the end"),
 };
 
 /* Key 0 is no type. */
@@ -88,23 +47,16 @@ struct type_sums {
 static void add_row(struct result *table, const struct model *model, const char *type,
 		    const struct type_sums *sums, const struct type_sums *total)
 {
-	struct value *row = result_add_row(table);
+	bool whole = sums == total;
+	struct value name = value_text(result_copy(table, type));
 
-	if (!row)
-		return;
-	row[AT_TYPE] = value_text(result_copy(table, type));
-	row[AT_CATEGORY] =
-		sums == total ? value_unknown() : value_text(lisp_letter(lisp_category(type)));
-	row[AT_ALLOCATIONS] = value_number(model_count(model, sums->allocations));
-	row[AT_BYTES] = value_number(sums->bytes);
-	row[AT_SHARE] = mprof_share(sums->bytes, total->bytes);
-	row[AT_COLLECTED] = value_number(model_count(model, sums->collected));
-	row[AT_LIVE] = value_number(sums->live);
-	row[AT_LIVE_SHARE] = mprof_share(sums->live, total->live);
-	if (sums == total) {
-		row[AT_CATEGORY].shown = row[AT_SHARE].shown = row[AT_LIVE_SHARE].shown = "";
-		row[AT_TYPE].shown = "<TOTAL>";
-	}
+	result_row(table, whole ? value_shown(name, "<TOTAL>") : name,
+		   whole ? value_shown(value_unknown(), "")
+			 : value_text(lisp_letter(lisp_category(type))),
+		   value_units(model, sums->allocations), value_number(sums->bytes),
+		   mprof_whole(whole, mprof_share(sums->bytes, total->bytes)),
+		   value_units(model, sums->collected), value_number(sums->live),
+		   mprof_whole(whole, mprof_share(sums->live, total->live)));
 }
 
 static struct type_sums sums_of(const struct group_row *row, const struct group_table *freed)
@@ -117,52 +69,51 @@ static struct type_sums sums_of(const struct group_row *row, const struct group_
 				  .live = row->bytes - row->value_sum};
 }
 
-struct result *analyse_lisp_types(const struct mprof_calls *calls, enum mprof_verbosity verbosity,
-				  struct err *err)
+static void add_rows(struct result *table, const struct mprof_calls *calls,
+		     enum mprof_verbosity verbosity, const struct group_table *types,
+		     const struct group_table *freed)
 {
 	const struct model *model = calls->source->model;
-	struct group_query all = {.key = by_type,
-				  .keep = is_in_tables,
-				  .value = group_freed_bytes,
-				  .self = calls};
-	struct group_query gone = {.key = by_type, .keep = is_freed, .self = calls};
-	struct group_table types = {0}, freed = {0};
-	struct result *table = result_new(RESULT_TABLE, "types", "Allocation by type");
 	struct type_sums total = {0};
 
-	if (!table || group_chunks(model, &all, &types, err) < 0 ||
-	    group_chunks(model, &gone, &freed, err) < 0)
-		goto fail;
-	table->grid = true;
-	result_set_columns(table, columns, COLUMNS);
-	group_sort(&types, group_order_bytes);
-	for (u64 i = 0; i < types.rows.count; i++) {
-		struct type_sums sums = sums_of(&types.rows.data[i], &freed);
+	for (u64 i = 0; i < types->rows.count; i++) {
+		struct type_sums sums = sums_of(&types->rows.data[i], freed);
 
 		total.allocations += sums.allocations;
 		total.bytes += sums.bytes;
 		total.collected += sums.collected;
 		total.live += sums.live;
 	}
-	for (u64 i = 0; i < types.rows.count; i++) {
-		const struct group_row *row = &types.rows.data[i];
-		struct type_sums sums = sums_of(row, &freed);
+	for (u64 i = 0; i < types->rows.count; i++) {
+		const struct group_row *row = &types->rows.data[i];
+		struct type_sums sums = sums_of(row, freed);
 
 		if (mprof_is_shown(verbosity, sums.bytes, total.bytes))
 			add_row(table, model, row->key ? model->types.data[row->key - 1] : "?",
 				&sums, &total);
 	}
 	add_row(table, model, "", &total, &total);
-	if (result_failed(table))
-		goto fail;
+}
+
+struct result *analyse_lisp_types(const struct mprof_calls *calls, enum mprof_verbosity verbosity,
+				  struct err *err)
+{
+	struct group_query all = {.key = by_type,
+				  .keep = is_in_tables,
+				  .value = group_freed_bytes,
+				  .self = calls};
+	struct group_query gone = {.key = by_type, .keep = is_freed, .self = calls};
+	struct group_table types = {0}, freed = {0};
+	struct result *table = result_table("types", "Allocation by type", columns);
+	bool good = table && group_chunks(calls->source->model, &all, &types, err) == 0 &&
+		    group_chunks(calls->source->model, &gone, &freed, err) == 0;
+
+	if (good) {
+		table->grid = true;
+		group_sort(&types, group_order_bytes);
+		add_rows(table, calls, verbosity, &types, &freed);
+	}
 	group_table_release(&types);
 	group_table_release(&freed);
-	return table;
-fail:
-	if (!err->code)
-		err_memory_for(err, "the types");
-	group_table_release(&types);
-	group_table_release(&freed);
-	result_free(table);
-	return NULL;
+	return result_made_if(good, table, err, "the types");
 }

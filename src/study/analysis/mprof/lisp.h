@@ -3,8 +3,8 @@
 #ifndef STUDY_ANALYSIS_MPROF_LISP_H
 #define STUDY_ANALYSIS_MPROF_LISP_H
 
-#include "study/analysis/mprof/calls.h"
 #include "study/analysis/mprof/category.h"
+#include "study/analysis/mprof/text.h"
 
 /* A table named "types", largest first, <TOTAL> last: instead of the bins. NULL and err on
  * failure. */

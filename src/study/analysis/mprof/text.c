@@ -1,29 +1,40 @@
 /* SPDX-License-Identifier: MIT
- * Names for tables.
+ * Cells of tables.
  * Host. */
 #include "study/analysis/mprof/text.h"
 
 #include "host/base/text_width.h"
+#include "host/base/units.h"
 
-enum { NAME_COLUMNS = 60 };
-
-const char *mprof_short_name(struct result *result, const char *name, const char *after)
+bool mprof_is_shown(enum mprof_verbosity verbosity, u64 part, u64 whole)
 {
-	struct strbuf text = {0};
-	const char *copy;
+	static const double limits[] = {[MPROF_NORMAL] = 0.005, [MPROF_TERSE] = 0.01};
 
-	text_add_function(&text, name, NAME_COLUMNS);
-	strbuf_add(&text, after);
-	copy = result_copy(result, strbuf_text(&text));
-	result->failed |= text.failed;
-	strbuf_release(&text);
-	return copy;
+	return verbosity == MPROF_VERBOSE || units_share(part, whole) > limits[verbosity];
 }
 
-const char *mprof_module(struct result *result, const struct mprof_calls *calls,
-			 const struct mprof_function *function)
+struct value mprof_share(u64 part, u64 whole)
+{
+	return value_if(whole, value_real(units_share(part, whole)));
+}
+
+struct value mprof_name(struct result *result, const char *name, u32 columns, const char *after)
+{
+	struct strbuf text = {0};
+	struct value value = value_text(result_copy(result, name));
+
+	text_add_function(&text, name, columns);
+	strbuf_add(&text, after);
+	value.shown = result_copy(result, strbuf_text(&text));
+	result->failed |= text.failed;
+	strbuf_release(&text);
+	return value;
+}
+
+struct value mprof_module(struct result *result, const struct mprof_calls *calls,
+			  const struct mprof_function *function)
 {
 	struct frame frame = {.module = function->identity};
 
-	return result_copy(result, frame_module_path(calls->source, &frame));
+	return value_text(result_copy(result, frame_module_path(calls->source, &frame)));
 }

@@ -44,6 +44,17 @@ struct stack_names stack_names(const struct stack_source *self, struct frame_id 
 const struct result_stack *stack_of(const struct stack_source *self, struct frame_id frame,
 				    struct result *result);
 
+/* Cells: a sum in units of the model; the stack that allocates at a point. */
+static inline struct value value_units(const struct model *model, u64 units)
+{
+	return value_number(model_count(model, units));
+}
+static inline struct value stack_of_point(const struct stack_source *self, struct point_id point,
+					  struct result *result)
+{
+	return value_stack(stack_of(self, self->model->points.data[point.index].frame, result));
+}
+
 /* Code of the language's own library: what stands between the program's code and the allocator. It
  * is known by its name or by its source file ("" = unknown). */
 bool function_is_minor(const char *function, const char *file);
