@@ -59,19 +59,15 @@ static inline void use_findings(const struct stack_source *source, const struct 
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
 				       .min_share = FINDINGS_MIN_SHARE};
 	struct findings_show show = {.top = 10};
-	struct growth_query growth = growth_defaults();
-	struct suppressions suppressions = {0};
 	struct leak_report leaks = {0};
 	struct findings findings = {0};
 	struct err err = {0};
 
-	if (suppressions_add_builtin(&suppressions, &err) == 0 &&
-	    leak_report_make(&leaks, source, info, &growth, &suppressions, &err) == 0 &&
+	if (leak_report_make_brief(&leaks, source, info, &err) == 0 &&
 	    findings_find(&findings, source, &leaks, &query, &err) == 0)
 		use_result(findings_result(&findings, source, &show, &err));
 	findings_release(&findings);
 	leak_report_release(&leaks);
-	suppressions_release(&suppressions);
 }
 
 static inline void use_model(const struct model *model, const struct trace_info *info)

@@ -360,13 +360,13 @@ TEST(mention, "the report tells what is or may be lost, and nothing if no scan w
 {
 	struct feed feed = five_classes(), unscanned = feed_new();
 	struct stack_source source = {.model = feed.model};
-	struct growth_query growth = growth_defaults();
+	struct leak_report_query query = {0};
 	struct leak_report leaks = {0}, nothing = {0};
 	struct result *report = result_new(RESULT_RECORD, "report", "");
 	struct result *silent = result_new(RESULT_RECORD, "report", "");
 
 	tell_end(&feed, IMAGE_EXITED);
-	told(&feed, leak_report_make(&leaks, &source, NULL, &growth, NULL, &feed.err));
+	told(&feed, leak_report_make(&leaks, &source, &query, &feed.err));
 	leak_report_mention(&leaks, feed.model, report);
 	CHECK_EQ(number(report, "leaks.bytes"), 1000 + 100 + 101 + 102);
 	CHECK_EQ(number(report, "leaks.chunks"), 4);

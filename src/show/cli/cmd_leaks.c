@@ -163,13 +163,14 @@ static struct result *build(struct view *view, struct err *err)
 	struct leak_report_query query = {
 		.leaks = {.kinds = self->kinds, .top = self->args->trace.top},
 		.info = &view->study->info,
+		.growth = &growth,
+		.suppressions = &self->suppressions,
 	};
 
 	if (read_suppressions(self, err) < 0 ||
-	    leak_report_make(&self->report, &source, &view->study->info, &growth,
-			     &self->suppressions, err) < 0)
+	    leak_report_make(&self->report, &source, &query, err) < 0)
 		return NULL;
-	return leak_report_result(&self->report, &source, &self->suppressions, &query, err);
+	return leak_report_result(&self->report, &source, &query, err);
 }
 
 /* ---- failing ---- */

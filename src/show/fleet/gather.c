@@ -493,8 +493,6 @@ static void find_build(struct gathering *self)
 static int prepare(struct gathering *self, struct err *err)
 {
 	struct thresholds thresholds = THRESHOLDS_DEFAULT;
-	struct growth_query growth = growth_defaults();
-	struct suppressions suppressions = {0};
 	u64 frames = self->model->contexts.frames.count + 1;
 	int status = behaviour_find(self->stacks, &thresholds, &self->behaviour, err);
 
@@ -503,11 +501,8 @@ static int prepare(struct gathering *self, struct err *err)
 		status = inferences_find(&self->inferences, self->model, &self->behaviour,
 					 &thresholds, err);
 	if (status == 0)
-		status = suppressions_add_builtin(&suppressions, err);
-	if (status == 0)
-		status = leak_report_make(&self->leaks, self->stacks, self->source->job->info,
-					  &growth, &suppressions, err);
-	suppressions_release(&suppressions);
+		status = leak_report_make_brief(&self->leaks, self->stacks, self->source->job->info,
+						err);
 	if (status < 0)
 		return status;
 	if (!vec_extend(&self->stack_of_frame, frames) ||

@@ -125,9 +125,10 @@ static bool kinds_read(struct call *call, u32 *kinds)
 
 void api_leaks(struct call *call)
 {
-	struct leak_report_query query = {.leaks = {.top = 20}, .info = &call->trace->info};
-	struct growth_query growth = growth_defaults();
 	struct suppressions suppressions = {0};
+	struct leak_report_query query = {.leaks = {.top = 20},
+					  .info = &call->trace->info,
+					  .suppressions = &suppressions};
 	struct leak_report report = {0};
 	struct result *result = NULL;
 	struct err err = {0};
@@ -137,10 +138,8 @@ void api_leaks(struct call *call)
 		return;
 	lock(call);
 	if (suppressions_add_builtin(&suppressions, &err) == 0 &&
-	    leak_report_make(&report, &call->trace->stacks, &call->trace->info, &growth,
-			     &suppressions, &err) == 0)
-		result = leak_report_result(&report, &call->trace->stacks, &suppressions, &query,
-					    &err);
+	    leak_report_make(&report, &call->trace->stacks, &query, &err) == 0)
+		result = leak_report_result(&report, &call->trace->stacks, &query, &err);
 	unlock(call);
 	reply_result(call, result, &err);
 	leak_report_release(&report);

@@ -228,16 +228,11 @@ int findings_make(struct findings *self, const struct stack_source *source,
 		  const struct trace_info *info, const struct findings_query *query,
 		  struct err *err)
 {
-	struct growth_query growth = growth_defaults();
-	struct suppressions suppressions = {0};
 	struct leak_report leaks = {0};
-	int status = suppressions_add_builtin(&suppressions, err);
+	int status = leak_report_make_brief(&leaks, source, info, err);
 
-	if (status == 0)
-		status = leak_report_make(&leaks, source, info, &growth, &suppressions, err);
 	if (status == 0)
 		status = findings_find(self, source, &leaks, query, err);
 	leak_report_release(&leaks);
-	suppressions_release(&suppressions);
 	return status;
 }

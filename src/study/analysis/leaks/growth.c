@@ -5,8 +5,8 @@
 #include "study/analysis/leaks/growth.h"
 
 #include <math.h>
-#include <string.h>
 
+#include "host/base/order.h"
 #include "study/model/each.h"
 #include "study/result/field.h"
 
@@ -33,6 +33,7 @@ struct sampler {
 	i64 *series;
 	u64 window_units; /* allocations of all points in the second half, in units */
 	double *slopes;   /* scratch for one candidate */
+	struct arena arena;
 };
 
 /* ---- candidates ---- */
@@ -46,9 +47,7 @@ static int largest_first(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
-	if (x->peak_bytes != y->peak_bytes)
-		return x->peak_bytes > y->peak_bytes ? -1 : 1;
-	return x->point < y->point ? -1 : x->point > y->point;
+	return falling(x->peak_bytes, y->peak_bytes) ?: rising(x->point, y->point);
 }
 
 /* A point that grew by enough had that much live at its own peak. */
@@ -62,12 +61,11 @@ static int choose(struct sampler *self, u64 min_bytes, struct err *err)
 		if (model->points.data[i].peak_bytes >= min_bytes)
 			ok = vec_push(&ranked,
 				      (struct ranked){model->points.data[i].peak_bytes, i});
-	if (ranked.count)
-		qsort(ranked.data, ranked.count, sizeof *ranked.data, largest_first);
-	self->count = (u32)(ranked.count < CANDIDATES_MAX ? ranked.count : CANDIDATES_MAX);
-	self->candidate_of = calloc(model->points.count + 1, sizeof *self->candidate_of);
-	self->points = calloc(self->count + 1, sizeof *self->points);
-	self->series = calloc((u64)self->count * (self->steps + 2) + 1, sizeof *self->series);
+	vec_sort(&ranked, largest_first);
+	self->count = (u32)result_top(ranked.count, CANDIDATES_MAX);
+	self->candidate_of = arena_new_array(&self->arena, u32, model->points.count + 1);
+	self->points = arena_new_array(&self->arena, u32, self->count + 1);
+	self->series = arena_new_array(&self->arena, i64, (u64)self->count * (self->steps + 2) + 1);
 	ok = ok && self->candidate_of && self->points && self->series;
 	for (u32 i = 0; i < self->count && ok; i++) {
 		self->points[i] = ranked.data[i].point;
@@ -127,9 +125,7 @@ static void sample_all(struct sampler *self)
 
 static int by_size(const void *a, const void *b)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
+	return rising_real(*(const double *)a, *(const double *)b);
 }
 
 /* Kendall's tau of the values against their order: pairs that rise less pairs that fall, of all
@@ -204,9 +200,8 @@ static int fastest_first(const void *a, const void *b)
 {
 	const struct growth_row *x = a, *y = b;
 
-	if (x->growth_bytes != y->growth_bytes)
-		return x->growth_bytes > y->growth_bytes ? -1 : 1;
-	return x->point.index < y->point.index ? -1 : x->point.index > y->point.index;
+	return falling_real(x->growth_bytes, y->growth_bytes)
+		       ?: rising(x->point.index, y->point.index);
 }
 
 static const char *why_not(const struct model *model, const struct growth_query *query)
@@ -229,14 +224,15 @@ int growth_find(const struct model *model, const struct growth_query *query,
 	struct sampler sampler = {.model = model,
 				  .steps = (u32)steps,
 				  .start_ticks = model->image.start_ticks};
-	u64 span = model->last_ticks - model->image.start_ticks, samples = steps / 2 + 2;
+	u64 span = model->last_ticks - model->image.start_ticks, samples = steps / 2 + 2,
+	    pairs = samples * samples / 2;
 	int status;
 
 	self->not_judged = why_not(model, query);
 	if (model->aggregated || !span)
 		return 0;
 	sampler.steps_per_tick = (double)steps / (double)span;
-	sampler.slopes = calloc(samples * samples / 2, sizeof *sampler.slopes);
+	sampler.slopes = arena_new_array(&sampler.arena, double, pairs);
 	status = sampler.slopes ? choose(&sampler, query->min_bytes, err)
 				: err_memory_for(err, "growing points");
 	if (status == 0 && sampler.count)
@@ -244,12 +240,8 @@ int growth_find(const struct model *model, const struct growth_query *query,
 	self->candidates = self->not_judged ? 0 : sampler.count;
 	for (u32 i = 0; i < sampler.count && status == 0; i++)
 		status = follow(&sampler, query, i, self, err);
-	if (self->rows.count)
-		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, fastest_first);
-	free(sampler.candidate_of);
-	free(sampler.points);
-	free(sampler.series);
-	free(sampler.slopes);
+	vec_sort(&self->rows, fastest_first);
+	arena_release(&sampler.arena);
 	return status;
 }
 
@@ -261,22 +253,18 @@ void growth_table_release(struct growth_table *self)
 
 /* ---- result ---- */
 
-enum { AT_PER_S, AT_PER_1000, AT_TREND, AT_FROM, AT_TO, AT_GROWTH, AT_POINT, AT_STACK, COLUMNS };
-
-static const struct result_column columns[COLUMNS] = {
-	[AT_PER_S] = COLUMN("bytes_per_s", "per second", VALUE_BYTES,
-			    "slope of the live bytes in the second half of the run"),
-	[AT_PER_1000] = COLUMN("bytes_per_1000_allocations", "per 1,000 allocations", VALUE_BYTES,
-			       "the same per 1,000 allocations of the whole program"),
-	[AT_TREND] = COLUMN("trend", "trend", VALUE_SHARE,
-			    "Kendall's tau: 100 % = every later sample is higher"),
-	[AT_FROM] = COLUMN("from_bytes", "from", VALUE_BYTES, "live in the middle of the run"),
-	[AT_TO] =
-		COLUMN("to_bytes", "to", VALUE_BYTES, "live before the last sixteenth of the run"),
-	[AT_GROWTH] = COLUMN("growth_bytes", NULL, VALUE_BYTES,
-			     "growth in the second half, by the fitted line"),
-	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the point, as in the report"),
-	[AT_STACK] = COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
+static const struct result_column columns[] = {
+	COLUMN("bytes_per_s", "per second", VALUE_BYTES,
+	       "slope of the live bytes in the second half of the run"),
+	COLUMN("bytes_per_1000_allocations", "per 1,000 allocations", VALUE_BYTES,
+	       "the same per 1,000 allocations of the whole program"),
+	COLUMN("trend", "trend", VALUE_SHARE,
+	       "Kendall's tau: 100 % = every later sample is higher"),
+	COLUMN("from_bytes", "from", VALUE_BYTES, "live in the middle of the run"),
+	COLUMN("to_bytes", "to", VALUE_BYTES, "live before the last sixteenth of the run"),
+	COLUMN("growth_bytes", NULL, VALUE_BYTES, "growth in the second half, by the fitted line"),
+	COLUMN("point", NULL, VALUE_ID, "number of the point, as in the report"),
+	COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
 };
 
 static struct value rounded(double bytes)
@@ -284,41 +272,25 @@ static struct value rounded(double bytes)
 	return value_number(bytes > 0 && bytes < 1e18 ? (u64)(bytes + 0.5) : 0);
 }
 
-static void add_row(struct result *result, const struct stack_source *source,
-		    const struct growth_row *growth)
-{
-	struct frame_id frame = source->model->points.data[growth->point.index].frame;
-	struct value stack = value_stack(stack_of(source, frame, result));
-	struct value *row = result_add_row(result);
-
-	if (!row)
-		return;
-	row[AT_PER_S] = rounded(growth->bytes_per_s);
-	row[AT_PER_1000] = rounded(growth->bytes_per_1000);
-	row[AT_TREND] = value_real(growth->trend);
-	row[AT_FROM] = value_number(growth->from_bytes);
-	row[AT_TO] = value_number(growth->to_bytes);
-	row[AT_GROWTH] = rounded(growth->growth_bytes);
-	row[AT_POINT] = value_number(growth->point.index);
-	row[AT_STACK] = stack;
-}
-
 struct result *growth_result(const struct stack_source *source, const struct growth_table *table,
 			     u64 top, struct err *err)
 {
-	struct result *result =
-		result_new(RESULT_TABLE, "growth", "Growing until the end of the run");
+	struct result *result = result_table("growth", "Growing until the end of the run", columns);
 
 	if (!result)
 		return result_made(NULL, err, "growing points");
 	result->empty = "none";
-	result_set_columns(result, columns, COLUMNS);
-	for (u64 i = 0; i < table->rows.count && (!top || i < top); i++)
-		add_row(result, source, &table->rows.data[i]);
+	for (u64 i = 0; i < result_top(table->rows.count, top); i++) {
+		const struct growth_row *row = &table->rows.data[i];
+
+		result_row(result, rounded(row->bytes_per_s), rounded(row->bytes_per_1000),
+			   value_real(row->trend), value_number(row->from_bytes),
+			   value_number(row->to_bytes), rounded(row->growth_bytes),
+			   value_number(row->point.index),
+			   stack_of_point(source, row->point, result));
+	}
 	if (table->not_judged)
 		result_add_caveat(result, "not judged: %s", table->not_judged);
-	if (top && table->rows.count > top)
-		result_add_caveat(result, "%llu more: --top 0 shows all",
-				  (unsigned long long)(table->rows.count - top));
+	result_add_more(result, table->rows.count, top);
 	return result_made(result, err, "growing points");
 }

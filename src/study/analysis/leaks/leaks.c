@@ -4,9 +4,9 @@
  * chunk is of class unknown, and the chains are as useful as before. */
 #include "study/analysis/leaks/leaks.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "host/base/order.h"
 #include "study/analysis/places/group.h"
 #include "study/result/field.h"
 
@@ -110,25 +110,20 @@ static int worst_first(const void *a, const void *b)
 {
 	const struct leak_row *x = a, *y = b;
 
-	if (x->chunk_class != y->chunk_class)
-		return x->chunk_class > y->chunk_class ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->point.index < y->point.index ? -1 : x->point.index > y->point.index;
+	return falling(x->chunk_class, y->chunk_class) ?: falling(x->bytes, y->bytes)
+		       ?: rising(x->point.index, y->point.index);
 }
 
 int leaks_find(const struct stack_source *source, struct suppressions *suppressions,
 	       struct leak_table *self, struct err *err)
 {
 	const struct model *model = source->model;
-	bool exec = model_keeps_nothing(model);
 	int status = 0;
 
-	if (!exec)
+	if (!model_keeps_nothing(model))
 		status = model->aggregated ? add_points(self, source, suppressions, err)
 					   : add_chunks(self, source, suppressions, err);
-	if (status == 0 && self->rows.count)
-		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, worst_first);
+	vec_sort(&self->rows, worst_first);
 	return status;
 }
 
@@ -136,8 +131,6 @@ void leak_table_release(struct leak_table *self) { vec_release(&self->rows); }
 
 const char *leaks_unknown_reason(const struct model *model, struct result *result)
 {
-	char text[160];
-
 	if (model->aggregated)
 		return "the trace reached its size limit, so single chunks are unknown";
 	if (model->scan.state == SCAN_DONE)
@@ -150,9 +143,8 @@ const char *leaks_unknown_reason(const struct model *model, struct result *resul
 		return "the recording was stopped before the program's end";
 	if (model->end.how != IMAGE_KILLED)
 		return "the trace has no leak scan";
-	snprintf(text, sizeof text, "the program was killed by signal %d (%s) before a leak scan",
-		 model->end.value, strsignal(model->end.value));
-	return result_copy(result, text);
+	return result_format(result, "the program was killed by signal %d (%s) before a leak scan",
+			     model->end.value, strsignal(model->end.value));
 }
 
 /* ---- result ---- */
@@ -186,15 +178,14 @@ static void add_sums(struct result *result, const struct model *model,
 		bool unknown = sums[i].chunk_class == CLASS_UNKNOWN;
 		bool known = scanned || unknown;
 
-		result_field(result, sums[i].bytes, sums[i].label, VALUE_BYTES,
-			     known ? value_number(sum->bytes) : value_unknown(), sums[i].meaning);
-		result_last(result)->remark = sums[i].remark;
 		/* After a scan only chunks that came later are of no class. */
-		if (unknown && scanned && !sum->chunks)
-			result_last(result)->label = NULL;
+		bool shown = !unknown || !scanned || sum->chunks;
+
+		result_field(result, sums[i].bytes, shown ? sums[i].label : NULL, VALUE_BYTES,
+			     value_if(known, value_number(sum->bytes)), sums[i].meaning,
+			     .remark = sums[i].remark);
 		result_field(result, sums[i].chunks, NULL, VALUE_COUNT,
-			     known ? value_number(model_count(model, sum->chunks))
-				   : value_unknown(),
+			     value_if(known, value_units(model, sum->chunks)),
 			     "the same in chunks");
 	}
 	result_field(result, "unknown.why", NULL, VALUE_TEXT,
@@ -217,19 +208,17 @@ static void add_head(struct result *result, const struct model *model,
 	result_field(result, "scan.state", NULL, VALUE_TEXT, value_text(states[state]),
 		     "whether memory was scanned for pointers at the end: done, failed or none");
 	result_field(result, "scan.time_ns", NULL, VALUE_NS,
-		     state == SCAN_DONE ? value_number(model->scan.scan_ns) : value_unknown(),
+		     value_if(state == SCAN_DONE, value_number(model->scan.scan_ns)),
 		     "duration of the scan");
 	result_field(result, "scan.roots_bytes", NULL, VALUE_BYTES,
-		     state == SCAN_DONE ? value_number(model->scan.roots_bytes) : value_unknown(),
+		     value_if(state == SCAN_DONE, value_number(model->scan.roots_bytes)),
 		     "memory outside the heap that was scanned");
 	add_sums(result, model, table);
 	result_field(result, "suppressed.bytes", "suppressed", VALUE_BYTES,
-		     value_number(table->suppressed.bytes), "hidden by suppressions");
-	result_last(result)->hide_zero = true;
-	result_last(result)->remark = "in {suppressed.chunks:chunk}, see below";
+		     value_number(table->suppressed.bytes), "hidden by suppressions",
+		     .hide_zero = true, .remark = "in {suppressed.chunks:chunk}, see below");
 	result_field(result, "suppressed.chunks", NULL, VALUE_COUNT,
-		     value_number(model_count(model, table->suppressed.chunks)),
-		     "the same in chunks");
+		     value_units(model, table->suppressed.chunks), "the same in chunks");
 	if (table->classes[CLASS_UNKNOWN].chunks)
 		result_add_caveat(result, "the leak kind of some chunks is unknown: %s",
 				  leaks_unknown_reason(model, result));
@@ -242,19 +231,15 @@ static void add_head(struct result *result, const struct model *model,
 					  "not count as leaked");
 }
 
-enum { AT_CLASS, AT_BYTES, AT_CHUNKS, AT_MAX, AT_POINT, AT_DEPTH, AT_STACK, COLUMNS };
-
-static const struct result_column columns[COLUMNS] = {
-	[AT_CLASS] = COLUMN("leak_kind", "leak kind", VALUE_TEXT,
-			    "leak kind: lost, indirect, possible, reachable or unknown"),
-	[AT_BYTES] =
-		COLUMN("bytes", "bytes", VALUE_BYTES, "kept bytes of this stack and leak kind"),
-	[AT_CHUNKS] = COLUMN("chunks", "chunks", VALUE_COUNT, "kept chunks"),
-	[AT_MAX] = COLUMN("max_bytes", "largest", VALUE_BYTES, "largest of these chunks"),
-	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the point, as in the report"),
-	[AT_DEPTH] = COLUMN("depth", NULL, VALUE_COUNT,
-			    "frames of the recorded stack, without inlined ones"),
-	[AT_STACK] = COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
+static const struct result_column columns[] = {
+	COLUMN("leak_kind", "leak kind", VALUE_TEXT,
+	       "leak kind: lost, indirect, possible, reachable or unknown"),
+	COLUMN("bytes", "bytes", VALUE_BYTES, "kept bytes of this stack and leak kind"),
+	COLUMN("chunks", "chunks", VALUE_COUNT, "kept chunks"),
+	COLUMN("max_bytes", "largest", VALUE_BYTES, "largest of these chunks"),
+	COLUMN("point", NULL, VALUE_ID, "number of the point, as in the report"),
+	COLUMN("depth", NULL, VALUE_COUNT, "frames of the recorded stack, without inlined ones"),
+	COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
 };
 
 static void add_chain(struct result *chains, const struct stack_source *source,
@@ -262,44 +247,28 @@ static void add_chain(struct result *chains, const struct stack_source *source,
 {
 	const struct model *model = source->model;
 	struct frame_id frame = model->points.data[leak->point.index].frame;
-	struct value stack = value_stack(stack_of(source, frame, chains));
-	struct value *row = result_add_row(chains);
 
-	if (!row)
-		return;
-	row[AT_CLASS] = value_text(class_names[leak->chunk_class]);
-	row[AT_BYTES] = value_number(leak->bytes);
-	row[AT_CHUNKS] = value_number(model_count(model, leak->chunks));
-	row[AT_MAX] =
-		leak->max_size || !leak->bytes ? value_number(leak->max_size) : value_unknown();
-	row[AT_POINT] = value_number(leak->point.index);
-	row[AT_DEPTH] = value_number(context_table_depth(&model->contexts, frame));
-	row[AT_STACK] = stack;
+	result_row(chains, value_text(class_names[leak->chunk_class]), value_number(leak->bytes),
+		   value_units(model, leak->chunks),
+		   value_if(leak->max_size || !leak->bytes, value_number(leak->max_size)),
+		   value_number(leak->point.index),
+		   value_number(context_table_depth(&model->contexts, frame)),
+		   stack_of_point(source, leak->point, chains));
 }
 
 static struct result *chains_result(const struct stack_source *source,
 				    const struct leak_table *table, const struct leaks_query *query)
 {
-	struct result *chains = result_new(RESULT_TABLE, "chains", "Never freed, by call stack");
-	u64 shown = 0, hidden = 0;
+	struct result *chains = result_table("chains", "Never freed, by call stack", columns);
+	u64 most = result_top(table->rows.count, query->top), found = 0;
 
 	if (!chains)
 		return NULL;
 	chains->empty = "none";
-	result_set_columns(chains, columns, COLUMNS);
-	for (u64 i = 0; i < table->rows.count; i++) {
-		if (!(query->kinds >> table->rows.data[i].chunk_class & 1))
-			continue;
-		if (query->top && shown == query->top) {
-			hidden++;
-			continue;
-		}
-		add_chain(chains, source, &table->rows.data[i]);
-		shown++;
-	}
-	if (hidden)
-		result_add_caveat(chains, "%llu more: --top 0 shows all",
-				  (unsigned long long)hidden);
+	for (u64 i = 0; i < table->rows.count; i++)
+		if (query->kinds >> table->rows.data[i].chunk_class & 1 && found++ < most)
+			add_chain(chains, source, &table->rows.data[i]);
+	result_add_more(chains, found, query->top);
 	return chains;
 }
 
@@ -312,21 +281,17 @@ static struct result *suppressions_result(const struct model *model,
 		COLUMN("pattern", "suppression", VALUE_TEXT, "suppression as given"),
 		COLUMN("origin", "from", VALUE_TEXT, "file and line, or built-in"),
 	};
-	struct result *table = result_new(RESULT_TABLE, "suppressions", "Suppressed");
+	struct result *table = result_table("suppressions", "Suppressed", shown);
 
 	if (!table)
 		return NULL;
-	result_set_columns(table, shown, sizeof shown / sizeof *shown);
 	for (u64 i = 0; suppressions && i < suppressions->list.count; i++) {
 		const struct suppression *one = &suppressions->list.data[i];
-		struct value *row = one->chunks ? result_add_row(table) : NULL;
 
-		if (!row)
-			continue;
-		row[0] = value_number(one->bytes);
-		row[1] = value_number(model_count(model, one->chunks));
-		row[2] = value_text(result_copy(table, one->pattern));
-		row[3] = value_text(result_copy(table, one->origin));
+		if (one->chunks)
+			result_row(table, value_number(one->bytes), value_units(model, one->chunks),
+				   value_text(result_copy(table, one->pattern)),
+				   value_text(result_copy(table, one->origin)));
 	}
 	table->hidden_in_text = result_rows(table) == 0;
 	return table;
@@ -338,10 +303,8 @@ struct result *leaks_result(const struct stack_source *source, const struct leak
 {
 	struct result *result = result_new(RESULT_RECORD, "leaks", "");
 
-	if (!result) {
-		err_memory_for(err, "the leaks");
-		return NULL;
-	}
+	if (!result)
+		return result_made(NULL, err, "the leaks");
 	add_head(result, source->model, table);
 	result_add_part(result, chains_result(source, table, query));
 	result_add_part(result, suppressions_result(source->model, suppressions));

@@ -5,19 +5,18 @@
 #include "study/analysis/leaks/misuse.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "study/analysis/summary/summary.h"
+#include "host/base/order.h"
+#include "host/base/search.h"
 #include "host/base/units.h"
 #include "study/model/each.h"
 #include "study/result/field.h"
 
 /* An unknown free on its way to a verdict. */
 struct suspect {
-	u64 address, ticks;
-	u32 context, thread;
-	u8 kind;
+	struct unknown_free free;
 	u64 before; /* last chunk that began at the address before; NO_CHUNK = none */
 	u64 around; /* live chunk that the address is inside of; NO_CHUNK = none */
 };
@@ -39,9 +38,7 @@ static int by_address(const void *a, const void *b)
 {
 	const struct suspect *x = a, *y = b;
 
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
+	return rising(x->free.address, y->free.address) ?: rising(x->free.ticks, y->free.ticks);
 }
 
 static int gather(struct judge *self, struct err *err)
@@ -49,38 +46,19 @@ static int gather(struct judge *self, struct err *err)
 	const struct misfits *misfits = &self->model->misfits;
 
 	for (u64 i = 0; i < misfits->unknown.count; i++) {
-		const struct unknown_free *from = &misfits->unknown.data[i];
-		struct suspect one = {.address = from->address,
-				      .ticks = from->ticks,
-				      .context = from->context,
-				      .thread = from->thread,
-				      .kind = from->kind,
-				      .before = NO_CHUNK,
-				      .around = NO_CHUNK};
+		struct suspect one = {misfits->unknown.data[i], NO_CHUNK, NO_CHUNK};
 
 		if (!vec_push(&self->suspects, one))
 			return err_memory_for(err, "misuse of the heap");
 	}
-	if (self->suspects.count)
-		qsort(self->suspects.data, self->suspects.count, sizeof *self->suspects.data,
-		      by_address);
+	vec_sort(&self->suspects, by_address);
 	return 0;
 }
 
 /* The first suspect at or above address. */
 static u64 suspect_at(const struct judge *self, u64 address)
 {
-	u64 low = 0, high = self->suspects.count;
-
-	while (low < high) {
-		u64 middle = low + (high - low) / 2;
-
-		if (self->suspects.data[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(i, self->suspects.count, self->suspects.data[i].free.address < address);
 }
 
 static void note_chunk(struct judge *self, const struct chunk_page *page, u32 k, u64 chunk)
@@ -89,16 +67,16 @@ static void note_chunk(struct judge *self, const struct chunk_page *page, u32 k,
 
 	for (u64 i = suspect_at(self, start); i < self->suspects.count; i++) {
 		struct suspect *one = &self->suspects.data[i];
-		u64 offset = one->address - start;
+		u64 offset = one->free.address - start;
 
 		if (offset >= size)
 			return;
-		if (page->alloc_ticks[k] > one->ticks)
+		if (page->alloc_ticks[k] > one->free.ticks)
 			continue;
 		/* Chunks come in order of birth: a later one replaces an earlier one. */
 		if (offset == 0)
 			one->before = chunk;
-		else if (!page->free_ticks[k] || page->free_ticks[k] > one->ticks)
+		else if (!page->free_ticks[k] || page->free_ticks[k] > one->free.ticks)
 			one->around = chunk;
 	}
 }
@@ -124,7 +102,8 @@ static void note_all(struct judge *self)
 			note_thread(self, page->free_thread[chunk.at], page->free_ticks[chunk.at]);
 	}
 	for (u64 i = 0; i < self->suspects.count; i++)
-		note_thread(self, self->suspects.data[i].thread, self->suspects.data[i].ticks);
+		note_thread(self, self->suspects.data[i].free.thread,
+			    self->suspects.data[i].free.ticks);
 }
 
 /* ---- verdicts ---- */
@@ -135,8 +114,8 @@ static bool was_fatal(const struct judge *self, const struct suspect *one)
 	const struct stream_image_end *end = &self->model->end;
 
 	if (!self->model->has_end || end->how != IMAGE_KILLED ||
-	    one->thread >= self->last_ticks.count ||
-	    self->last_ticks.data[one->thread] > one->ticks)
+	    one->free.thread >= self->last_ticks.count ||
+	    self->last_ticks.data[one->free.thread] > one->free.ticks)
 		return false;
 	return end->value == SIGABRT || end->value == SIGSEGV || end->value == SIGBUS ||
 	       end->value == SIGILL || end->value == SIGTRAP;
@@ -150,9 +129,9 @@ static bool is_static(const struct judge *self, const struct suspect *one)
 	for (u32 i = 0; i < modules->module_count; i++) {
 		const struct modmap_module *module = modmap_module(modules, i);
 
-		if (module && one->address >= module->start && one->address < module->end &&
-		    one->ticks >= module->loaded_ticks &&
-		    (!module->unloaded_ticks || one->ticks < module->unloaded_ticks))
+		if (module && one->free.address >= module->start &&
+		    one->free.address < module->end && one->free.ticks >= module->loaded_ticks &&
+		    (!module->unloaded_ticks || one->free.ticks < module->unloaded_ticks))
 			return true;
 	}
 	return false;
@@ -187,11 +166,11 @@ static int judge_suspect(struct judge *self, const struct suspect *one, struct e
 					 : one->around != NO_CHUNK ? MISUSE_INSIDE
 								   : MISUSE_INVALID,
 				 .certain = fatal || !self->gaps,
-				 .free_kind = one->kind,
-				 .freed = place(self, one->context),
+				 .free_kind = one->free.kind,
+				 .freed = place(self, one->free.context),
 				 .count = 1,
-				 .address = one->address,
-				 .ticks = one->ticks};
+				 .address = one->free.address,
+				 .ticks = one->free.ticks};
 
 	/* A block may have begun there in a pause, and ended later: no error is in sight. */
 	if (self->paused && !fatal && row.what != MISUSE_INSIDE) {
@@ -203,10 +182,8 @@ static int judge_suspect(struct judge *self, const struct suspect *one, struct e
 	if (row.what == MISUSE_INVALID && !fatal && !is_static(self, one))
 		row.certain = false;
 	row.certain &= !self->lost;
-	if (one->before != NO_CHUNK)
-		describe_block(self, one->before, &row);
-	else if (one->around != NO_CHUNK)
-		describe_block(self, one->around, &row);
+	if (row.what != MISUSE_INVALID)
+		describe_block(self, row.what == MISUSE_INSIDE ? one->around : one->before, &row);
 	return vec_push(&self->table->rows, row) ? 0 : err_memory_for(err, "misuse of the heap");
 }
 
@@ -268,50 +245,37 @@ static int judge_mismatch(struct judge *self, const struct mismatch *mismatch, s
 
 /* ---- the whole ---- */
 
-static int order(u64 a, u64 b) { return a < b ? -1 : a > b; }
-
 /* 0 if both are one finding at several addresses. */
 static int compare_finding(const struct misuse_row *x, const struct misuse_row *y)
 {
-	const u32 a[] = {!x->certain,         x->what,        x->alloc_kind,
-			 x->free_kind,        x->freed.index, x->allocated.index,
-			 x->freed_first.index};
-	const u32 b[] = {!y->certain,         y->what,        y->alloc_kind,
-			 y->free_kind,        y->freed.index, y->allocated.index,
-			 y->freed_first.index};
-
-	for (u32 i = 0; i < sizeof a / sizeof *a; i++)
-		if (a[i] != b[i])
-			return order(a[i], b[i]);
-	return 0;
+	return rising(!x->certain, !y->certain) ?: rising(x->what, y->what)
+		       ?: rising(x->alloc_kind, y->alloc_kind)
+		       ?: rising(x->free_kind, y->free_kind)
+		       ?: rising(x->freed.index, y->freed.index)
+		       ?: rising(x->allocated.index, y->allocated.index)
+		       ?: rising(x->freed_first.index, y->freed_first.index);
 }
 
 static int by_finding(const void *a, const void *b)
 {
 	const struct misuse_row *x = a, *y = b;
-	int found = compare_finding(x, y);
 
-	return found ? found : order(x->ticks, y->ticks);
+	return compare_finding(x, y) ?: rising(x->ticks, y->ticks);
 }
 
 static int by_severity(const void *a, const void *b)
 {
 	const struct misuse_row *x = a, *y = b;
 
-	if (x->certain != y->certain)
-		return x->certain ? -1 : 1;
-	if (x->what != y->what)
-		return order(x->what, y->what);
-	return order(x->ticks, y->ticks);
+	return falling(x->certain, y->certain) ?: rising(x->what, y->what)
+		       ?: rising(x->ticks, y->ticks);
 }
 
 static void merge_rows(struct misuse_table *self)
 {
 	u64 count = 0;
 
-	if (!self->rows.count)
-		return;
-	qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, by_finding);
+	vec_sort(&self->rows, by_finding);
 	for (u64 i = 0; i < self->rows.count; i++) {
 		const struct misuse_row *row = &self->rows.data[i];
 
@@ -324,7 +288,7 @@ static void merge_rows(struct misuse_table *self)
 		}
 	}
 	self->rows.count = count;
-	qsort(self->rows.data, count, sizeof *self->rows.data, by_severity);
+	vec_sort(&self->rows, by_severity);
 }
 
 int misuse_find(const struct stack_source *source, const struct trace_info *info,
@@ -360,39 +324,20 @@ void misuse_table_release(struct misuse_table *self) { vec_release(&self->rows);
 
 /* ---- result ---- */
 
-enum {
-	AT_WHAT,
-	AT_CERTAIN,
-	AT_COUNT,
-	AT_BYTES,
-	AT_ADDRESS,
-	AT_TIME,
-	AT_ALLOCATED_WITH,
-	AT_FREED_WITH,
-	AT_KIND,
-	AT_FREED,
-	AT_FREED_FIRST,
-	AT_ALLOCATED,
-	COLUMNS
-};
-
-static const struct result_column columns[COLUMNS] = {
-	[AT_WHAT] = COLUMN("what", "what", VALUE_TEXT, "the misuse in words"),
-	[AT_CERTAIN] = COLUMN("certain", "certain", VALUE_BOOL,
-			      "false: a gap in the recording may look the same"),
-	[AT_COUNT] = COLUMN("count", "times", VALUE_COUNT, "wrong calls with these stacks"),
-	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "requested size of the blocks"),
-	[AT_ADDRESS] = COLUMN("address", "address", VALUE_ADDRESS, "first block that was freed"),
-	[AT_TIME] = COLUMN("time_ns", "at", VALUE_NS, "time of the first wrong call"),
-	[AT_ALLOCATED_WITH] = COLUMN("allocated_with", NULL, VALUE_TEXT, "function that allocated"),
-	[AT_FREED_WITH] = COLUMN("freed_with", NULL, VALUE_TEXT, "function of the wrong free"),
-	[AT_KIND] =
-		COLUMN("kind", NULL, VALUE_TEXT, "double_free, inside, invalid_free or mismatch"),
-	[AT_FREED] = COLUMN("stack", "freed wrongly by", VALUE_STACK, "stack of the wrong free"),
-	[AT_FREED_FIRST] = COLUMN("first_free_stack", "freed first by", VALUE_STACK,
-				  "stack of the first free, for double frees"),
-	[AT_ALLOCATED] = COLUMN("allocation_stack", "allocated by", VALUE_STACK,
-				"stack of the block's allocation"),
+static const struct result_column columns[] = {
+	COLUMN("what", "what", VALUE_TEXT, "the misuse in words"),
+	COLUMN("certain", "certain", VALUE_BOOL, "false: a gap in the recording may look the same"),
+	COLUMN("count", "times", VALUE_COUNT, "wrong calls with these stacks"),
+	COLUMN("bytes", "bytes", VALUE_BYTES, "requested size of the blocks"),
+	COLUMN("address", "address", VALUE_ADDRESS, "first block that was freed"),
+	COLUMN("time_ns", "at", VALUE_NS, "time of the first wrong call"),
+	COLUMN("allocated_with", NULL, VALUE_TEXT, "function that allocated"),
+	COLUMN("freed_with", NULL, VALUE_TEXT, "function of the wrong free"),
+	COLUMN("kind", NULL, VALUE_TEXT, "double_free, inside, invalid_free or mismatch"),
+	COLUMN("stack", "freed wrongly by", VALUE_STACK, "stack of the wrong free"),
+	COLUMN("first_free_stack", "freed first by", VALUE_STACK,
+	       "stack of the first free, for double frees"),
+	COLUMN("allocation_stack", "allocated by", VALUE_STACK, "stack of the block's allocation"),
 };
 
 static const char *call_name(u32 kind)
@@ -412,20 +357,16 @@ static const char *call_name(u32 kind)
 static const char *words(const struct misuse_row *row, struct result *result)
 {
 	const char *with = call_name(row->free_kind), *from = call_name(row->alloc_kind);
-	char text[128];
 
 	if (row->what == MISUSE_MISMATCH)
-		snprintf(text, sizeof text, "%s of a block from %s", with, from);
-	else if (row->what == MISUSE_DOUBLE_FREE)
-		snprintf(text, sizeof text,
-			 row->free_kind == HW_REALLOC_FREE ? "realloc of a freed block"
-							   : "double free (%s)",
-			 with);
-	else if (row->what == MISUSE_INSIDE)
-		snprintf(text, sizeof text, "%s of an address inside a block", with);
-	else
-		snprintf(text, sizeof text, "%s of an address that was never allocated", with);
-	return result_copy(result, text);
+		return result_format(result, "%s of a block from %s", with, from);
+	if (row->what == MISUSE_DOUBLE_FREE && row->free_kind == HW_REALLOC_FREE)
+		return "realloc of a freed block";
+	if (row->what == MISUSE_DOUBLE_FREE)
+		return result_format(result, "double free (%s)", with);
+	if (row->what == MISUSE_INSIDE)
+		return result_format(result, "%s of an address inside a block", with);
+	return result_format(result, "%s of an address that was never allocated", with);
 }
 
 static struct value stack_value(const struct stack_source *source, struct frame_id frame,
@@ -441,23 +382,17 @@ static void add_row(struct result *result, const struct stack_source *source,
 							[MISUSE_INSIDE] = "inside",
 							[MISUSE_INVALID] = "invalid_free",
 							[MISUSE_MISMATCH] = "mismatch"};
-	struct value *row = result_add_row(result);
-	bool block = misuse->alloc_kind != HW_NONE;
 
-	if (!row)
-		return;
-	row[AT_WHAT] = value_text(words(misuse, result));
-	row[AT_CERTAIN] = value_number(misuse->certain);
-	row[AT_COUNT] = value_number(misuse->count);
-	row[AT_BYTES] = block ? value_number(misuse->bytes) : value_unknown();
-	row[AT_ADDRESS] = value_number(misuse->address);
-	row[AT_TIME] = value_number(tick_clock_ns(&source->model->clock, misuse->ticks));
-	row[AT_ALLOCATED_WITH] = value_text(call_name(misuse->alloc_kind));
-	row[AT_FREED_WITH] = value_text(call_name(misuse->free_kind));
-	row[AT_KIND] = value_text(kinds[misuse->what]);
-	row[AT_FREED] = stack_value(source, misuse->freed, result);
-	row[AT_FREED_FIRST] = stack_value(source, misuse->freed_first, result);
-	row[AT_ALLOCATED] = stack_value(source, misuse->allocated, result);
+	result_row(result, value_text(words(misuse, result)), value_number(misuse->certain),
+		   value_number(misuse->count),
+		   value_if(misuse->alloc_kind != HW_NONE, value_number(misuse->bytes)),
+		   value_number(misuse->address),
+		   value_number(tick_clock_ns(&source->model->clock, misuse->ticks)),
+		   value_text(call_name(misuse->alloc_kind)),
+		   value_text(call_name(misuse->free_kind)), value_text(kinds[misuse->what]),
+		   stack_value(source, misuse->freed, result),
+		   stack_value(source, misuse->freed_first, result),
+		   stack_value(source, misuse->allocated, result));
 }
 
 static void add_caveats_of(struct result *result, const struct model *model,
@@ -485,17 +420,14 @@ static void add_caveats_of(struct result *result, const struct model *model,
 struct result *misuse_result(const struct stack_source *source, const struct misuse_table *table,
 			     u64 top, struct err *err)
 {
-	struct result *result = result_new(RESULT_TABLE, "misuse", "Misuse of the heap");
+	struct result *result = result_table("misuse", "Misuse of the heap", columns);
 
 	if (!result)
 		return result_made(NULL, err, "misuse of the heap");
 	result->empty = "none";
-	result_set_columns(result, columns, COLUMNS);
-	for (u64 i = 0; i < table->rows.count && (!top || i < top); i++)
+	for (u64 i = 0; i < result_top(table->rows.count, top); i++)
 		add_row(result, source, &table->rows.data[i]);
-	if (top && table->rows.count > top)
-		result_add_caveat(result, "%llu more: --top 0 shows all",
-				  (unsigned long long)(table->rows.count - top));
+	result_add_more(result, table->rows.count, top);
 	add_caveats_of(result, source->model, table);
 	return result_made(result, err, "misuse of the heap");
 }

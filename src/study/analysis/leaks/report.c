@@ -7,15 +7,28 @@
 #include "study/result/field.h"
 
 int leak_report_make(struct leak_report *self, const struct stack_source *source,
-		     const struct trace_info *info, const struct growth_query *growth,
-		     struct suppressions *suppressions, struct err *err)
+		     const struct leak_report_query *query, struct err *err)
 {
-	int status = leaks_find(source, suppressions, &self->leaks, err);
+	struct growth_query growth = query->growth ? *query->growth : growth_defaults();
+	int status = leaks_find(source, query->suppressions, &self->leaks, err);
 
 	if (status == 0)
-		status = growth_find(source->model, growth, &self->growth, err);
+		status = growth_find(source->model, &growth, &self->growth, err);
 	if (status == 0)
-		status = misuse_find(source, info, &self->misuse, err);
+		status = misuse_find(source, query->info, &self->misuse, err);
+	return status;
+}
+
+int leak_report_make_brief(struct leak_report *self, const struct stack_source *source,
+			   const struct trace_info *info, struct err *err)
+{
+	struct suppressions suppressions = {0};
+	struct leak_report_query query = {.info = info, .suppressions = &suppressions};
+	int status = suppressions_add_builtin(&suppressions, err);
+
+	if (status == 0)
+		status = leak_report_make(self, source, &query, err);
+	suppressions_release(&suppressions);
 	return status;
 }
 
@@ -28,40 +41,30 @@ void leak_report_release(struct leak_report *self)
 
 static struct value misuse_value(const struct leak_report *self, u64 number)
 {
-	return self->misuse.unknown ? value_unknown() : value_number(number);
+	return value_if(!self->misuse.unknown, value_number(number));
 }
 
 static void add_fields(struct result *result, const struct leak_report *self)
 {
-	result_add_field(result,
-			 (struct result_column)COLUMN("growing_points", NULL, VALUE_COUNT,
-						      "points that grow until the end of the run"),
-			 value_number(self->growth.rows.count));
-	result_add_field(result,
-			 (struct result_column)COLUMN("growth_not_judged", NULL, VALUE_TEXT,
-						      "why growth could not be judged"),
-			 value_text(self->growth.not_judged));
-	result_add_field(result,
-			 (struct result_column)COLUMN("misuse_certain", NULL, VALUE_COUNT,
-						      "wrong calls"),
-			 misuse_value(self, self->misuse.certain));
-	result_add_field(result,
-			 (struct result_column)COLUMN("misuse_possible", NULL, VALUE_COUNT,
-						      "calls that may be wrong"),
-			 misuse_value(self, self->misuse.possible));
-	result_add_field(result,
-			 (struct result_column)COLUMN("misuse_not_judged", NULL, VALUE_COUNT,
-						      "frees of blocks that may have been "
-						      "allocated during a pause"),
-			 misuse_value(self, self->misuse.not_judged));
+	result_field(result, "growing_points", NULL, VALUE_COUNT,
+		     value_number(self->growth.rows.count),
+		     "points that grow until the end of the run");
+	result_field(result, "growth_not_judged", NULL, VALUE_TEXT,
+		     value_text(self->growth.not_judged), "why growth could not be judged");
+	result_field(result, "misuse_certain", NULL, VALUE_COUNT,
+		     misuse_value(self, self->misuse.certain), "wrong calls");
+	result_field(result, "misuse_possible", NULL, VALUE_COUNT,
+		     misuse_value(self, self->misuse.possible), "calls that may be wrong");
+	result_field(result, "misuse_not_judged", NULL, VALUE_COUNT,
+		     misuse_value(self, self->misuse.not_judged),
+		     "frees of blocks that may have been allocated during a pause");
 }
 
 struct result *leak_report_result(const struct leak_report *self, const struct stack_source *source,
-				  const struct suppressions *suppressions,
 				  const struct leak_report_query *query, struct err *err)
 {
 	struct result *result =
-		leaks_result(source, &self->leaks, suppressions, &query->leaks, err);
+		leaks_result(source, &self->leaks, query->suppressions, &query->leaks, err);
 
 	if (!result)
 		return NULL;
@@ -97,32 +100,24 @@ void leak_report_mention(const struct leak_report *self, const struct model *mod
 {
 	bool scanned = model->scan.state == SCAN_DONE && !model->aggregated;
 	struct leak_sum sum = leaked(self);
-	struct result_column column =
-		COLUMN("leaks.bytes", "leaks", VALUE_BYTES,
-		       "bytes lost, indirectly lost and possibly lost, without suppressed ones");
 
-	column.hide_zero = true;
-	column.remark = "in {leaks.chunks:chunk} lost or possibly lost; see 'heapwise leaks FILE'";
-	result_add_field(report, column, scanned ? value_number(sum.bytes) : value_unknown());
-	result_add_field(report,
-			 (struct result_column)COLUMN("leaks.chunks", NULL, VALUE_COUNT,
-						      "the same in chunks"),
-			 scanned ? value_number(model_count(model, sum.chunks)) : value_unknown());
-	column = (struct result_column)COLUMN("leaks.growing_points", "growth", VALUE_COUNT,
-					      "points whose live bytes rise until the end");
-	column.hide_zero = true;
-	column.remark = "point(s) (grows|grow) until the end of the run; see 'heapwise leaks FILE'";
-	result_add_field(report, column,
-			 self->growth.not_judged ? value_unknown()
-						 : value_number(self->growth.rows.count));
-	column = (struct result_column)COLUMN("leaks.misuse", "misuse", VALUE_COUNT,
-					      "wrong calls, including those that are not certain");
-	column.hide_zero = true;
-	column.remark = misuse_remark(self);
-	result_add_field(report, column,
-			 misuse_value(self, self->misuse.certain + self->misuse.possible));
-	result_add_field(report,
-			 (struct result_column)COLUMN("leaks.misuse_possible", NULL, VALUE_COUNT,
-						      "those that are not certain"),
-			 misuse_value(self, self->misuse.possible));
+	result_field(report, "leaks.bytes", "leaks", VALUE_BYTES,
+		     value_if(scanned, value_number(sum.bytes)),
+		     "bytes lost, indirectly lost and possibly lost, without suppressed ones",
+		     .hide_zero = true,
+		     .remark = "in {leaks.chunks:chunk} lost or possibly lost; see 'heapwise leaks "
+			       "FILE'");
+	result_field(report, "leaks.chunks", NULL, VALUE_COUNT,
+		     value_if(scanned, value_units(model, sum.chunks)), "the same in chunks");
+	result_field(report, "leaks.growing_points", "growth", VALUE_COUNT,
+		     value_if(!self->growth.not_judged, value_number(self->growth.rows.count)),
+		     "points whose live bytes rise until the end", .hide_zero = true,
+		     .remark = "point(s) (grows|grow) until the end of the run; see 'heapwise "
+			       "leaks FILE'");
+	result_field(report, "leaks.misuse", "misuse", VALUE_COUNT,
+		     misuse_value(self, self->misuse.certain + self->misuse.possible),
+		     "wrong calls, including those that are not certain", .hide_zero = true,
+		     .remark = misuse_remark(self));
+	result_field(report, "leaks.misuse_possible", NULL, VALUE_COUNT,
+		     misuse_value(self, self->misuse.possible), "those that are not certain");
 }

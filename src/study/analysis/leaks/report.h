@@ -14,19 +14,22 @@ struct leak_report { /* all zero = empty */
 	struct misuse_table misuse;
 };
 
-int leak_report_make(struct leak_report *self, const struct stack_source *source,
-		     const struct trace_info *info, const struct growth_query *growth,
-		     struct suppressions *suppressions, struct err *err);
-void leak_report_release(struct leak_report *self);
-
 struct leak_report_query {
 	struct leaks_query leaks;
-	const struct trace_info *info;
+	const struct trace_info *info;     /* may be NULL */
+	const struct growth_query *growth; /* NULL = growth_defaults */
+	struct suppressions *suppressions; /* may be NULL; those that hide something count it */
 };
+
+int leak_report_make(struct leak_report *self, const struct stack_source *source,
+		     const struct leak_report_query *query, struct err *err);
+/* With the built-in suppressions, for those who mention leaks only. */
+int leak_report_make_brief(struct leak_report *self, const struct stack_source *source,
+			   const struct trace_info *info, struct err *err);
+void leak_report_release(struct leak_report *self);
 
 /* All of it as one record named "leaks"; NULL and err on failure. */
 struct result *leak_report_result(const struct leak_report *self, const struct stack_source *source,
-				  const struct suppressions *suppressions,
 				  const struct leak_report_query *query, struct err *err);
 
 /* Adds fields leaks.* to a report, which text shows if there is anything to tell. */

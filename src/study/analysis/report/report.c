@@ -17,14 +17,10 @@ static int add_findings(const struct stack_source *source, const struct report_q
 	struct findings_query limits = {.thresholds = THRESHOLDS_DEFAULT,
 					.min_share = FINDINGS_MIN_SHARE};
 	struct findings_show show = {.top = query->top};
-	struct growth_query growth = growth_defaults();
-	struct suppressions suppressions = {0};
 	struct leak_report leaks = {0};
 	struct findings findings = {0};
-	int status = suppressions_add_builtin(&suppressions, err);
+	int status = leak_report_make_brief(&leaks, source, query->info, err);
 
-	if (status == 0)
-		status = leak_report_make(&leaks, source, query->info, &growth, &suppressions, err);
 	if (status == 0)
 		status = findings_find(&findings, source, &leaks, &limits, err);
 	if (status == 0) {
@@ -33,7 +29,6 @@ static int add_findings(const struct stack_source *source, const struct report_q
 	}
 	findings_release(&findings);
 	leak_report_release(&leaks);
-	suppressions_release(&suppressions);
 	return status;
 }
 
