@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "host/base/order.h"
 #include "study/model/narrow.h"
 
 static const struct {
@@ -52,9 +53,7 @@ const char *inference_state_name(enum inference_state state)
 
 static int by_number(const void *a, const void *b)
 {
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-
-	return x < y ? -1 : x > y;
+	return rising(*(const u64 *)a, *(const u64 *)b);
 }
 
 /* The smallest value that at least 1 - top of the points do not exceed. */

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "study/analysis/memoro/inferences.h"
 #include "study/analysis/places/plain.h"
 #include "study/model/each.h"
 
@@ -315,16 +316,13 @@ static u64 whole(double number) { return number < 0x1p63 ? (u64)number : UINT64_
 
 static void forget_accesses(struct behaviour *self)
 {
-	static const enum inference of_accesses[] = {INFERENCE_UNUSED,    INFERENCE_WRITE_ONLY,
-						     INFERENCE_READ_ONLY, INFERENCE_EARLY,
-						     INFERENCE_LATE,      INFERENCE_COVERAGE,
-						     INFERENCE_SHARED};
-
 	self->measured = self->accessed = (struct tally){0};
-	for (u32 i = 0; i < sizeof of_accesses / sizeof *of_accesses; i++) {
-		self->hits[of_accesses[i]] = (struct tally){0};
-		self->estimated &= ~(1u << of_accesses[i]);
-		self->lower_bound &= ~(1u << of_accesses[i]);
+	for (u32 i = 0; i < CHUNK_INFERENCES; i++) {
+		if (!inference_needs_access((enum inference)i))
+			continue;
+		self->hits[i] = (struct tally){0};
+		self->estimated &= ~(1u << i);
+		self->lower_bound &= ~(1u << i);
 	}
 	self->is_estimated = self->is_lower_bound = false;
 	self->reads = self->writes = 0;

@@ -8,8 +8,10 @@
 #include "study/analysis/summary/summary.h"
 #include "study/analysis/typing/types.h"
 #include "host/base/bytemap.h"
+#include "host/base/order.h"
 #include "host/base/units.h"
 #include "study/model/narrow.h"
+#include "study/result/field.h"
 
 struct scores_work {
 	const struct stack_source *source;
@@ -46,11 +48,8 @@ static int worst_first(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
-	if (x->badness != y->badness)
-		return x->badness > y->badness ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->point.index < y->point.index ? -1 : x->point.index > y->point.index;
+	return falling_real(x->badness, y->badness) ?: falling(x->bytes, y->bytes)
+		       ?: rising(x->point.index, y->point.index);
 }
 
 static double badness(const struct behaviour *point, enum scores_by by)
@@ -91,66 +90,33 @@ static struct ranked *rank(const struct scores_work *self, u64 *count)
 
 /* ---- points ---- */
 
-enum {
-	AT_STEP,
-	AT_LIFETIME,
-	AT_USAGE,
-	AT_USEFUL,
-	AT_ALLOCATIONS,
-	AT_BYTES,
-	AT_ACCESS,
-	AT_MEASURED,
-	AT_READS,
-	AT_WRITES,
-	AT_MAPPED,
-	AT_CHUNK_BYTES,
-	AT_UNTOUCHED,
-	AT_UNTOUCHED_AT,
-	AT_GROUPS,
-	AT_POINT,
-	AT_TYPE,
-	AT_INFERENCES,
-	AT_STACK,
-	COLUMNS
-};
-
-static const struct result_column columns[COLUMNS] = {
-	[AT_STEP] = COLUMN("severity", "severity", VALUE_ID,
-			   "severity from 1 (best) to 12, by the geometric mean of the known "
-			   "scores"),
-	[AT_LIFETIME] = COLUMN("lifetime", "lifetime", VALUE_RATIO,
-			       "how long chunks live, relative to their group; 0 to 1"),
-	[AT_USAGE] =
-		COLUMN("usage", "usage", VALUE_RATIO, "share of the bytes that was used; 0 to 1"),
-	[AT_USEFUL] = COLUMN("useful", "useful", VALUE_RATIO,
-			     "share of the lifetime between first and last access; 0 to 1"),
-	[AT_ALLOCATIONS] = COLUMN("allocations", "allocations", VALUE_COUNT,
-				  "chunks whose events are in the trace"),
-	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes of these chunks"),
-	[AT_ACCESS] = COLUMN("access", "accesses", VALUE_TEXT,
-			     "precision of the accesses: measured, estimated, or a lower bound"),
-	[AT_MEASURED] = COLUMN("measured", NULL, VALUE_COUNT, "chunks with known accesses"),
-	[AT_READS] = COLUMN("reads", NULL, VALUE_COUNT, "reads of these chunks"),
-	[AT_WRITES] = COLUMN("writes", NULL, VALUE_COUNT, "writes to these chunks"),
-	[AT_MAPPED] =
-		COLUMN("mapped", NULL, VALUE_COUNT,
-		       "chunks whose accessed bytes are known, if all have one size of at most "
-		       "1,024 bytes"),
-	[AT_CHUNK_BYTES] = COLUMN("chunk_bytes", NULL, VALUE_BYTES, "size of each of these chunks"),
-	[AT_UNTOUCHED] = COLUMN("untouched", NULL, VALUE_BYTES,
-				"bytes of that size accessed in none of them"),
-	[AT_UNTOUCHED_AT] = COLUMN("untouched_at", NULL, VALUE_TEXT,
-				   "offsets of these bytes, such as 4-7,16-1023"),
-	[AT_GROUPS] =
-		COLUMN("groups", NULL, VALUE_COUNT, "groups of chunks allocated close together"),
-	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the allocation point"),
-	[AT_TYPE] = COLUMN("type", NULL, VALUE_TEXT, "type of the allocated memory, if known"),
-	[AT_INFERENCES] = {.name = "inferences",
-			   .label = "inferences",
-			   .type = VALUE_TEXT,
-			   .meaning = "inferences about the point, with numbers of chunks",
-			   .below = true},
-	[AT_STACK] = COLUMN("stack", "stack", VALUE_STACK, "stack that allocates"),
+static const struct result_column columns[] = {
+	COLUMN("severity", "severity", VALUE_ID,
+	       "severity from 1 (best) to 12, by the geometric mean of the known scores"),
+	COLUMN("lifetime", "lifetime", VALUE_RATIO,
+	       "how long chunks live, relative to their group; 0 to 1"),
+	COLUMN("usage", "usage", VALUE_RATIO, "share of the bytes that was used; 0 to 1"),
+	COLUMN("useful", "useful", VALUE_RATIO,
+	       "share of the lifetime between first and last access; 0 to 1"),
+	COLUMN("allocations", "allocations", VALUE_COUNT, "chunks whose events are in the trace"),
+	COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes of these chunks"),
+	COLUMN("access", "accesses", VALUE_TEXT,
+	       "precision of the accesses: measured, estimated, or a lower bound"),
+	COLUMN("measured", NULL, VALUE_COUNT, "chunks with known accesses"),
+	COLUMN("reads", NULL, VALUE_COUNT, "reads of these chunks"),
+	COLUMN("writes", NULL, VALUE_COUNT, "writes to these chunks"),
+	COLUMN("mapped", NULL, VALUE_COUNT,
+	       "chunks whose accessed bytes are known, if all have one size of at most 1,024 "
+	       "bytes"),
+	COLUMN("chunk_bytes", NULL, VALUE_BYTES, "size of each of these chunks"),
+	COLUMN("untouched", NULL, VALUE_BYTES, "bytes of that size accessed in none of them"),
+	COLUMN("untouched_at", NULL, VALUE_TEXT, "offsets of these bytes, such as 4-7,16-1023"),
+	COLUMN("groups", NULL, VALUE_COUNT, "groups of chunks allocated close together"),
+	COLUMN("point", NULL, VALUE_ID, "number of the allocation point"),
+	COLUMN("type", NULL, VALUE_TEXT, "type of the allocated memory, if known"),
+	COLUMN("inferences", "inferences", VALUE_TEXT,
+	       "inferences about the point, with numbers of chunks", .below = true),
+	COLUMN("stack", "stack", VALUE_STACK, "stack that allocates"),
 };
 
 static const char *access_word(const struct behaviour *point)
@@ -164,7 +130,7 @@ static const char *access_word(const struct behaviour *point)
 
 static struct value score_value(const struct score_set *scores, enum score score)
 {
-	return scores->known[score] ? value_real(scores->value[score]) : value_unknown();
+	return value_if(scores->known[score], value_real(scores->value[score]));
 }
 
 /* "short 99 of 100, kept 1 of 100": NULL if nothing holds. */
@@ -194,188 +160,137 @@ static const char *inference_words(const struct scores_work *self, struct point_
 	return copy;
 }
 
-static void fill_map(const struct point_map *map, struct value *row, struct result *table)
+static const char *untouched_ranges(const struct point_map *map, struct result *table)
 {
 	struct strbuf text = {0};
-	u64 untouched = map ? map->size - bytemap_count(map->words, map->size) : 0;
+	const char *copy;
 
-	row[AT_MAPPED] = map ? value_number(map->chunks) : value_unknown();
-	row[AT_CHUNK_BYTES] = map ? value_number(map->size) : value_unknown();
-	row[AT_UNTOUCHED] = map ? value_number(untouched) : value_unknown();
-	row[AT_UNTOUCHED_AT] = value_text(NULL);
-	if (!untouched)
-		return;
 	bytemap_add_ranges(&text, map->words, map->size, false, 0);
-	row[AT_UNTOUCHED_AT] = value_text(result_copy(table, strbuf_text(&text)));
+	copy = result_copy(table, strbuf_text(&text));
 	strbuf_release(&text);
+	return copy;
 }
 
-static void fill_point(const struct scores_work *self, struct point_id point, struct value *row,
-		       struct result *table)
+static void add_point(const struct scores_work *self, struct point_id point, struct result *table)
 {
 	const struct model *model = self->source->model;
 	const struct behaviour *known = &self->behaviour.points[point.index];
+	const struct point_map *map = model_point_map(model, point);
 	struct score_set scores = scores_of(known);
 	u32 step = severity_step(&scores);
 	bool measured = known->measured.chunks != 0;
-	const char *type;
+	u64 untouched = map ? map->size - bytemap_count(map->words, map->size) : 0;
+	const char *type = stack_type(self->source, model->points.data[point.index].frame);
 
-	row[AT_STEP] = step ? value_number(step) : value_unknown();
-	row[AT_LIFETIME] = score_value(&scores, SCORE_LIFETIME);
-	row[AT_USAGE] = score_value(&scores, SCORE_USAGE);
-	row[AT_USEFUL] = score_value(&scores, SCORE_USEFUL);
-	row[AT_ALLOCATIONS] = value_number(model_count(model, known->all.chunks));
-	row[AT_BYTES] = value_number(known->all.bytes);
-	row[AT_ACCESS] = value_text(access_word(known));
-	row[AT_MEASURED] = value_number(model_count(model, known->measured.chunks));
-	row[AT_READS] = measured ? value_number(known->reads) : value_unknown();
-	row[AT_WRITES] = measured ? value_number(known->writes) : value_unknown();
-	fill_map(model_point_map(model, point), row, table);
-	row[AT_GROUPS] = value_number(known->groups);
-	row[AT_POINT] = value_number(point.index);
-	type = stack_type(self->source, model->points.data[point.index].frame);
-	row[AT_TYPE] = value_text(type ? result_copy(table, type) : NULL);
-	row[AT_INFERENCES] = value_text(inference_words(self, point, table));
-	row[AT_STACK] =
-		value_stack(stack_of(self->source, model->points.data[point.index].frame, table));
+	result_row(table, value_if(step, value_number(step)), score_value(&scores, SCORE_LIFETIME),
+		   score_value(&scores, SCORE_USAGE), score_value(&scores, SCORE_USEFUL),
+		   value_units(model, known->all.chunks), value_number(known->all.bytes),
+		   value_text(access_word(known)), value_units(model, known->measured.chunks),
+		   value_if(measured, value_number(known->reads)),
+		   value_if(measured, value_number(known->writes)),
+		   value_if(map, value_number(map ? map->chunks : 0)),
+		   value_if(map, value_number(map ? map->size : 0)),
+		   value_if(map, value_number(untouched)),
+		   value_text(untouched ? untouched_ranges(map, table) : NULL),
+		   value_number(known->groups), value_number(point.index),
+		   value_text(type ? result_copy(table, type) : NULL),
+		   value_text(inference_words(self, point, table)),
+		   stack_of_point(self->source, point, table));
 }
 
 static struct result *points_table(const struct scores_work *self, const struct ranked *ranked,
 				   u64 shown)
 {
-	struct result *table = result_new(RESULT_TABLE, "points", "Allocation points, worst first");
+	bool by_amount = self->query->by == SCORES_BY_BYTES || self->query->by == SCORES_BY_COUNT;
+	struct result *table = result_table("points",
+					    by_amount ? "Allocation points, largest first"
+						      : "Allocation points, worst first",
+					    columns);
 
 	if (!table)
 		return NULL;
-	if (self->query->by == SCORES_BY_BYTES || self->query->by == SCORES_BY_COUNT)
-		table->title = "Allocation points, largest first";
 	table->empty = "nothing was allocated";
-	result_set_columns(table, columns, COLUMNS);
-	for (u64 i = 0; i < shown; i++) {
-		struct value values[COLUMNS], *row;
-
-		fill_point(self, ranked[i].point, values, table);
-		row = result_add_row(table);
-		if (row)
-			memcpy(row, values, sizeof values);
-	}
+	for (u64 i = 0; i < shown; i++)
+		add_point(self, ranked[i].point, table);
 	return table;
 }
 
 /* ---- inferences ---- */
 
-enum {
-	IN_POINT,
-	IN_ID,
-	IN_STATE,
-	IN_CHUNKS,
-	IN_OF_CHUNKS,
-	IN_BYTES,
-	IN_OF_BYTES,
-	IN_SURE,
-	IN_COLUMNS
-};
-
-static const struct result_column inference_columns[IN_COLUMNS] = {
-	[IN_POINT] = COLUMN("point", "point", VALUE_ID, "number of the allocation point"),
-	[IN_ID] = COLUMN("id", "inference", VALUE_TEXT, "inference"),
-	[IN_STATE] = COLUMN("state", "state", VALUE_TEXT, "holds, no, or unknown"),
-	[IN_CHUNKS] = COLUMN("chunks", "chunks", VALUE_COUNT, "chunks for which it holds"),
-	[IN_OF_CHUNKS] = COLUMN("of_chunks", "of", VALUE_COUNT, "chunks that were examined"),
-	[IN_BYTES] =
-		COLUMN("bytes", "bytes", VALUE_BYTES, "bytes of the chunks for which it holds"),
-	[IN_OF_BYTES] = COLUMN("of_bytes", "of", VALUE_BYTES, "bytes of the examined chunks"),
-	[IN_SURE] = COLUMN("confidence", "sure", VALUE_TEXT,
-			   "confidence: measured, estimated or inferred"),
+static const struct result_column inference_columns[] = {
+	COLUMN("point", "point", VALUE_ID, "number of the allocation point"),
+	COLUMN("id", "inference", VALUE_TEXT, "inference"),
+	COLUMN("state", "state", VALUE_TEXT, "holds, no, or unknown"),
+	COLUMN("chunks", "chunks", VALUE_COUNT, "chunks for which it holds"),
+	COLUMN("of_chunks", "of", VALUE_COUNT, "chunks that were examined"),
+	COLUMN("bytes", "bytes", VALUE_BYTES, "bytes of the chunks for which it holds"),
+	COLUMN("of_bytes", "of", VALUE_BYTES, "bytes of the examined chunks"),
+	COLUMN("confidence", "sure", VALUE_TEXT, "confidence: measured, estimated or inferred"),
 };
 
 static void add_inference(const struct scores_work *self, struct result *table,
-			  struct point_id point, u32 id)
+			  struct point_id point, enum inference id)
 {
 	const struct model *model = self->source->model;
-	struct inference_evidence evidence =
-		inference_of(&self->inferences, point, (enum inference)id);
+	struct inference_evidence evidence = inference_of(&self->inferences, point, id);
 	bool known = evidence.state != STATE_UNKNOWN;
-	struct value *row;
 
 	if (evidence.state != STATE_HOLDS && !self->query->all_inferences)
 		return;
-	row = result_add_row(table);
-	if (!row)
-		return;
-	row[IN_POINT] = value_number(point.index);
-	row[IN_ID] = value_text(inference_name((enum inference)id));
-	row[IN_STATE] = value_text(inference_state_name(evidence.state));
-	if (!known)
-		return;
-	row[IN_CHUNKS] = value_number(model_count(model, evidence.chunks));
-	row[IN_OF_CHUNKS] = value_number(model_count(model, evidence.of_chunks));
-	row[IN_BYTES] = value_number(evidence.bytes);
-	row[IN_OF_BYTES] = value_number(evidence.of_bytes);
-	row[IN_SURE] = value_text(confidence_name(evidence.confidence));
+	result_row(table, value_number(point.index), value_text(inference_name(id)),
+		   value_text(inference_state_name(evidence.state)),
+		   value_if(known, value_units(model, evidence.chunks)),
+		   value_if(known, value_units(model, evidence.of_chunks)),
+		   value_if(known, value_number(evidence.bytes)),
+		   value_if(known, value_number(evidence.of_bytes)),
+		   value_if(known, value_text(confidence_name(evidence.confidence))));
 }
 
 static struct result *inferences_table(const struct scores_work *self, const struct ranked *ranked,
 				       u64 shown)
 {
-	struct result *table = result_new(RESULT_TABLE, "inferences", "Inferences");
+	struct result *table = result_table("inferences", "Inferences", inference_columns);
 
 	if (!table)
 		return NULL;
 	table->hidden_in_text = !self->query->all_inferences;
 	table->empty = "none holds";
-	result_set_columns(table, inference_columns, IN_COLUMNS);
 	for (u64 i = 0; i < shown; i++)
 		for (u32 k = 0; k < INFERENCES; k++)
-			add_inference(self, table, ranked[i].point, k);
+			add_inference(self, table, ranked[i].point, (enum inference)k);
 	return table;
 }
 
 /* ---- the whole program ---- */
 
-static const struct {
-	const char *label;
-	const char *mean, *variance, *by_allocations, *by_bytes, *points, *remark;
-} summaries[SCORES] = {
-#define SUMMARY(label_, name)                                                                      \
-	{                                                                                          \
-		label_, name ".mean", name ".variance", name ".by_allocations", name ".by_bytes",  \
-			name ".points",                                                            \
-			"variance {" name ".variance}; {" name ".by_allocations} by allocations, " \
-			"{" name ".by_bytes} by bytes"                                             \
-	}
-	[SCORE_LIFETIME] = SUMMARY("lifetime", "lifetime"),
-	[SCORE_USAGE] = SUMMARY("usage", "usage"),
-	[SCORE_USEFUL] = SUMMARY("useful lifetime", "useful"),
-#undef SUMMARY
-};
-
-static void add_number(struct result *record, const char *name, double number, bool known,
-		       const char *meaning)
-{
-	result_add_field(record, (struct result_column)COLUMN(name, NULL, VALUE_RATIO, meaning),
-			 known ? value_real(number) : value_unknown());
-}
-
 static void add_summary(const struct scores_work *self, struct result *record, enum score score)
 {
+	static const struct {
+		const char *name, *label;
+	} scores[SCORES] = {[SCORE_LIFETIME] = {"lifetime", "lifetime"},
+			    [SCORE_USAGE] = {"usage", "usage"},
+			    [SCORE_USEFUL] = {"useful", "useful lifetime"}};
 	struct score_summary sum = score_summarise(&self->behaviour, score);
-	struct result_column column = COLUMN(summaries[score].mean, summaries[score].label,
-					     VALUE_RATIO, "geometric mean of the points' scores");
+	const char *name = scores[score].name;
 	bool known = sum.points != 0;
 
-	column.remark = summaries[score].remark;
-	result_add_field(record, column, known ? value_real(sum.mean) : value_unknown());
-	add_number(record, summaries[score].variance, sum.variance, known,
-		   "variance of the points' scores");
-	add_number(record, summaries[score].by_allocations, sum.mean_by_allocations, known,
-		   "the same mean, points weighted by allocations");
-	add_number(record, summaries[score].by_bytes, sum.mean_by_bytes, known && sum.has_by_bytes,
-		   "the same mean, points weighted by bytes");
-	result_add_field(record,
-			 (struct result_column)COLUMN(summaries[score].points, NULL, VALUE_COUNT,
-						      "points with this score"),
-			 value_number(sum.points));
+	result_field(record, result_format(record, "%s.mean", name), scores[score].label,
+		     VALUE_RATIO, value_if(known, value_real(sum.mean)),
+		     "geometric mean of the points' scores",
+		     .remark = result_format(record,
+					     "variance {%s.variance}; {%s.by_allocations} by "
+					     "allocations, {%s.by_bytes} by bytes",
+					     name, name, name));
+	result_field(record, result_format(record, "%s.variance", name), NULL, VALUE_RATIO,
+		     value_if(known, value_real(sum.variance)), "variance of the points' scores");
+	result_field(record, result_format(record, "%s.by_allocations", name), NULL, VALUE_RATIO,
+		     value_if(known, value_real(sum.mean_by_allocations)),
+		     "the same mean, points weighted by allocations");
+	result_field(record, result_format(record, "%s.by_bytes", name), NULL, VALUE_RATIO,
+		     value_if(known && sum.has_by_bytes, value_real(sum.mean_by_bytes)),
+		     "the same mean, points weighted by bytes");
+	result_field(record, result_format(record, "%s.points", name), NULL, VALUE_COUNT,
+		     value_number(sum.points), "points with this score");
 }
 
 static void add_access(const struct scores_work *self, struct result *record)
@@ -383,18 +298,12 @@ static void add_access(const struct scores_work *self, struct result *record)
 	const struct behaviour *whole = &self->behaviour.whole;
 	const struct model *model = self->source->model;
 
-	result_add_field(record,
-			 (struct result_column)COLUMN("access", "accesses", VALUE_TEXT,
-						      "precision of the accesses"),
-			 value_text(access_word(whole)));
-	result_add_field(record,
-			 (struct result_column)COLUMN("measured_chunks", NULL, VALUE_COUNT,
-						      "chunks with known accesses"),
-			 value_number(model_count(model, whole->measured.chunks)));
-	result_add_field(record,
-			 (struct result_column)COLUMN("chunks", NULL, VALUE_COUNT,
-						      "chunks whose events are in the trace"),
-			 value_number(model_count(model, whole->all.chunks)));
+	result_field(record, "access", "accesses", VALUE_TEXT, value_text(access_word(whole)),
+		     "precision of the accesses");
+	result_field(record, "measured_chunks", NULL, VALUE_COUNT,
+		     value_units(model, whole->measured.chunks), "chunks with known accesses");
+	result_field(record, "chunks", NULL, VALUE_COUNT, value_units(model, whole->all.chunks),
+		     "chunks whose events are in the trace");
 	if (!whole->measured.chunks)
 		result_add_caveat(record,
 				  "no accesses were recorded, so usage, useful lifetime and "
@@ -412,43 +321,34 @@ static void add_access(const struct scores_work *self, struct result *record)
 					  "in the trace");
 }
 
-static struct result *make(const struct scores_work *self, struct err *err)
+static void fill(const struct scores_work *self, struct result *record)
 {
-	struct result *record = result_new(RESULT_RECORD, "scores", "Scores, 0 (worst) to 1");
 	u64 shown;
 	struct ranked *ranked = rank(self, &shown);
 
-	if (!record || !ranked)
-		goto fail;
-	if (self->query->top && self->query->top < shown)
-		shown = self->query->top;
+	record->failed |= !ranked;
+	shown = result_top(shown, self->query->top);
 	for (u32 i = 0; i < SCORES; i++)
 		add_summary(self, record, (enum score)i);
 	add_access(self, record);
 	add_caveats(record, self->source->model, self->query->info);
 	result_add_part(record, points_table(self, ranked, shown));
 	result_add_part(record, inferences_table(self, ranked, shown));
-	if (result_failed(record))
-		goto fail;
 	free(ranked);
-	return record;
-fail:
-	err_memory_for(err, "the scores");
-	free(ranked);
-	result_free(record);
-	return NULL;
 }
 
 struct result *analyse_scores(const struct stack_source *source, const struct scores_query *query,
 			      struct err *err)
 {
 	struct scores_work self = {.source = source, .query = query};
-	struct result *record = NULL;
+	struct result *record = result_new(RESULT_RECORD, "scores", "Scores, 0 (worst) to 1");
+	bool good = record &&
+		    behaviour_find(source, &query->thresholds, &self.behaviour, err) == 0 &&
+		    inferences_find(&self.inferences, source->model, &self.behaviour,
+				    &query->thresholds, err) == 0;
 
-	if (behaviour_find(source, &query->thresholds, &self.behaviour, err) == 0 &&
-	    inferences_find(&self.inferences, source->model, &self.behaviour, &query->thresholds,
-			    err) == 0)
-		record = make(&self, err);
+	if (good)
+		fill(&self, record);
 	behaviour_table_release(&self.behaviour);
-	return record;
+	return result_made_if(good, record, err, "the scores");
 }
