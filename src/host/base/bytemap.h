@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Which bytes of a small chunk were accessed: HW_MAP_WORDS words, bit i of word w for byte 64 w +
- * i. Bytes beyond HW_MAP_BYTES have no bit. */
+ * i. Bytes beyond HW_MAP_BYTES have no bit. Other maps may have any number of words. */
 #ifndef HOST_BASE_BYTEMAP_H
 #define HOST_BASE_BYTEMAP_H
 
 #include "host/base/strbuf.h"
 #include "format/record.h"
 
-/* Sets the bits of [from, end), end at most HW_MAP_BYTES. */
+/* Sets the bits of [from, end), which the map has. */
 void bytemap_set(u64 *map, u64 from, u64 end);
 
 /* The first byte from `from` on whose bit is set, or is not; `end` if there is none before it. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/bytemap.h"
+#include "host/base/search.h"
 #include "host/base/path.h"
 #include "study/model/each.h"
 
@@ -19,33 +21,24 @@ enum {
 };
 
 /* A trace may claim any address space; and the recorder reserves much of it. */
-static const u64 PAGES_MAX = 1ull << 30, NO_BITS = UINT64_MAX;
+static const u64 WORDS_MAX = 1ull << 24, NO_WORDS = UINT64_MAX;
 
 struct accounting {
 	const struct model *model;
 	const struct model_memory *memory;
 	const struct stream_resident *rows;
-	u64 *first_bit;         /* by row: of its first page in `used` */
-	u8 *used;               /* by page, a bit: a live block lies on it */
+	u64 *first_word;        /* by row: of its pages in `used` */
+	u64 *used;              /* by page, a bit: a live block lies on it; mostly untouched */
 	u8 *has_blocks;         /* by row: one lies or lay in its mapping */
 	u64 *requested, *slack; /* by row */
 	bool glibc;
+	struct arena arena;
 };
 
 /* The row that ends after the address; count if there is none. */
 static u64 row_from(const struct accounting *self, u64 address)
 {
-	u64 low = 0, high = self->memory->count;
-
-	while (low < high) {
-		u64 middle = (low + high) / 2;
-
-		if (self->rows[middle].start + self->rows[middle].bytes <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(i, self->memory->count, self->rows[i].start + self->rows[i].bytes <= address);
 }
 
 /* The part of a row's bytes that is resident. */
@@ -58,21 +51,11 @@ static u64 scaled(const struct stream_resident *row, u64 bytes)
 
 static void mark_used(struct accounting *self, u64 number, u64 from, u64 to)
 {
-	u64 first = (from - self->rows[number].start) / PAGE;
-	u64 last = (to - 1 - self->rows[number].start) / PAGE;
+	u64 start = self->rows[number].start;
 
-	if (self->first_bit[number] == NO_BITS)
-		return;
-	for (u64 i = self->first_bit[number] + first; i <= self->first_bit[number] + last;) {
-		/* areas may be terabytes */
-		if (i % 8 == 0 && i + 7 <= self->first_bit[number] + last) {
-			self->used[i / 8] = 0xff;
-			i += 8;
-			continue;
-		}
-		self->used[i / 8] |= (u8)(1u << i % 8);
-		i++;
-	}
+	if (self->first_word[number] != NO_WORDS)
+		bytemap_set(self->used + self->first_word[number], (from - start) / PAGE,
+			    (to - 1 - start) / PAGE + 1);
 }
 
 /* What of [start, end) is resident goes to `sums`, and its pages are used. */
@@ -220,31 +203,14 @@ static void spread(struct accounting *self)
 			self->has_blocks[i] = self->has_blocks[i - 1];
 }
 
-static u64 bits_set(const u8 *bits, u64 first, u64 count)
-{
-	u64 set = 0, end = first + count;
-
-	for (; first < end && first % 64; first++)
-		set += bits[first / 8] >> first % 8 & 1;
-	for (; end - first >= 64; first += 64) {
-		u64 word;
-
-		memcpy(&word, bits + first / 8, sizeof word);
-		set += (u64)__builtin_popcountll(word);
-	}
-	for (; first < end; first++)
-		set += bits[first / 8] >> first % 8 & 1;
-	return set;
-}
-
 static u64 used_bytes(const struct accounting *self, u64 number)
 {
 	const struct stream_resident *row = &self->rows[number];
 	u64 pages;
 
-	if (self->first_bit[number] == NO_BITS)
+	if (self->first_word[number] == NO_WORDS)
 		return self->requested[number] ? row->resident_bytes : 0;
-	pages = bits_set(self->used, self->first_bit[number], row->bytes / PAGE);
+	pages = bytemap_count(self->used + self->first_word[number], row->bytes / PAGE);
 	return pages * PAGE < row->resident_bytes ? pages * PAGE : row->resident_bytes;
 }
 
@@ -279,23 +245,24 @@ static void add_row(struct accounting *self, u64 number, struct resident_account
 
 static bool prepare(struct accounting *self)
 {
-	u64 count = self->memory->count, bits = 0;
+	u64 count = self->memory->count, words = 0;
 
-	self->first_bit = calloc(count + 1, sizeof *self->first_bit);
-	self->has_blocks = calloc(count + 1, 1);
-	self->requested = calloc(count + 1, sizeof *self->requested);
-	self->slack = calloc(count + 1, sizeof *self->slack);
-	for (u64 i = 0; i < count && self->first_bit; i++) {
+	self->first_word = arena_new_array(&self->arena, u64, count + 1);
+	self->has_blocks = arena_new_array(&self->arena, u8, count + 1);
+	self->requested = arena_new_array(&self->arena, u64, count + 1);
+	self->slack = arena_new_array(&self->arena, u64, count + 1);
+	for (u64 i = 0; i < count && self->first_word; i++) {
 		const struct stream_resident *row = &self->rows[i];
 
-		self->first_bit[i] = NO_BITS;
-		if (row->resident_bytes != row->bytes || row->bytes / PAGE >= PAGES_MAX - bits)
+		self->first_word[i] = NO_WORDS;
+		if (row->resident_bytes != row->bytes ||
+		    row->bytes / PAGE / 64 >= WORDS_MAX - words)
 			continue;
-		self->first_bit[i] = bits;
-		bits += row->bytes / PAGE + 1;
+		self->first_word[i] = words;
+		words += row->bytes / PAGE / 64 + 1;
 	}
-	self->used = calloc(bits / 8 + 1, 1);
-	return self->first_bit && self->has_blocks && self->requested && self->slack && self->used;
+	self->used = calloc(words + 1, sizeof *self->used);
+	return self->first_word && self->has_blocks && self->requested && self->slack && self->used;
 }
 
 int resident_account(const struct model *model, const struct model_memory *memory,
@@ -317,11 +284,8 @@ int resident_account(const struct model *model, const struct model_memory *memor
 		for (u32 i = 0; i < PARTS; i++)
 			account->sum_bytes += account->bytes[i];
 	}
-	free(self.first_bit);
+	arena_release(&self.arena);
 	free(self.used);
-	free(self.has_blocks);
-	free(self.requested);
-	free(self.slack);
 	return ready ? 0 : err_memory_for(err, "the resident memory");
 }
 

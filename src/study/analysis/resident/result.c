@@ -6,6 +6,7 @@
 
 #include "study/analysis/resident/series.h"
 #include "host/base/units.h"
+#include "study/result/field.h"
 
 static const struct {
 	const char *name, *meaning;
@@ -44,16 +45,16 @@ static u64 part_bytes(const struct moment *moment, u32 part)
 	return part == PARTS + 1 ? moment->memory->rss_bytes : moment->account.absent_bytes;
 }
 
-static void add_cells(struct value *row, const struct moment *moment, u32 part)
+static struct value cell(const struct moment *moment, u32 part)
 {
-	u64 bytes;
+	return moment->memory ? value_number(part_bytes(moment, part)) : value_unknown();
+}
 
-	if (!moment->memory)
-		return;
-	bytes = part_bytes(moment, part);
-	row[0] = value_number(bytes);
-	if (part < PARTS)
-		row[1] = value_real(units_share(bytes, moment->memory->rss_bytes));
+static struct value share(const struct moment *moment, u32 part)
+{
+	return moment->memory && part < PARTS ? value_real(units_share(part_bytes(moment, part),
+								       moment->memory->rss_bytes))
+					      : value_unknown();
 }
 
 static void add_caveats_of(struct result *table, const struct model *model,
@@ -77,51 +78,31 @@ static void add_caveats_of(struct result *table, const struct model *model,
 					 "cached");
 }
 
-enum {
-	AT_PART,
-	AT_MOST,
-	AT_GAP = AT_MOST + 2,
-	AT_END = AT_GAP + 2,
-	AT_MEANING = AT_END + 2,
-	COLUMNS
+enum { AT_GAP = 3 };
+
+static const struct result_column columns[] = {
+	COLUMN("part", "part", VALUE_TEXT, "part of the resident memory"),
+	COLUMN("most_bytes", "when most", VALUE_BYTES,
+	       "at the sampled moment with most resident memory"),
+	COLUMN("most_share", "share", VALUE_SHARE, "share of the resident memory at that moment"),
+	COLUMN("gap_bytes", "far above live", VALUE_BYTES,
+	       "while resident memory stayed furthest above live bytes"),
+	COLUMN("gap_share", "share", VALUE_SHARE, "share of the resident memory at that moment"),
+	COLUMN("end_bytes", "at the end", VALUE_BYTES, "just before the program's end"),
+	COLUMN("end_share", "share", VALUE_SHARE, "share of the resident memory at that moment"),
+	COLUMN("meaning", "meaning", VALUE_TEXT, "what the part is"),
 };
-
-static void set_columns(struct result *table, bool gap)
-{
-	struct result_column columns[COLUMNS] = {
-		COLUMN("part", "part", VALUE_TEXT, "part of the resident memory"),
-		COLUMN("most_bytes", "when most", VALUE_BYTES,
-		       "at the sampled moment with most resident memory"),
-		COLUMN("most_share", "share", VALUE_SHARE,
-		       "share of the resident memory at that moment"),
-		COLUMN("gap_bytes", "far above live", VALUE_BYTES,
-		       "while resident memory stayed furthest above live bytes"),
-		COLUMN("gap_share", "share", VALUE_SHARE,
-		       "share of the resident memory at that moment"),
-		COLUMN("end_bytes", "at the end", VALUE_BYTES, "just before the program's end"),
-		COLUMN("end_share", "share", VALUE_SHARE,
-		       "share of the resident memory at that moment"),
-		COLUMN("meaning", "meaning", VALUE_TEXT, "what the part is"),
-	};
-
-	if (!gap)
-		columns[AT_GAP].label = columns[AT_GAP + 1].label = NULL;
-	result_set_columns(table, columns, COLUMNS);
-}
 
 static void add_parts(struct result *table, const struct moments *moments)
 {
-	for (u32 i = 0; i < PARTS + 3 && moments->most.memory; i++) {
-		struct value *row = result_add_row(table);
+	const struct moment *most = &moments->most, *gap = &moments->gap, *end = &moments->end;
 
-		if (!row)
-			return;
-		row[AT_PART] = value_text(parts[i].name);
-		add_cells(row + AT_MOST, &moments->most, i);
-		add_cells(row + AT_GAP, &moments->gap, i);
-		add_cells(row + AT_END, &moments->end, i);
-		row[AT_MEANING] = value_text(parts[i].meaning);
-	}
+	if (!gap->memory && !table->failed)
+		table->columns.data[AT_GAP].label = table->columns.data[AT_GAP + 1].label = NULL;
+	for (u32 i = 0; i < PARTS + 3 && most->memory; i++)
+		result_row(table, value_text(parts[i].name), cell(most, i), share(most, i),
+			   cell(gap, i), share(gap, i), cell(end, i), share(end, i),
+			   value_text(parts[i].meaning));
 }
 
 /* One account is made of a look, though it be of two moments. */
@@ -146,22 +127,16 @@ static int find_moments(struct moments *self, const struct model *model, struct 
 struct result *analyse_resident(const struct model *model, const struct resident_series *series,
 				struct err *err)
 {
-	struct result *table = result_new(RESULT_TABLE, "memory", "Resident memory");
+	struct result *table = result_table("memory", "Resident memory", columns);
 	struct moments moments = {.series = series};
-	int status = find_moments(&moments, model, err);
+	bool good = table && find_moments(&moments, model, err) == 0;
 
-	if (table && status == 0) {
-		set_columns(table, moments.gap.memory);
+	if (good) {
 		add_parts(table, &moments);
 		add_caveats_of(table, model, &moments);
-	}
-	if (table && status == 0 && !result_failed(table)) {
 		table->hidden_in_text = !moments.most.memory;
-		return table;
 	}
-	err_memory_for(err, "the resident memory");
-	result_free(table);
-	return NULL;
+	return result_made_if(good, table, err, "the resident memory");
 }
 
 /* ---- over time ---- */
@@ -169,34 +144,24 @@ struct result *analyse_resident(const struct model *model, const struct resident
 struct result *analyse_resident_over_time(const struct model *model,
 					  const struct resident_series *series, struct err *err)
 {
-	static const struct result_column columns[] = {
+	static const struct result_column over_time[] = {
 		COLUMN("time_ns", "time", VALUE_NS, "time since the start of the recording"),
 		COLUMN("rss_bytes", "resident", VALUE_BYTES, "resident memory, from /proc"),
 		COLUMN("live_bytes", "live", VALUE_BYTES, "live requested bytes at that moment"),
 		COLUMN("other_bytes", "other", VALUE_DELTA_BYTES, "resident minus live"),
 	};
-	struct result *table = result_new(RESULT_TABLE, "memory_over_time", "Memory over time");
+	struct result *table = result_table("memory_over_time", "Memory over time", over_time);
 
-	if (table)
-		result_set_columns(table, columns, sizeof columns / sizeof *columns);
 	for (u64 i = 0; table && i < series->points.count; i++) {
 		const struct resident_point *point = &series->points.data[i];
-		struct value *row = result_add_row(table);
 
-		if (!row)
-			break;
-		row[0] = value_number(tick_clock_ns(&model->clock, point->ticks));
-		row[1] = value_number(point->rss_bytes);
-		row[2] = value_number(point->live_bytes);
-		row[3] = value_signed((i64)point->rss_bytes - (i64)point->live_bytes);
+		result_row(table, value_number(tick_clock_ns(&model->clock, point->ticks)),
+			   value_number(point->rss_bytes), value_number(point->live_bytes),
+			   value_signed((i64)point->rss_bytes - (i64)point->live_bytes));
 	}
-	if (table && !result_failed(table)) {
+	if (table)
 		table->hidden_in_text = true;
-		return table;
-	}
-	err_memory_for(err, "the resident memory");
-	result_free(table);
-	return NULL;
+	return result_made(table, err, "the resident memory");
 }
 
 /* ---- drawn ---- */
@@ -231,44 +196,36 @@ static void add_drawn(struct result *table, const struct model *model,
 		const struct resident_point *highest = NULL;
 		double end_ns =
 			bin + 1 < DRAWN_ROWS ? (double)begin_ns + step_ns * (bin + 1) : INFINITY;
-		struct value *row;
 
 		for (; at < series->points.count &&
 		       (double)tick_clock_ns(&model->clock, series->points.data[at].ticks) < end_ns;
 		     at++)
 			if (!highest || series->points.data[at].rss_bytes > highest->rss_bytes)
 				highest = &series->points.data[at];
-		row = highest ? result_add_row(table) : NULL;
-		if (!row)
-			continue;
-		row[0] = value_number(tick_clock_ns(&model->clock, highest->ticks));
-		row[1] = value_number(highest->rss_bytes);
-		row[2] = value_number(highest->live_bytes);
-		row[3] = value_text(picture(table, highest, series->seen_bytes));
+		if (highest)
+			result_row(table,
+				   value_number(tick_clock_ns(&model->clock, highest->ticks)),
+				   value_number(highest->rss_bytes),
+				   value_number(highest->live_bytes),
+				   value_text(picture(table, highest, series->seen_bytes)));
 	}
 }
 
 struct result *analyse_resident_drawn(const struct model *model,
 				      const struct resident_series *series, struct err *err)
 {
-	static const struct result_column columns[] = {
+	static const struct result_column drawn[] = {
 		COLUMN("time_ns", "time", VALUE_NS, "time since the start of the recording"),
 		COLUMN("rss_bytes", "resident", VALUE_BYTES,
 		       "highest resident memory in this interval"),
 		COLUMN("live_bytes", "live", VALUE_BYTES, "live requested bytes at that moment"),
 		COLUMN("picture", "live #, resident beyond it .", VALUE_TEXT, "the same as a bar"),
 	};
-	struct result *table = result_new(RESULT_TABLE, "memory_drawn", "Memory over time");
+	struct result *table = result_table("memory_drawn", "Memory over time", drawn);
 
-	if (table) {
-		result_set_columns(table, columns, sizeof columns / sizeof *columns);
-		if (series->seen_bytes)
-			add_drawn(table, model, series);
+	if (table && series->seen_bytes)
+		add_drawn(table, model, series);
+	if (table)
 		table->hidden_in_text = result_rows(table) < DRAWN_LEAST;
-	}
-	if (table && !result_failed(table))
-		return table;
-	err_memory_for(err, "the resident memory");
-	result_free(table);
-	return NULL;
+	return result_made(table, err, "the resident memory");
 }

@@ -3,8 +3,8 @@
  * Host. Estimates nothing: between two points nothing is known. */
 #include "study/analysis/resident/series.h"
 
-#include <stdlib.h>
-
+#include "host/base/order.h"
+#include "host/base/search.h"
 #include "study/model/each.h"
 
 static const u64 LASTING_NS_MIN = 100000000;
@@ -27,7 +27,7 @@ static int by_ticks(const void *a, const void *b)
 {
 	const struct resident_point *x = a, *y = b;
 
-	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
+	return rising(x->ticks, y->ticks);
 }
 
 static bool add_points(struct resident_series *self, const struct model *model)
@@ -47,8 +47,7 @@ static bool add_points(struct resident_series *self, const struct model *model)
 						      recorder_bytes(model, memory), 0}))
 			return false;
 	}
-	if (self->points.count)
-		qsort(self->points.data, self->points.count, sizeof *self->points.data, by_ticks);
+	vec_sort(&self->points, by_ticks);
 	return true;
 }
 
@@ -72,17 +71,7 @@ static void spread_recorder(struct resident_series *self)
 /* The first point that is not before the ticks. */
 static u64 point_from(const struct resident_series *self, u64 ticks)
 {
-	u64 low = 0, high = self->points.count;
-
-	while (low < high) {
-		u64 middle = (low + high) / 2;
-
-		if (self->points.data[middle].ticks < ticks)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(i, self->points.count, self->points.data[i].ticks < ticks);
 }
 
 static bool add_live(struct resident_series *self, const struct model *model)
