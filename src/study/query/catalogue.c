@@ -120,6 +120,24 @@ void nearest_try(struct nearest *self, const char *candidate)
 	self->distance = distance;
 }
 
+static const char *const words[] = {"let",   "score", "category", "all",   "at",        "trace",
+				    "union", "diff",  "common",   "where", "color",     "join",
+				    "unify", "until", "sort",     "asc",   "desc",      "limit",
+				    "agg",   "hide",  "show",     "if",    "alternate", "by",
+				    "in",    "and",   "or",       "not",   "true",      "false",
+				    "peak",  "end",   "known",    "min",   "max",       "log2",
+				    NULL};
+
+bool word_is_reserved(const char *word)
+{
+	enum field field;
+
+	for (u32 i = 0; words[i]; i++)
+		if (strcmp(words[i], word) == 0)
+			return true;
+	return field_find(word, &field);
+}
+
 /* ---- for readers ---- */
 
 static const char *needs_text(u32 needs)

@@ -187,6 +187,9 @@ bool color_find(const char *name, u32 *rgb);
 enum { COLOR_CYCLE = 12 };
 extern const u32 color_cycle[COLOR_CYCLE];
 
+/* Words that may not be names of one's own. */
+bool word_is_reserved(const char *word);
+
 /* The word nearest to this one, as far as one can mean it; NULL if none is near. Call with each
  * word. */
 struct nearest {

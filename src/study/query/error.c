@@ -33,6 +33,14 @@ void query_error_hint(struct query_error *self, const char *format, ...)
 	va_end(arguments);
 }
 
+void query_error_suggest(struct query_error *self, const char *best, const char *otherwise)
+{
+	if (best)
+		query_error_hint(self, "did you mean '%s'?", best);
+	else
+		query_error_hint(self, "%s", otherwise);
+}
+
 int query_error_take(struct query_error *self, const struct err *err)
 {
 	return query_error_set(self, err->code < 0 ? err->code : ERR_SYSTEM, 0, 0, "%.300s",

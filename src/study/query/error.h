@@ -21,6 +21,9 @@ int query_error_set(struct query_error *self, int code, u32 at, u32 length, cons
 void query_error_hint(struct query_error *self, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* "did you mean 'best'?", or the other hint if nothing is near. */
+void query_error_suggest(struct query_error *self, const char *best, const char *otherwise);
+
 /* An error that has no place in the text. Returns err->code. */
 int query_error_take(struct query_error *self, const struct err *err);
 

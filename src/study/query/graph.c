@@ -110,67 +110,34 @@ static void write_expr(struct writer *self, const char *key, const struct expr *
 	json_text(self->json, key, strbuf_text(&self->text));
 }
 
-static void write_agg(struct writer *self, const char *key, const struct query_agg *agg)
+static void write_argument(struct writer *self, const char *key, const struct stage *stage,
+			   u32 argument, u32 item)
 {
 	strbuf_clear(&self->text);
-	agg_print(self->query, agg, &self->text);
+	argument_print(self->query, stage, argument, item, &self->text);
 	json_text(self->json, key, strbuf_text(&self->text));
-}
-
-static void write_color(struct writer *self, const struct stage *stage)
-{
-	char color[16];
-
-	if (stage->color_mode == COLOR_ALTERNATE) {
-		json_bool(self->json, "alternate", true);
-	} else if (stage->color_mode == COLOR_BY) {
-		json_text(self->json, "by", key_name(self->query, &stage->keys[0]));
-	} else {
-		snprintf(color, sizeof color, "#%06x", stage->rgb & 0xffffff);
-		json_text(self->json, "color", color);
-		if (stage->expr)
-			write_expr(self, "if", stage->expr);
-	}
-}
-
-static void write_sort(struct writer *self, const struct stage *stage)
-{
-	if (stage->sort_agg)
-		write_agg(self, "field", &stage->aggs[0]);
-	else
-		json_text(self->json, "field", key_name(self->query, &stage->keys[0]));
-	json_bool(self->json, "desc", stage->desc);
 }
 
 static void write_stage(struct writer *self, const struct stage *stage)
 {
+	const struct stage_argument *what = stage_arguments[stage->kind];
 	struct json *json = self->json;
 
-	switch (stage->kind) {
-	case STAGE_WHERE: write_expr(self, "expr", stage->expr); break;
-	case STAGE_HIDE: write_expr(self, "pattern", stage->expr); break;
-	case STAGE_COLOR: write_color(self, stage); break;
-	case STAGE_JOIN:
-		json_open(json, "keys", '[');
-		for (u32 i = 0; i < stage->key_count; i++)
-			json_text(json, NULL, key_name(self->query, &stage->keys[i]));
+	for (u32 a = 0; what->name; what++, a++) {
+		u32 count = argument_count(stage, a);
+
+		if (what->kind == ARGUMENT_FLAG && (count || !what->alone))
+			json_bool(json, what->name, count != 0);
+		else if (what->kind == ARGUMENT_COUNT)
+			json_number(json, what->name, stage->number);
+		else if (what->kind != ARGUMENT_LIST && count)
+			write_argument(self, what->name, stage, a, 0);
+		if (what->kind != ARGUMENT_LIST)
+			continue;
+		json_open(json, what->name, '[');
+		for (u32 i = 0; i < count; i++)
+			write_argument(self, NULL, stage, a, i);
 		json_close(json, ']');
-		break;
-	case STAGE_UNIFY:
-		strbuf_clear(&self->text);
-		bytes_print(stage->number, &self->text);
-		json_text(json, "until", strbuf_text(&self->text));
-		break;
-	case STAGE_SORT: write_sort(self, stage); break;
-	case STAGE_LIMIT: json_number(json, "count", stage->number); break;
-	case STAGE_AGG:
-		json_open(json, "calls", '[');
-		for (u32 i = 0; i < stage->agg_count; i++)
-			write_agg(self, NULL, &stage->aggs[i]);
-		json_close(json, ']');
-		break;
-	case STAGE_SHOW: json_text(json, "view", stage->view); break;
-	case STAGES: break;
 	}
 }
 

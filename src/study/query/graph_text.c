@@ -301,22 +301,16 @@ static bool add_argument(struct maker *self, const struct box *box, const char *
 static bool add_list(struct maker *self, const struct box *box, const char *name)
 {
 	const struct json_node *list = json_member(box->args, name);
+	bool fine = list && list->kind == JSON_ARRAY && list->count;
 
-	if (!list || list->kind != JSON_ARRAY || !list->count)
-		return fail(self, box, "the argument '%s' must be a list of texts", name);
-	for (const struct json_node *node = list->first; node; node = node->next) {
-		if (!json_text_of(node) || !is_line(node->text))
-			return fail(self, box, "the argument '%s' must be a list of texts", name);
-		strbuf_addf(&self->text, "%s%s", node == list->first ? "" : ", ", node->text);
+	for (const struct json_node *node = fine ? list->first : NULL; fine && node;
+	     node = node->next) {
+		fine = json_text_of(node) && is_line(node->text);
+		if (fine)
+			strbuf_addf(&self->text, "%s%s", node == list->first ? "" : ", ",
+				    node->text);
 	}
-	return true;
-}
-
-static bool is_true(const struct box *box, const char *name)
-{
-	const struct json_node *node = json_member(box->args, name);
-
-	return node && node->kind == JSON_BOOL && node->number != 0;
+	return fine || fail(self, box, "the argument '%s' must be a list of texts", name);
 }
 
 static bool add_number(struct maker *self, const struct box *box, const char *name)
@@ -332,42 +326,43 @@ static bool add_number(struct maker *self, const struct box *box, const char *na
 	return true;
 }
 
-static bool add_color(struct maker *self, const struct box *box)
+static bool is_given(const struct box *box, const struct stage_argument *what)
 {
-	if (is_true(box, "alternate")) {
-		strbuf_add(&self->text, "alternate");
-		return true;
+	const struct json_node *node = json_member(box->args, what->name);
+
+	return node &&
+	       (what->kind != ARGUMENT_FLAG || (node->kind == JSON_BOOL && node->number != 0));
+}
+
+static bool add_value(struct maker *self, const struct box *box, const struct stage_argument *what)
+{
+	strbuf_add_char(&self->text, ' ');
+	strbuf_add(&self->text, what->before ? what->before : "");
+	switch (what->kind) {
+	case ARGUMENT_FLAG: strbuf_add(&self->text, what->name); return true;
+	case ARGUMENT_LIST: return add_list(self, box, what->name);
+	case ARGUMENT_COUNT:
+	case ARGUMENT_BYTES: return add_number(self, box, what->name);
+	default: return add_argument(self, box, what->name);
 	}
-	if (json_member(box->args, "by")) {
-		strbuf_add(&self->text, "by ");
-		return add_argument(self, box, "by");
-	}
-	if (!add_argument(self, box, "color"))
-		return false;
-	if (!json_member(box->args, "if"))
-		return true;
-	strbuf_add(&self->text, " if ");
-	return add_argument(self, box, "if");
 }
 
 static bool add_stage(struct maker *self, const struct box *box)
 {
-	strbuf_addf(&self->text, " | %s ", query_boxes[box->kind].kind);
-	switch (box->kind - BOX_STAGES) {
-	case STAGE_WHERE: return add_argument(self, box, "expr");
-	case STAGE_COLOR: return add_color(self, box);
-	case STAGE_JOIN: return add_list(self, box, "keys");
-	case STAGE_UNIFY: strbuf_add(&self->text, "until "); return add_number(self, box, "until");
-	case STAGE_SORT:
-		if (!add_argument(self, box, "field"))
+	const struct stage_argument *what = stage_arguments[box->kind - BOX_STAGES];
+
+	strbuf_addf(&self->text, " | %s", query_boxes[box->kind].kind);
+	for (; what->name; what++) {
+		bool given = is_given(box, what);
+
+		if (given && what->alone)
+			return add_value(self, box, what);
+		if (!given && (what->optional || what->alone || what->kind == ARGUMENT_FLAG))
+			continue;
+		if (!add_value(self, box, what))
 			return false;
-		strbuf_add(&self->text, is_true(box, "desc") ? " desc" : "");
-		return true;
-	case STAGE_LIMIT: return add_number(self, box, "count");
-	case STAGE_AGG: return add_list(self, box, "calls");
-	case STAGE_HIDE: return add_argument(self, box, "pattern");
-	default: return add_argument(self, box, "view");
 	}
+	return true;
 }
 
 /* ---- the text ---- */
@@ -401,12 +396,11 @@ static bool add_source(struct maker *self, const struct box *box)
 	}
 	if (box->kind < SOURCE_UNION)
 		return true;
-	strbuf_add_char(&self->text, '(');
-	if (!add_input(self, box->inputs[0]))
-		return false;
-	strbuf_add(&self->text, ", ");
-	if (!add_input(self, box->inputs[1]))
-		return false;
+	for (u32 i = 0; i < 2; i++) {
+		strbuf_add(&self->text, i ? ", " : "(");
+		if (!add_input(self, box->inputs[i]))
+			return false;
+	}
 	strbuf_add_char(&self->text, ')');
 	return true;
 }
@@ -462,10 +456,8 @@ static bool add_definition(struct maker *self, u32 index)
 	const struct box *box = &self->boxes[index];
 	const char *name = argument(self, box, "name");
 
-	if (!name)
-		return false;
-	if (!is_name(name))
-		return fail(self, box, "'%.40s' is not a valid name", name);
+	if (!name || !is_name(name))
+		return name && fail(self, box, "'%.40s' is not a valid name", name);
 	strbuf_addf(&self->text, "let %s %s = ", query_boxes[box->kind].kind, name);
 	if (!add_argument(self, box, "expr"))
 		return false;
@@ -530,10 +522,8 @@ static char *checked(struct maker *self)
 	u32 wrong;
 
 	if (!query) {
-		query_error_set(self->error, inner.code, inner.at, inner.length, "%s",
-				inner.message);
-		if (inner.hint[0])
-			query_error_hint(self->error, "%s", inner.hint);
+		if (!self->error->code)
+			*self->error = inner;
 		return NULL;
 	}
 	if (!same_boxes(self, query, &wrong)) {

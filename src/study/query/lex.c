@@ -143,11 +143,8 @@ static bool apply_unit(struct lexer *self, struct token *token, const char *unit
 	}
 	query_error_set(self->error, ERR_USAGE, token->at, token->length, "unknown unit '%s'",
 			unit);
-	if (nearest.best)
-		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
-	else
-		query_error_hint(self->error,
-				 "units are B KiB MiB GiB kB MB GB, ns us ms s min, and %%");
+	query_error_suggest(self->error, nearest.best,
+			    "units are B KiB MiB GiB kB MB GB, ns us ms s min, and %");
 	self->failed = true;
 	return false;
 }

@@ -91,6 +91,42 @@ const struct query_let *parser_let(const struct parser *self, const char *name, 
 	return NULL;
 }
 
+/* ---- fields ---- */
+
+static void suggest_field(struct parser *self, const char *word)
+{
+	struct nearest nearest = {.word = word};
+
+	for (u32 i = 0; i < FIELDS; i++)
+		nearest_try(&nearest, query_fields[i].name);
+	for (u64 i = 0; i < self->query->lets.count; i++)
+		if (self->query->lets.data[i].kind != LET_PIPE)
+			nearest_try(&nearest, self->query->lets.data[i].name);
+	for (const struct query_color *color = color_names; color->name; color++)
+		nearest_try(&nearest, color->name);
+	query_error_suggest(self->error, nearest.best, "'heapwise query --fields' lists them");
+}
+
+bool parse_key(struct parser *self, struct query_key *key)
+{
+	const struct token token = *parser_token(self);
+	const struct query_let *let;
+
+	*key = (struct query_key){.at = token.at, .length = token.length};
+	if (token.kind != TOKEN_WORD)
+		return fail_expected(self, "a field");
+	if (!field_find(token.text, &key->field)) {
+		let = parser_let(self, token.text, &key->user);
+		if (!let || let->kind == LET_PIPE) {
+			fail_at(self, token.at, token.length, "unknown field '%s'", token.text);
+			suggest_field(self, token.text);
+			return false;
+		}
+		key->is_user = true;
+	}
+	return lexer_next(&self->lex);
+}
+
 /* ---- stages ---- */
 
 static bool parse_where(struct parser *self, struct stage *stage)
@@ -116,10 +152,7 @@ static bool parse_color_name(struct parser *self, struct stage *stage)
 		nearest_try(&nearest, color->name);
 	nearest_try(&nearest, "alternate");
 	fail_at(self, token.at, token.length, "unknown colour '%s'", token.text);
-	if (nearest.best)
-		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
-	else
-		query_error_hint(self->error, "write it as #rrggbb");
+	query_error_suggest(self->error, nearest.best, "write it as #rrggbb");
 	return false;
 }
 
@@ -193,11 +226,9 @@ static bool parse_agg_name(struct parser *self, struct query_agg *agg)
 	    strspn(token.text + 1, "0123456789") == strlen(token.text + 1) && agg->percent <= 100)
 		return lexer_next(&self->lex);
 	fail_at(self, token.at, token.length, "agg cannot compute '%s'", token.text);
-	if (nearest.best)
-		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
-	else
-		query_error_hint(self->error, "functions are count, sum, avg, min, max, p0 to "
-					      "p100");
+	query_error_suggest(self->error, nearest.best,
+			    "functions are count, sum, avg, min, max, p0 to "
+			    "p100");
 	return false;
 }
 
@@ -295,12 +326,9 @@ static bool parse_show(struct parser *self, struct stage *stage)
 		nearest_try(&nearest, view_names[i]);
 	}
 	fail_at(self, token.at, token.length, "unknown view '%s'", token.text);
-	if (nearest.best)
-		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
-	else
-		query_error_hint(self->error,
-				 "views are text, csv, flame, timeline, map, points, chunks, "
-				 "types, threads");
+	query_error_suggest(self->error, nearest.best,
+			    "views are text, csv, flame, timeline, map, points, chunks, "
+			    "types, threads");
 	return false;
 }
 
@@ -333,12 +361,8 @@ static bool parse_stage(struct parser *self, struct stage *stage)
 		return !self->lex.failed;
 	}
 	fail_at(self, token.at, token.length, "unknown stage '%s'", token.text);
-	if (nearest.best)
-		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
-	else
-		query_error_hint(
-			self->error,
-			"stages are where, color, join, unify, sort, limit, agg, hide, show");
+	query_error_suggest(self->error, nearest.best,
+			    "stages are where, color, join, unify, sort, limit, agg, hide, show");
 	return false;
 }
 
@@ -350,7 +374,6 @@ static bool parse_at(struct parser *self, struct source *source)
 {
 	const struct token token = *parser_token(self);
 
-	source->kind = SOURCE_AT;
 	if (accept_word(self, "peak")) {
 		source->moment = AT_PEAK;
 		return true;
@@ -372,16 +395,14 @@ static bool parse_at(struct parser *self, struct source *source)
 
 static bool parse_trace(struct parser *self, struct source *source)
 {
-	source->kind = SOURCE_TRACE;
 	source->name = parser_token(self)->text;
 	if (parser_token(self)->kind != TOKEN_TEXT)
 		return fail_expected(self, "the name of a trace in quotes");
 	return lexer_next(&self->lex);
 }
 
-static bool parse_set(struct parser *self, struct source *source, enum source_kind kind)
+static bool parse_set(struct parser *self, struct source *source)
 {
-	source->kind = kind;
 	if (!expect_mark(self, "(", "an opening bracket"))
 		return false;
 	for (u32 i = 0; i < 2; i++) {
@@ -407,12 +428,8 @@ static void suggest_source(struct parser *self, const char *word)
 	for (u64 i = 0; i < self->query->lets.count; i++)
 		if (self->query->lets.data[i].kind == LET_PIPE)
 			nearest_try(&nearest, self->query->lets.data[i].name);
-	if (nearest.best)
-		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
-	else
-		query_error_hint(
-			self->error,
-			"a query begins with all, at, trace, union, diff, common, or a name");
+	query_error_suggest(self->error, nearest.best,
+			    "a query begins with all, at, trace, union, diff, common, or a name");
 }
 
 static bool parse_name(struct parser *self, struct source *source, const struct token *token)
@@ -431,6 +448,7 @@ static bool parse_name(struct parser *self, struct source *source, const struct 
 static bool parse_source(struct parser *self, struct source *source)
 {
 	const struct token token = *parser_token(self);
+	u32 kind = 0;
 	bool fine;
 
 	source->at = token.at;
@@ -438,20 +456,18 @@ static bool parse_source(struct parser *self, struct source *source)
 		return fail_expected(self, "a source: all, at, trace, union ...");
 	if (!lexer_next(&self->lex))
 		return false;
-	if (strcmp(token.text, "all") == 0)
+	while (kind < SOURCES &&
+	       (kind == SOURCE_NAME || strcmp(token.text, query_boxes[kind].kind) != 0))
+		kind++;
+	source->kind = (enum source_kind)kind;
+	if (kind == SOURCE_ALL)
 		fine = true;
-	else if (strcmp(token.text, "at") == 0)
+	else if (kind == SOURCE_AT)
 		fine = parse_at(self, source);
-	else if (strcmp(token.text, "trace") == 0)
+	else if (kind == SOURCE_TRACE)
 		fine = parse_trace(self, source);
-	else if (strcmp(token.text, "union") == 0)
-		fine = parse_set(self, source, SOURCE_UNION);
-	else if (strcmp(token.text, "diff") == 0)
-		fine = parse_set(self, source, SOURCE_DIFF);
-	else if (strcmp(token.text, "common") == 0)
-		fine = parse_set(self, source, SOURCE_COMMON);
 	else
-		fine = parse_name(self, source, &token);
+		fine = kind < SOURCES ? parse_set(self, source) : parse_name(self, source, &token);
 	source->length = self->lex.end - source->at;
 	return fine;
 }
@@ -486,24 +502,6 @@ static bool parse_pipe(struct parser *self, struct pipe *pipe)
 }
 
 /* ---- the program ---- */
-
-static const char *const words[] = {"let",   "score", "category", "all",   "at",        "trace",
-				    "union", "diff",  "common",   "where", "color",     "join",
-				    "unify", "until", "sort",     "asc",   "desc",      "limit",
-				    "agg",   "hide",  "show",     "if",    "alternate", "by",
-				    "in",    "and",   "or",       "not",   "true",      "false",
-				    "peak",  "end",   "known",    "min",   "max",       "log2",
-				    NULL};
-
-bool word_is_reserved(const char *word)
-{
-	enum field field;
-
-	for (u32 i = 0; words[i]; i++)
-		if (strcmp(words[i], word) == 0)
-			return true;
-	return field_find(word, &field);
-}
 
 static bool parse_let_name(struct parser *self, struct query_let *let)
 {

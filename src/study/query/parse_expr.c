@@ -51,44 +51,67 @@ static struct expr *make_over(struct parser *self, enum expr_kind kind, enum fie
 
 /* ---- values ---- */
 
-static struct expr *parse_number(struct parser *self)
+/* The token itself. */
+static struct expr *parse_literal(struct parser *self, enum expr_kind kind, enum field_type type)
 {
-	static const enum field_type types[] = {FIELD_NUMBER, FIELD_BYTES, FIELD_TIME, FIELD_SHARE};
 	struct token token = *parser_token(self);
 	struct expr *expr;
 
 	lexer_next(&self->lex);
-	expr = make(self, EXPR_NUMBER, types[token.unit], token.at);
+	expr = make(self, kind, type, token.at);
 	if (!expr)
 		return NULL;
 	expr->number = token.number;
 	expr->unit = token.unit;
-	return expr;
-}
-
-static struct expr *parse_text(struct parser *self)
-{
-	struct token token = *parser_token(self);
-	struct expr *expr;
-
-	lexer_next(&self->lex);
-	expr = make(self, token.kind == TOKEN_REGEX ? EXPR_REGEX : EXPR_TEXT, FIELD_TEXT, token.at);
-	if (!expr)
-		return NULL;
 	expr->text = token.text;
 	expr->nocase = token.nocase;
 	return expr;
 }
 
-static struct expr *parse_color(struct parser *self, u32 rgb)
+static struct expr *parse_number(struct parser *self)
 {
-	u32 at = parser_token(self)->at;
+	static const enum field_type types[] = {FIELD_NUMBER, FIELD_BYTES, FIELD_TIME, FIELD_SHARE};
+
+	return parse_literal(self, EXPR_NUMBER, types[parser_token(self)->unit]);
+}
+
+static struct expr *parse_text(struct parser *self)
+{
+	return parse_literal(self, parser_token(self)->kind == TOKEN_REGEX ? EXPR_REGEX : EXPR_TEXT,
+			     FIELD_TEXT);
+}
+
+/* A word that stands for a number. */
+static struct expr *parse_named(struct parser *self, enum expr_kind kind, enum field_type type,
+				double number)
+{
+	struct expr *expr = parse_literal(self, kind, type);
+
+	if (expr)
+		expr->number = number;
+	return expr;
+}
+
+/* An operator before its operand, or brackets around it: the node spans them in the text. */
+static struct expr *spanning(struct parser *self, struct expr *expr, u32 at)
+{
+	if (expr) {
+		expr->at = at;
+		expr->length = self->lex.end - at;
+	}
+	return expr;
+}
+
+/* What follows the operator or the bracket. */
+static struct expr *parse_inner(struct parser *self, struct expr *(*operand)(struct parser *))
+{
 	struct expr *expr;
 
+	if (!parser_enter(self))
+		return NULL;
 	lexer_next(&self->lex);
-	expr = make(self, EXPR_COLOR, FIELD_COLOR, at);
-	if (expr)
-		expr->number = rgb;
+	expr = operand(self);
+	parser_leave(self);
 	return expr;
 }
 
@@ -104,43 +127,6 @@ static bool at_color_name(struct parser *self, u32 *rgb)
 		return false;
 	let = parser_let(self, word, &user);
 	return !let || let->kind == LET_PIPE;
-}
-
-static void suggest_field(struct parser *self, const char *word)
-{
-	struct nearest nearest = {.word = word};
-
-	for (u32 i = 0; i < FIELDS; i++)
-		nearest_try(&nearest, query_fields[i].name);
-	for (u64 i = 0; i < self->query->lets.count; i++)
-		if (self->query->lets.data[i].kind != LET_PIPE)
-			nearest_try(&nearest, self->query->lets.data[i].name);
-	for (const struct query_color *color = color_names; color->name; color++)
-		nearest_try(&nearest, color->name);
-	if (nearest.best)
-		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
-	else
-		query_error_hint(self->error, "'heapwise query --fields' lists them");
-}
-
-bool parse_key(struct parser *self, struct query_key *key)
-{
-	const struct token token = *parser_token(self);
-	const struct query_let *let;
-
-	*key = (struct query_key){.at = token.at, .length = token.length};
-	if (token.kind != TOKEN_WORD)
-		return fail_expected(self, "a field");
-	if (!field_find(token.text, &key->field)) {
-		let = parser_let(self, token.text, &key->user);
-		if (!let || let->kind == LET_PIPE) {
-			fail_at(self, token.at, token.length, "unknown field '%s'", token.text);
-			suggest_field(self, token.text);
-			return false;
-		}
-		key->is_user = true;
-	}
-	return lexer_next(&self->lex);
 }
 
 static struct expr *parse_field(struct parser *self)
@@ -167,15 +153,6 @@ static struct expr *parse_field(struct parser *self)
 	return expr;
 }
 
-static const struct {
-	const char *name;
-	enum expr_kind kind;
-	u32 arguments;
-} functions[] = {{"known", EXPR_KNOWN, 1},
-		 {"min", EXPR_LEAST, 2},
-		 {"max", EXPR_GREATEST, 2},
-		 {"log2", EXPR_LOG, 1}};
-
 static bool check_argument(struct parser *self, enum expr_kind kind, const struct expr *arg)
 {
 	if (kind == EXPR_KNOWN)
@@ -187,17 +164,16 @@ static bool check_argument(struct parser *self, enum expr_kind kind, const struc
 }
 
 /* The name and the bracket were seen. */
-static struct expr *parse_call(struct parser *self, u32 function)
+static struct expr *parse_call(struct parser *self, enum expr_kind kind)
 {
-	u32 at = parser_token(self)->at;
-	enum expr_kind kind = functions[function].kind;
-	struct expr *args[2], *expr;
+	u32 at = parser_token(self)->at, count = expr_operators[kind].arguments;
+	struct expr *args[2];
 
 	if (!parser_enter(self))
 		return NULL;
 	lexer_next(&self->lex);
 	lexer_next(&self->lex);
-	for (u32 i = 0; i < functions[function].arguments; i++) {
+	for (u32 i = 0; i < count; i++) {
 		if (i > 0 && !expect_mark(self, ",", "a comma"))
 			return NULL;
 		args[i] = parse_expr(self);
@@ -207,13 +183,10 @@ static struct expr *parse_call(struct parser *self, u32 function)
 	parser_leave(self);
 	if (!expect_mark(self, ")", "a closing bracket"))
 		return NULL;
-	expr = make_over(self, kind, kind == EXPR_KNOWN ? FIELD_BOOL : FIELD_NUMBER, args,
-			 functions[function].arguments);
-	if (expr) {
-		expr->at = at;
-		expr->length = self->lex.end - at;
-	}
-	return expr;
+	return spanning(self,
+			make_over(self, kind, kind == EXPR_KNOWN ? FIELD_BOOL : FIELD_NUMBER, args,
+				  count),
+			at);
 }
 
 static bool next_is_bracket(const struct parser *self)
@@ -231,51 +204,37 @@ static struct expr *parse_function(struct parser *self)
 	const struct token *token = parser_token(self);
 	struct nearest nearest = {.word = token->text};
 
-	for (u32 i = 0; i < sizeof functions / sizeof *functions; i++) {
-		if (strcmp(functions[i].name, token->text) == 0)
-			return parse_call(self, i);
-		nearest_try(&nearest, functions[i].name);
+	for (u32 i = 0; i < EXPR_KINDS; i++) {
+		if (!expr_operators[i].arguments)
+			continue;
+		if (strcmp(expr_operators[i].mark, token->text) == 0)
+			return parse_call(self, (enum expr_kind)i);
+		nearest_try(&nearest, expr_operators[i].mark);
 	}
 	fail_at(self, token->at, token->length, "unknown function '%s'", token->text);
-	if (nearest.best)
-		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
-	else
-		query_error_hint(self->error, "functions are known, min, max and log2");
+	query_error_suggest(self->error, nearest.best, "functions are known, min, max and log2");
 	return NULL;
 }
 
 static struct expr *parse_word(struct parser *self)
 {
-	bool yes = at_word(self, "true"), no = at_word(self, "false");
-	u32 at = parser_token(self)->at, rgb;
-	struct expr *expr;
+	u32 rgb;
 
 	if (next_is_bracket(self) && !at_word(self, "in"))
 		return parse_function(self);
-	if (!yes && !no)
-		return at_color_name(self, &rgb) ? parse_color(self, rgb) : parse_field(self);
-	lexer_next(&self->lex);
-	expr = make(self, EXPR_BOOL, FIELD_BOOL, at);
-	if (expr)
-		expr->number = yes;
-	return expr;
+	if (at_word(self, "true") || at_word(self, "false"))
+		return parse_named(self, EXPR_BOOL, FIELD_BOOL, at_word(self, "true"));
+	return at_color_name(self, &rgb) ? parse_named(self, EXPR_COLOR, FIELD_COLOR, rgb)
+					 : parse_field(self);
 }
 
 static struct expr *parse_brackets(struct parser *self)
 {
 	u32 at = parser_token(self)->at;
-	struct expr *expr;
+	struct expr *expr = parse_inner(self, parse_expr);
 
-	if (!parser_enter(self))
-		return NULL;
-	lexer_next(&self->lex);
-	expr = parse_expr(self);
-	parser_leave(self);
-	if (!expr || !expect_mark(self, ")", "a closing bracket"))
-		return NULL;
-	expr->at = at;
-	expr->length = self->lex.end - at;
-	return expr;
+	return expr && expect_mark(self, ")", "a closing bracket") ? spanning(self, expr, at)
+								   : NULL;
 }
 
 static struct expr *parse_value(struct parser *self)
@@ -284,7 +243,7 @@ static struct expr *parse_value(struct parser *self)
 	case TOKEN_NUMBER: return parse_number(self);
 	case TOKEN_TEXT:
 	case TOKEN_REGEX: return parse_text(self);
-	case TOKEN_COLOR: return parse_color(self, (u32)parser_token(self)->number);
+	case TOKEN_COLOR: return parse_literal(self, EXPR_COLOR, FIELD_COLOR);
 	case TOKEN_WORD: return parse_word(self);
 	default: break;
 	}
@@ -306,23 +265,14 @@ static bool want_number(struct parser *self, const struct expr *expr)
 static struct expr *parse_signed(struct parser *self)
 {
 	u32 at = parser_token(self)->at;
-	struct expr *expr, *over;
+	struct expr *expr;
 
 	if (!at_mark(self, "-"))
 		return parse_value(self);
-	if (!parser_enter(self))
-		return NULL;
-	lexer_next(&self->lex);
-	expr = parse_signed(self);
-	parser_leave(self);
+	expr = parse_inner(self, parse_signed);
 	if (!expr || !want_number(self, expr))
 		return NULL;
-	over = make_over(self, EXPR_NEGATE, expr->type, &expr, 1);
-	if (over) {
-		over->at = at;
-		over->length = self->lex.end - at;
-	}
-	return over;
+	return spanning(self, make_over(self, EXPR_NEGATE, expr->type, &expr, 1), at);
 }
 
 static struct expr *calculate(struct parser *self, enum expr_kind kind, struct expr *left,
@@ -335,30 +285,30 @@ static struct expr *calculate(struct parser *self, enum expr_kind kind, struct e
 	return make_over(self, kind, FIELD_NUMBER, args, 2);
 }
 
+/* Operands between operators of one binding, from the left. */
+static struct expr *parse_left(struct parser *self, enum expr_kind one, enum expr_kind other,
+			       struct expr *(*operand)(struct parser *))
+{
+	struct expr *left = operand(self);
+
+	for (;;) {
+		bool first = at_mark(self, expr_operators[one].mark);
+
+		if (!left || (!first && !at_mark(self, expr_operators[other].mark)))
+			return left;
+		lexer_next(&self->lex);
+		left = calculate(self, first ? one : other, left, operand(self));
+	}
+}
+
 static struct expr *parse_product(struct parser *self)
 {
-	struct expr *left = parse_signed(self);
-
-	while (left && (at_mark(self, "*") || at_mark(self, "/"))) {
-		enum expr_kind kind = at_mark(self, "*") ? EXPR_MULTIPLY : EXPR_DIVIDE;
-
-		lexer_next(&self->lex);
-		left = calculate(self, kind, left, parse_signed(self));
-	}
-	return left;
+	return parse_left(self, EXPR_MULTIPLY, EXPR_DIVIDE, parse_signed);
 }
 
 static struct expr *parse_sum(struct parser *self)
 {
-	struct expr *left = parse_product(self);
-
-	while (left && (at_mark(self, "+") || at_mark(self, "-"))) {
-		enum expr_kind kind = at_mark(self, "+") ? EXPR_ADD : EXPR_SUBTRACT;
-
-		lexer_next(&self->lex);
-		left = calculate(self, kind, left, parse_product(self));
-	}
-	return left;
+	return parse_left(self, EXPR_ADD, EXPR_SUBTRACT, parse_product);
 }
 
 /* ---- comparisons ---- */
@@ -533,18 +483,13 @@ static struct expr *parse_range(struct parser *self, struct expr *left)
 
 static struct expr *parse_comparison(struct parser *self)
 {
-	static const struct {
-		const char *mark;
-		enum expr_kind kind;
-	} marks[] = {{"==", EXPR_EQ}, {"!=", EXPR_NE}, {"<", EXPR_LT},
-		     {"<=", EXPR_LE}, {">", EXPR_GT},  {">=", EXPR_GE}};
 	struct expr *left = parse_sum(self);
 
 	if (!left)
 		return NULL;
-	for (u32 i = 0; i < sizeof marks / sizeof *marks; i++)
-		if (at_mark(self, marks[i].mark))
-			return compare(self, marks[i].kind, left);
+	for (u32 i = EXPR_EQ; i <= EXPR_GE; i++)
+		if (at_mark(self, expr_operators[i].mark))
+			return compare(self, (enum expr_kind)i, left);
 	if (at_mark(self, "~"))
 		return match(self, left);
 	if (accept_word(self, "in"))
@@ -572,23 +517,14 @@ static bool want_bool(struct parser *self, const struct expr *expr, const char *
 static struct expr *parse_not(struct parser *self)
 {
 	u32 at = parser_token(self)->at;
-	struct expr *expr, *over;
+	struct expr *expr;
 
 	if (!at_word(self, "not"))
 		return parse_comparison(self);
-	if (!parser_enter(self))
-		return NULL;
-	lexer_next(&self->lex);
-	expr = parse_not(self);
-	parser_leave(self);
+	expr = parse_inner(self, parse_not);
 	if (!expr || !want_bool(self, expr, "not"))
 		return NULL;
-	over = make_over(self, EXPR_NOT, FIELD_BOOL, &expr, 1);
-	if (over) {
-		over->at = at;
-		over->length = self->lex.end - at;
-	}
-	return over;
+	return spanning(self, make_over(self, EXPR_NOT, FIELD_BOOL, &expr, 1), at);
 }
 
 /* One or several operands between equal words; what is nested of the same kind is one list with

@@ -54,7 +54,7 @@ static void print_whole(u64 number, const char *const *names, const u64 *factors
 	strbuf_addf(out, "%llu%s", (unsigned long long)(number / factors[i]), names[i]);
 }
 
-void bytes_print(u64 bytes, struct strbuf *out)
+static void print_bytes(u64 bytes, struct strbuf *out)
 {
 	static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", NULL};
 	static const u64 factors[] = {1, 1ull << 10, 1ull << 20, 1ull << 30, 1ull << 40};
@@ -75,7 +75,7 @@ static void print_number(const struct expr *expr, struct strbuf *out)
 	static const char *const plain[] = {"", "B", "ns", "%"};
 
 	if (expr->unit == UNIT_BYTES && is_whole(expr->number)) {
-		bytes_print((u64)expr->number, out);
+		print_bytes((u64)expr->number, out);
 	} else if (expr->unit == UNIT_TIME && is_whole(expr->number)) {
 		print_ns((u64)expr->number, out);
 	} else {
@@ -124,29 +124,23 @@ static void print_regex(const struct expr *expr, struct strbuf *out)
 
 /* ---- expressions ---- */
 
-/* How tightly it binds; what binds less tightly than its place wants is put in brackets. */
+const struct expr_operator expr_operators[EXPR_KINDS] = {
+	[EXPR_OR] = {"or", 1, 0},      [EXPR_AND] = {"and", 2, 0},
+	[EXPR_NOT] = {"not ", 3, 0},   [EXPR_EQ] = {"==", 4, 0},
+	[EXPR_NE] = {"!=", 4, 0},      [EXPR_LT] = {"<", 4, 0},
+	[EXPR_LE] = {"<=", 4, 0},      [EXPR_GT] = {">", 4, 0},
+	[EXPR_GE] = {">=", 4, 0},      [EXPR_MATCH] = {"~", 4, 0},
+	[EXPR_IN] = {"in", 4, 0},      [EXPR_RANGE] = {"in", 4, 0},
+	[EXPR_ADD] = {"+", 5, 0},      [EXPR_SUBTRACT] = {"-", 5, 0},
+	[EXPR_MULTIPLY] = {"*", 6, 0}, [EXPR_DIVIDE] = {"/", 6, 0},
+	[EXPR_NEGATE] = {"-", 7, 0},   [EXPR_KNOWN] = {"known", 8, 1},
+	[EXPR_LEAST] = {"min", 8, 2},  [EXPR_GREATEST] = {"max", 8, 2},
+	[EXPR_LOG] = {"log2", 8, 1},
+};
+
 static u32 binding(const struct expr *expr)
 {
-	switch (expr->kind) {
-	case EXPR_OR: return 1;
-	case EXPR_AND: return 2;
-	case EXPR_NOT: return 3;
-	case EXPR_EQ:
-	case EXPR_NE:
-	case EXPR_LT:
-	case EXPR_LE:
-	case EXPR_GT:
-	case EXPR_GE:
-	case EXPR_MATCH:
-	case EXPR_IN:
-	case EXPR_RANGE: return 4;
-	case EXPR_ADD:
-	case EXPR_SUBTRACT: return 5;
-	case EXPR_MULTIPLY:
-	case EXPR_DIVIDE: return 6;
-	case EXPR_NEGATE: return 7;
-	default: return 8;
-	}
+	return expr_operators[expr->kind].mark ? expr_operators[expr->kind].binding : 8;
 }
 
 static void print_bound(const struct query *self, const struct expr *expr, u32 least,
@@ -159,37 +153,26 @@ static void print_bound(const struct query *self, const struct expr *expr, u32 l
 	strbuf_add(out, brackets ? ")" : "");
 }
 
-static const char *operator_text(enum expr_kind kind)
-{
-	static const char *const texts[] = {
-		[EXPR_ADD] = " + ",    [EXPR_SUBTRACT] = " - ", [EXPR_MULTIPLY] = " * ",
-		[EXPR_DIVIDE] = " / ", [EXPR_EQ] = " == ",      [EXPR_NE] = " != ",
-		[EXPR_LT] = " < ",     [EXPR_LE] = " <= ",      [EXPR_GT] = " > ",
-		[EXPR_GE] = " >= ",    [EXPR_MATCH] = " ~ ",    [EXPR_AND] = " and ",
-		[EXPR_OR] = " or ",    [EXPR_NOT] = "not ",     [EXPR_NEGATE] = "-"};
-
-	return texts[kind];
-}
-
 static void print_chain(const struct query *self, const struct expr *expr, struct strbuf *out)
 {
 	/* Sums and products are read from the left, and comparisons are not chained. */
 	bool first_loose = expr->kind >= EXPR_ADD && expr->kind <= EXPR_DIVIDE;
 
 	for (u32 i = 0; i < expr->count; i++) {
-		strbuf_add(out, i ? operator_text(expr->kind) : "");
+		if (i)
+			strbuf_addf(out, " %s ", expr_operators[expr->kind].mark);
 		print_bound(self, expr->args[i], binding(expr) + (i == 0 && first_loose ? 0 : 1),
 			    out);
 	}
 }
 
-static void print_call(const struct query *self, const char *name, const struct expr *expr,
+/* The arguments from `first` on, with commas between them. */
+static void print_list(const struct query *self, const struct expr *expr, u32 first,
 		       struct strbuf *out)
 {
-	strbuf_addf(out, "%s(", name);
-	for (u32 i = 0; i < expr->count; i++) {
-		strbuf_add(out, i ? ", " : "");
-		expr_print(self, expr->args[i], out);
+	for (u32 i = first; i < expr->count; i++) {
+		strbuf_add(out, i > first ? ", " : "");
+		print_bound(self, expr->args[i], first ? 7 : 0, out);
 	}
 	strbuf_add_char(out, ')');
 }
@@ -205,11 +188,7 @@ static void print_in(const struct query *self, const struct expr *expr, struct s
 		return;
 	}
 	strbuf_add(out, " in (");
-	for (u32 i = 1; i < expr->count; i++) {
-		strbuf_add(out, i > 1 ? ", " : "");
-		print_bound(self, expr->args[i], 7, out);
-	}
-	strbuf_add_char(out, ')');
+	print_list(self, expr, 1, out);
 }
 
 void expr_print(const struct query *self, const struct expr *expr, struct strbuf *out)
@@ -223,13 +202,16 @@ void expr_print(const struct query *self, const struct expr *expr, struct strbuf
 	case EXPR_FIELD: strbuf_add(out, query_fields[expr->field].name); break;
 	case EXPR_SCORE:
 	case EXPR_CATEGORY: strbuf_add(out, self->lets.data[expr->user].name); break;
-	case EXPR_KNOWN: print_call(self, "known", expr, out); break;
-	case EXPR_LEAST: print_call(self, "min", expr, out); break;
-	case EXPR_GREATEST: print_call(self, "max", expr, out); break;
-	case EXPR_LOG: print_call(self, "log2", expr, out); break;
+	case EXPR_KNOWN:
+	case EXPR_LEAST:
+	case EXPR_GREATEST:
+	case EXPR_LOG:
+		strbuf_addf(out, "%s(", expr_operators[expr->kind].mark);
+		print_list(self, expr, 0, out);
+		break;
 	case EXPR_NEGATE:
 	case EXPR_NOT:
-		strbuf_add(out, operator_text(expr->kind));
+		strbuf_add(out, expr_operators[expr->kind].mark);
 		print_bound(self, expr->args[0], binding(expr), out);
 		break;
 	case EXPR_IN:
@@ -248,60 +230,70 @@ void agg_print(const struct query *self, const struct query_agg *agg, struct str
 	strbuf_addf(out, "(%s)", agg->has_key ? key_name(self, &agg->key) : "");
 }
 
-static void print_color(const struct query *self, const struct stage *stage, struct strbuf *out)
+const struct stage_argument stage_arguments[STAGES][STAGE_ARGUMENTS] = {
+	[STAGE_WHERE] = {{.name = "expr"}},
+	[STAGE_COLOR] = {{.name = "alternate", .kind = ARGUMENT_FLAG, .alone = true},
+			 {.name = "by", .before = "by ", .alone = true},
+			 {.name = "color"},
+			 {.name = "if", .before = "if ", .optional = true}},
+	[STAGE_JOIN] = {{.name = "keys", .kind = ARGUMENT_LIST}},
+	[STAGE_UNIFY] = {{.name = "until", .before = "until ", .kind = ARGUMENT_BYTES}},
+	[STAGE_SORT] = {{.name = "field"}, {.name = "desc", .kind = ARGUMENT_FLAG}},
+	[STAGE_LIMIT] = {{.name = "count", .kind = ARGUMENT_COUNT}},
+	[STAGE_AGG] = {{.name = "calls", .kind = ARGUMENT_LIST}},
+	[STAGE_HIDE] = {{.name = "pattern"}},
+	[STAGE_SHOW] = {{.name = "view"}},
+};
+
+u32 argument_count(const struct stage *stage, u32 argument)
 {
-	if (stage->color_mode == COLOR_ALTERNATE) {
-		strbuf_add(out, " alternate");
-	} else if (stage->color_mode == COLOR_BY) {
-		strbuf_addf(out, " by %s", key_name(self, &stage->keys[0]));
-	} else {
-		strbuf_addf(out, " #%06x", stage->rgb);
-		if (stage->expr) {
-			strbuf_add(out, " if ");
-			expr_print(self, stage->expr, out);
-		}
+	const bool color[] = {stage->color_mode == COLOR_ALTERNATE, stage->color_mode == COLOR_BY,
+			      stage->color_mode == COLOR_FIXED,
+			      stage->color_mode == COLOR_FIXED && stage->expr};
+
+	switch (stage->kind) {
+	case STAGE_COLOR: return color[argument];
+	case STAGE_JOIN: return stage->key_count;
+	case STAGE_AGG: return stage->agg_count;
+	case STAGE_SORT: return argument == 0 || stage->desc;
+	default: return 1;
 	}
 }
 
-static void print_sort(const struct query *self, const struct stage *stage, struct strbuf *out)
+void argument_print(const struct query *self, const struct stage *stage, u32 argument, u32 item,
+		    struct strbuf *out)
 {
-	strbuf_add_char(out, ' ');
-	if (stage->sort_agg)
-		agg_print(self, &stage->aggs[0], out);
+	const struct stage_argument *what = &stage_arguments[stage->kind][argument];
+
+	if (what->kind == ARGUMENT_FLAG)
+		strbuf_add(out, what->name);
+	else if (what->kind == ARGUMENT_BYTES)
+		print_bytes(stage->number, out);
+	else if (what->kind == ARGUMENT_COUNT)
+		strbuf_addf(out, "%llu", (unsigned long long)stage->number);
+	else if (stage->kind == STAGE_SHOW)
+		strbuf_add(out, stage->view);
+	else if (stage->kind == STAGE_COLOR && stage->color_mode == COLOR_FIXED && !what->optional)
+		strbuf_addf(out, "#%06x", stage->rgb);
+	else if (stage->expr)
+		expr_print(self, stage->expr, out);
+	else if (stage->kind == STAGE_AGG || stage->sort_agg)
+		agg_print(self, &stage->aggs[item], out);
 	else
-		strbuf_add(out, key_name(self, &stage->keys[0]));
-	strbuf_add(out, stage->desc ? " desc" : "");
+		strbuf_add(out, key_name(self, &stage->keys[item]));
 }
 
 void stage_print(const struct query *self, const struct stage *stage, struct strbuf *out)
 {
+	const struct stage_argument *arguments = stage_arguments[stage->kind];
+
 	strbuf_add(out, query_boxes[BOX_STAGES + stage->kind].kind);
-	switch (stage->kind) {
-	case STAGE_WHERE:
-	case STAGE_HIDE:
-		strbuf_add_char(out, ' ');
-		expr_print(self, stage->expr, out);
-		break;
-	case STAGE_COLOR: print_color(self, stage, out); break;
-	case STAGE_JOIN:
-		for (u32 i = 0; i < stage->key_count; i++)
-			strbuf_addf(out, "%s%s", i ? ", " : " ", key_name(self, &stage->keys[i]));
-		break;
-	case STAGE_UNIFY:
-		strbuf_add(out, " until ");
-		bytes_print(stage->number, out);
-		break;
-	case STAGE_SORT: print_sort(self, stage, out); break;
-	case STAGE_LIMIT: strbuf_addf(out, " %llu", (unsigned long long)stage->number); break;
-	case STAGE_AGG:
-		for (u32 i = 0; i < stage->agg_count; i++) {
+	for (u32 a = 0; arguments[a].name; a++)
+		for (u32 i = 0; i < argument_count(stage, a); i++) {
 			strbuf_add(out, i ? ", " : " ");
-			agg_print(self, &stage->aggs[i], out);
+			strbuf_add(out, arguments[a].before ? arguments[a].before : "");
+			argument_print(self, stage, a, i, out);
 		}
-		break;
-	case STAGE_SHOW: strbuf_addf(out, " %s", stage->view); break;
-	case STAGES: break;
-	}
 }
 
 /* ---- pipes ---- */

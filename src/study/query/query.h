@@ -64,7 +64,17 @@ enum expr_kind {
 	EXPR_AND,
 	EXPR_OR,
 	EXPR_NOT,
+	EXPR_KINDS
 };
+
+/* How operators and functions are written. What binds less tightly than its place wants is put in
+ * brackets. */
+struct expr_operator {
+	const char *mark; /* or the name of a function; NULL = it is neither */
+	u8 binding;
+	u8 arguments; /* of a function */
+};
+extern const struct expr_operator expr_operators[EXPR_KINDS];
 
 struct expr {
 	enum expr_kind kind;
@@ -175,7 +185,29 @@ void expr_print(const struct query *self, const struct expr *expr, struct strbuf
 void stage_print(const struct query *self, const struct stage *stage, struct strbuf *out);
 void source_print_time(const struct source *self, struct strbuf *out); /* "2s", "peak" */
 void agg_print(const struct query *self, const struct query_agg *agg, struct strbuf *out);
-void bytes_print(u64 bytes, struct strbuf *out); /* "1536B", "2KiB" */
+
+/* What a stage is given, in the order of the text; boxes of graphs have the same by name. */
+enum argument_kind {
+	ARGUMENT_TEXT,
+	ARGUMENT_COUNT, /* of graphs: a number, or a text */
+	ARGUMENT_BYTES, /* the same, but a text is written */
+	ARGUMENT_LIST,
+	ARGUMENT_FLAG, /* its own name in the text */
+};
+struct stage_argument {
+	const char *name;   /* NULL after the last */
+	const char *before; /* word before it, with a space */
+	enum argument_kind kind;
+	bool optional;
+	bool alone; /* if it is there, all others are not */
+};
+enum { STAGE_ARGUMENTS = 5 };
+extern const struct stage_argument stage_arguments[STAGES][STAGE_ARGUMENTS];
+
+/* How many there are of an argument: 0 or 1, or the length of the list; and one of them as text. */
+u32 argument_count(const struct stage *stage, u32 argument);
+void argument_print(const struct query *self, const struct stage *stage, u32 argument, u32 item,
+		    struct strbuf *out);
 void text_print(const char *text, struct strbuf *out);
 const char *key_name(const struct query *self, const struct query_key *key);
 enum field_type key_type(const struct query *self, const struct query_key *key);
@@ -190,9 +222,6 @@ void query_used_fields(const struct query *query, bool used[FIELDS]);
 
 /* What a box may be called: up to 63 letters, digits and _-.: */
 bool query_is_id(const char *text);
-
-/* Words that may not be names of one's own. */
-bool word_is_reserved(const char *word);
 
 /* What a comparison says of two numbers; what is not known (NAN) is neither equal nor unequal. */
 static inline bool expr_compares(double a, enum expr_kind op, double b)
