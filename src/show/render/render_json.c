@@ -56,10 +56,47 @@ struct hex_text hex_text(u64 address)
 	return hex;
 }
 
+void put_number_item(struct json *json, const void *numbers, u64 i)
+{
+	json_number(json, NULL, ((const u64 *)numbers)[i]);
+}
+
+void put_text_item(struct json *json, const void *texts, u64 i)
+{
+	json_text(json, NULL, ((const char *const *)texts)[i]);
+}
+
+void put_whole_result(struct json *json, const char *name, const void *result)
+{
+	render_json_value(json, name, result);
+}
+
+static void put_field(struct json *json, const struct named_value *field)
+{
+	bool list = field->shape == FIELD_LIST;
+
+	if (field->shape == FIELD_ABSENT)
+		return;
+	if (field->shape == FIELD_VALUE || !field->value.known) {
+		put_value(json, field->name, field->type, &field->value);
+		return;
+	}
+	if (field->shape == FIELD_WRITTEN) {
+		field->write(json, field->name, field->list);
+		return;
+	}
+	json_open_flat(json, field->name, list ? '[' : '{');
+	if (!list)
+		render_json_fields(json, field->members, field->count);
+	for (u64 i = 0; list && i < field->count; i++)
+		field->put(json, field->list, i);
+	json_close(json, list ? ']' : '}');
+}
+
 void render_json_fields(struct json *json, const struct named_value *fields, u64 count)
 {
 	for (u64 i = 0; i < count; i++)
-		put_value(json, fields[i].name, fields[i].type, &fields[i].value);
+		put_field(json, &fields[i]);
 }
 
 static void put_rows(struct json *json, const char *key, const struct result *table)

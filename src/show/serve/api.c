@@ -85,6 +85,48 @@ bool call_number(struct call *call, const char *name, u64 low, u64 high, u64 *nu
 	return call_bad(call, name, wants);
 }
 
+bool call_u32(struct call *call, const char *name, u32 low, u32 high, u32 *number)
+{
+	u64 value = *number;
+	bool right = call_number(call, name, low, high, &value);
+
+	*number = (u32)value;
+	return right;
+}
+
+bool call_real(struct call *call, const char *name, const double limits[2], const char *wants,
+	       double *number)
+{
+	return parameter_real(call->request, name, limits[0], limits[1], number) ||
+	       call_bad(call, name, wants);
+}
+
+bool call_time(struct call *call, const char *name, u64 *ns)
+{
+	const char *text = call_text(call, name);
+
+	return !text || parameter_time(text, ns) || call_bad(call, name, "a time in ns");
+}
+
+bool call_word(struct call *call, const char *name, const char *words, u32 *index)
+{
+	const char *text = call_text(call, name);
+	u32 number = 0;
+
+	for (const char *at = words; text && *at; at += strspn(at, ", ")) {
+		size_t bytes = strcspn(at, ", ");
+		bool joins = bytes == 2 && memcmp(at, "or", 2) == 0;
+
+		if (!joins && strlen(text) == bytes && memcmp(at, text, bytes) == 0) {
+			*index = number;
+			return true;
+		}
+		number += !joins;
+		at += bytes;
+	}
+	return !text || call_bad(call, name, words);
+}
+
 bool call_bool(struct call *call, const char *name, bool *value)
 {
 	return parameter_bool(call->request, name, value) || call_bad(call, name, "0 or 1");
@@ -239,25 +281,17 @@ bool call_trace_is_ready(struct call *call)
 
 static bool window_read(struct call *call, struct query_window *window)
 {
-	const char *from = call_text(call, "t0"), *to = call_text(call, "t1");
-	const char *mode = call_text(call, "tm");
+	bool from = call_text(call, "t0"), to = call_text(call, "t1");
+	u32 mode = WINDOW_OVERLAP;
 
-	*window = (struct query_window){0};
-	if (from && !parameter_time(from, &window->from_ns))
-		return call_bad(call, "t0", "a time in ns");
-	window->to_ns = from ? model_duration_ns(call->trace->model) : 0;
-	if (to && !parameter_time(to, &window->to_ns))
-		return call_bad(call, "t1", "a time in ns");
+	*window = (struct query_window){.to_ns = from ? model_duration_ns(call->trace->model) : 0};
+	if (!call_time(call, "t0", &window->from_ns) || !call_time(call, "t1", &window->to_ns))
+		return false;
 	if ((from || to) && (!window->to_ns || window->to_ns < window->from_ns))
 		return call_bad(call, "t1", "a time not before t0");
-	if (!mode || strcmp(mode, "overlap") == 0)
-		window->mode = WINDOW_OVERLAP;
-	else if (strcmp(mode, "alloc") == 0)
-		window->mode = WINDOW_ALLOC;
-	else if (strcmp(mode, "free") == 0)
-		window->mode = WINDOW_FREE;
-	else
-		return call_bad(call, "tm", "overlap, alloc or free");
+	if (!call_word(call, "tm", "overlap, alloc or free", &mode))
+		return false;
+	window->mode = mode;
 	return true;
 }
 
@@ -265,15 +299,12 @@ static bool is_gone(void *request) { return request_gone(request); }
 
 static bool scope_find(struct call *call)
 {
-	const char *at = call_text(call, "at");
 	struct query_window window;
 	struct query_error error = {0};
 
 	call->at_ns = model_duration_ns(call->trace->model);
-	call->has_at = at != NULL;
-	if (at && !parameter_time(at, &call->at_ns))
-		return call_bad(call, "at", "a time in ns");
-	if (!window_read(call, &window))
+	call->has_at = call_text(call, "at");
+	if (!call_time(call, "at", &call->at_ns) || !window_read(call, &window))
 		return false;
 	if (view_scope_init(&call->scope, call->trace, call_text(call, "q"), &window, &error) < 0) {
 		call_fail_query(call, &error);
@@ -440,18 +471,22 @@ static void site_run(void *self, const struct request *request, void *plan, stru
 			    .request = request,
 			    .match = match,
 			    .answer = answer,
-			    .start_ns = now_ns()};
+			    .start_ns = now_ns(),
+			    .holder = result_new(RESULT_RECORD, "answer", "")};
 	bool waits = !(match->route->flags & ROUTE_LIGHT);
 
 	if (waits && !turn_take(self, request)) {
 		answer_refuse(answer, 499, "the client has disconnected");
+		result_free(call.holder);
 		return;
 	}
-	handle(&call);
+	if (call.holder)
+		handle(&call);
 	if (waits)
 		turn_give(self);
 	view_scope_release(&call.scope);
 	traces_give(&call);
+	result_free(call.holder);
 	if (!answer->status)
 		answer_refuse(answer, 500, "out of memory");
 }

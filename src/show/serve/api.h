@@ -4,8 +4,7 @@
 #ifndef SHOW_SERVE_API_H
 #define SHOW_SERVE_API_H
 
-#include "host/base/json.h"
-#include "study/result/result.h"
+#include "show/render/fields.h"
 #include "show/serve/answer_cache.h"
 #include "show/serve/editor.h"
 #include "show/serve/feed.h"
@@ -84,9 +83,10 @@ struct call {
 	u64 start_ns;
 	struct json json; /* while the answer is written */
 	u64 write_start_ns;
-	bool has_rows_total; /* of a table of which a page is sent */
+	bool has_rows_total; /* of a table of which a page is sent; see call_rows_total */
 	u64 rows_total;
-	bool truncated; /* reply_result leaves something out */
+	bool truncated;        /* reply_result leaves something out */
+	struct result *holder; /* of texts and stacks, which live as long as the call */
 };
 
 /* 400 that names the parameter and says what it wants. Returns false. */
@@ -94,7 +94,17 @@ bool call_bad(struct call *call, const char *parameter, const char *wants);
 
 /* The values of parameters; false if a 400 was answered. */
 bool call_number(struct call *call, const char *name, u64 low, u64 high, u64 *number);
+bool call_u32(struct call *call, const char *name, u32 low, u32 high, u32 *number);
+bool call_real(struct call *call, const char *name, const double limits[2], const char *wants,
+	       double *number);
+bool call_time(struct call *call, const char *name, u64 *ns);
 bool call_bool(struct call *call, const char *name, bool *value);
+/* Which of the words it is: "down, up or pivot". */
+bool call_word(struct call *call, const char *name, const char *words, u32 *index);
+/* What `parse` makes of the word; wants: all that it knows. */
+#define call_choice(call, name, parse, value, wants)                                               \
+	(!call_text(call, name) || parse(call_text(call, name), value) ||                          \
+	 call_bad(call, name, wants))
 const char *call_text(const struct call *call, const char *name); /* NULL = missing or empty */
 
 /* The body as JSON (host/base/jsontree.h); false if a 400 was answered. */
@@ -129,13 +139,24 @@ void call_part_put(struct call *call, const struct view_scope *scope, struct stu
 void call_fail(struct call *call, const struct err *err);
 void call_fail_query(struct call *call, const struct query_error *error);
 
-/* {"v", "epoch", "took_us", "matched", "total", "truncated", "data": …}: between these the handler
- * writes one value with the key "data" to call->json. False if there is no memory, and that is
- * answered. */
-bool reply_begin(struct call *call, bool truncated);
-void reply_end(struct call *call);
+/* The answer also says how many rows there are in all. */
+static inline void call_rows_total(struct call *call, u64 rows)
+{
+	call->has_rows_total = true;
+	call->rows_total = rows;
+}
 
-/* The same with a result as data; takes the result over. NULL: err says why. */
+/* {"v", "epoch", "took_us", "matched", "total", "truncated", …}: the fields follow, one of which is
+ * "data". truncated: something is left out of it. */
+void reply_fields(struct call *call, bool truncated, const struct named_value *fields, u64 count);
+
+/* The same with an object, or with a list of items, as data. */
+#define reply_object(call, truncated, ...)                                                         \
+	reply_fields(call, truncated, MEMBERS(OBJECT("data", __VA_ARGS__)))
+#define reply_list(call, truncated, count, put, list)                                              \
+	reply_fields(call, truncated, MEMBERS(LIST("data", count, put, list)))
+
+/* The same with a result; takes the result over. NULL: err says why. */
 void reply_result(struct call *call, struct result *result, const struct err *err);
 
 /* Anything else, as it is; takes the text over. */
@@ -143,7 +164,7 @@ void reply_text(struct call *call, const char *type, char *text, size_t bytes);
 
 /* ---- columns ---- */
 
-enum column_type { COLUMN_U8, COLUMN_U16, COLUMN_U32, COLUMN_I32, COLUMN_F32, COLUMN_F64 };
+enum column_type { COLUMN_U8, COLUMN_U16, COLUMN_U32, COLUMN_F32, COLUMN_F64 };
 
 struct reply_column {
 	const char *name;
@@ -154,44 +175,63 @@ struct reply_column {
 /* Whether the client wants columns; a `format` that is neither is found later. */
 bool call_wants_columns(const struct call *call);
 
-/* A table of numbers, of which some are indexes of strings; all memory is the arena's. */
+/* A table of numbers, of which some are indexes of strings. */
 struct reply_columns {
-	struct reply_column *columns;
+	const struct reply_column *columns;
 	u32 column_count;
 	u64 rows;
+	/* The values of a row, one for each column. */
+	void (*fill)(struct reply_columns *self, u64 row, double *values);
+	const void *from; /* for fill */
+	bool truncated;
+	/* set by reply_columns_send */
+	const struct named_value *head;
+	u64 head_count;
 	const char **strings;
 	u32 string_count;
 	struct map by_text; /* address of a string → index + 1 */
 	struct arena arena;
 };
 
-bool reply_columns_init(struct reply_columns *self, const struct reply_column *columns, u32 count,
-			u64 rows);
-void reply_columns_release(struct reply_columns *self);
-
-/* Index of a string, which is copied; equal addresses have the same. */
+/* Index of a string, which must live until all is sent; equal addresses have the same. */
 u32 reply_string(struct reply_columns *self, const char *text);
 
-/* As JSON or, if that was asked for, in the binary form. put_head writes further fields beside the
- * columns into the open object; may be NULL. */
-void reply_columns_send(struct call *call, struct reply_columns *self, bool truncated,
-			void (*put_head)(struct call *call, const void *data), const void *data);
+/* As JSON or, if that was asked for, in the binary form, with these fields before the columns. */
+void reply_columns_send(struct call *call, struct reply_columns *self,
+			const struct named_value *head, u64 head_count);
+#define COLUMNS(columns_)                                                                          \
+	.columns = (columns_), .column_count = sizeof(columns_) / sizeof((columns_)[0])
 
-/* ---- pieces that several answers have ---- */
+/* ---- fields that several answers have ---- */
 
-/* A stack as a list of frames, innermost first. */
-void put_stack(struct call *call, const char *key, struct frame_id frame);
+/* An object whose members live as long as the call, for functions that return one. */
+struct named_value field_kept(const char *name, struct call *call,
+			      const struct named_value *members, u64 count);
+#define KEPT(name, call, ...) field_kept(name, call, MEMBERS(__VA_ARGS__))
 
-/* A finding as an object: what, where, how much, the repair, and the chunks as a condition of
- * queries. Needs study_scores of call->trace; texts live as long as holder. */
-void put_finding(struct call *call, const struct finding *finding, struct result *holder);
+/* A stack as a list of frames, innermost first; it lives as long as the call. */
+struct named_value field_stack(const char *name, struct call *call, struct frame_id frame);
+
+/* The text, which lives as long as the call; null if it is empty. Takes it over. */
+struct named_value field_words(const char *name, struct call *call, struct strbuf *text);
+
+/* A list of findings: what, where, how much, the repair, and the chunks as a condition of queries.
+ * Needs study_scores of the call's trace. */
+struct finding_list {
+	struct call *call;
+	const struct finding *rows;
+};
+put_item put_finding;
 
 /* Bytes as base64; null if there is no memory. */
-void put_base64(struct json *json, const char *key, const u8 *bytes, u64 count);
+struct named_value field_base64(const char *name, struct call *call, const u8 *bytes, u64 count);
 
 /* null for what is not finite; whole numbers are written as such. */
-void put_real(struct json *json, const char *key, double value);
-void put_reals(struct json *json, const char *key, const double *values, u64 count);
+struct named_value field_whole(const char *name, double value);
+put_item put_real_item;
+/* Ends of the bins of a time_axis. */
+put_item put_axis_end;
+#define REALS(name, values, count) field_list(name, count, put_real_item, values)
 
 /* The API's handlers, one file per subject. */
 void api_status(struct call *call), api_trace(struct call *call), api_suggest(struct call *call),

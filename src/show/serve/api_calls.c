@@ -2,19 +2,10 @@
  * The call graph over HTTP. Runs on threads of the server. */
 #include <string.h>
 
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 #include "study/layout/calls.h"
 
 enum { ROWS_MAX = 500 };
-
-static bool metric_read(struct call *call, enum calls_metric *metric)
-{
-	const char *word = call_text(call, "metric");
-
-	*metric = word && strcmp(word, "bytes") == 0 ? CALLS_BYTES : CALLS_ALLOCS;
-	return !word || *metric == CALLS_BYTES || strcmp(word, "allocs") == 0 ||
-	       call_bad(call, "metric", "allocs or bytes");
-}
 
 /* The function of a parameter, if there is one. */
 static bool function_read(struct call *call, const struct callgraph *graph, const char *name,
@@ -29,17 +20,17 @@ static bool function_read(struct call *call, const struct callgraph *graph, cons
 
 static bool calls_read(struct call *call, const struct callgraph *graph, struct calls_query *query)
 {
-	u64 up = 2, down = 2;
+	static const double share[] = {0, 1};
+	u32 metric = CALLS_ALLOCS;
 
-	*query = (struct calls_query){.min = 0.005};
-	if (!metric_read(call, &query->metric) ||
+	*query = (struct calls_query){.min = 0.005, .up = 2, .down = 2};
+	if (!call_word(call, "metric", "allocs or bytes", &metric) ||
 	    !function_read(call, graph, "center", &query->center) ||
-	    !call_number(call, "up", 0, 100, &up) || !call_number(call, "down", 0, 100, &down))
+	    !call_u32(call, "up", 0, 100, &query->up) ||
+	    !call_u32(call, "down", 0, 100, &query->down))
 		return false;
-	query->up = (u32)up;
-	query->down = (u32)down;
-	return parameter_real(call->request, "min", 0, 1, &query->min) ||
-	       call_bad(call, "min", "a share from 0 to 1");
+	query->metric = metric;
+	return call_real(call, "min", share, "a share from 0 to 1", &query->min);
 }
 
 /* Functions of another trace, by name. */
@@ -79,64 +70,59 @@ static void graph_base_release(struct call *call, struct graph_base *self)
 	view_scope_release(&self->scope);
 }
 
-static void put_node_base(struct json *json, const struct graph_base *base, const char *name,
-			  const struct calls_node *node, enum calls_metric metric)
+struct graph_answer {
+	const struct calls_view *view;
+	const struct graph_base *base;
+	enum calls_metric metric;
+};
+
+static void put_node(struct json *json, const void *list, u64 i)
 {
-	const u64 *known = map_find(&base->by_name, hash_text(HASH_START, name));
-	const struct callgraph_node *was = known ? &base->graph->nodes.data[*known - 1] : NULL;
-
-	double self = was ? calls_self(was, metric) : 0, total = was ? calls_total(was, metric) : 0;
-
-	if (was)
-		put_object(json, "base", FIELD("self", self), FIELD("total", total));
-	else
-		json_null(json, "base");
-	put_object(json, "delta", FIELD("self", node->self - self),
-		   FIELD("total", node->total - total));
-}
-
-static void put_node(struct json *json, const struct callgraph *graph,
-		     const struct calls_node *node, const struct graph_base *base,
-		     enum calls_metric metric)
-{
+	static const struct callgraph_node nothing;
+	const struct graph_answer *self = list;
+	const struct graph_base *base = self->base;
+	const struct callgraph *graph = self->view->graph;
+	const struct calls_node *node = &self->view->nodes.data[i];
 	const struct callgraph_node *of = &graph->nodes.data[node->node];
+	const u64 *known = map_find(&base->by_name, hash_text(HASH_START, of->name));
+	const struct callgraph_node *was = known ? &base->graph->nodes.data[*known - 1] : &nothing;
+	double own = known ? calls_self(was, self->metric) : 0;
+	double total = known ? calls_total(was, self->metric) : 0;
 
-	json_open_flat(json, NULL, '{');
-	put_fields(json, FIELD("id", node->node), FIELD("fn", of->name), NAME("module", of->module),
-		   FIELD("self", node->self), FIELD("total", node->total),
+	put_object(json, NULL, FIELD("id", node->node), FIELD("fn", of->name),
+		   NAME("module", of->module), FIELD("self", node->self),
+		   FIELD("total", node->total),
 		   field_if(!graph->from_stacks, FIELD("calls", of->calls)),
 		   SOME("sev", node->severity), SOME("scc", node->cycle),
-		   FIELD("hidden_in", node->hidden_in), FIELD("hidden_out", node->hidden_out));
-	if (base->given)
-		put_node_base(json, base, of->name, node, metric);
-	json_close(json, '}');
+		   FIELD("hidden_in", node->hidden_in), FIELD("hidden_out", node->hidden_out),
+		   field_when(base->given, field_if(known, OBJECT("base", FIELD("self", own),
+								  FIELD("total", total)))),
+		   field_when(base->given, OBJECT("delta", FIELD("self", node->self - own),
+						  FIELD("total", node->total - total))));
 }
 
-static void put_edge(struct json *json, const struct callgraph_edge *edge, enum calls_metric metric)
+static void put_edge(struct json *json, const void *list, u64 i)
 {
+	const struct graph_answer *self = list;
+	const struct callgraph_edge *edge =
+		&self->view->graph->edges.data[self->view->edges.data[i]];
+
 	put_object(json, NULL, FIELD("from", edge->caller), FIELD("to", edge->callee),
 		   FIELD("calls", edge->calls), FIELD("bytes", edge->bytes),
-		   FIELD("value", metric == CALLS_BYTES ? edge->bytes : edge->calls));
+		   FIELD("value", self->metric == CALLS_BYTES ? edge->bytes : edge->calls));
 }
 
-static void put_graph(struct call *call, const struct calls_view *view,
-		      const struct graph_base *base, enum calls_metric metric)
+static void reply_graph(struct call *call, const struct graph_answer *self)
 {
-	struct json *json = &call->json;
+	const struct calls_view *view = self->view;
+	u64 edges = view->edges.count < ROWS_MAX * 4 ? view->edges.count : ROWS_MAX * 4;
 
-	json_open_flat(json, "data", '{');
-	put_fields(json, FLAG("from_stacks", view->graph->from_stacks),
-		   field_if(view->graph->nodes.count, FIELD("center", view->center)),
-		   FIELD("total", view->whole), FIELD("nodes_all", view->found));
-	json_open_flat(json, "nodes", '[');
-	for (u64 i = 0; i < view->nodes.count; i++)
-		put_node(json, view->graph, &view->nodes.data[i], base, metric);
-	json_close(json, ']');
-	json_open_flat(json, "edges", '[');
-	for (u64 i = 0; i < view->edges.count && i < ROWS_MAX * 4; i++)
-		put_edge(json, &view->graph->edges.data[view->edges.data[i]], metric);
-	json_close(json, ']');
-	json_close(json, '}');
+	reply_object(call, view->found > view->nodes.count,
+		     FLAG("from_stacks", view->graph->from_stacks),
+		     field_if(view->graph->nodes.count, FIELD("center", view->center)),
+		     FIELD("total", view->whole), FIELD("nodes_all", view->found),
+		     LIST("nodes", view->nodes.count, put_node, self),
+		     LIST("edges", edges, put_edge, self));
 }
 
 void api_callgraph(struct call *call)
@@ -152,26 +138,40 @@ void api_callgraph(struct call *call)
 		return;
 	}
 	if (calls_read(call, graph, &query) && graph_base_find(call, &base)) {
-		if (calls_view_make(&view, call->trace, &query, &err) < 0) {
+		if (calls_view_make(&view, call->trace, &query, &err) < 0)
 			call_fail(call, &err);
-		} else if (reply_begin(call, view.found > view.nodes.count)) {
-			put_graph(call, &view, &base, query.metric);
-			reply_end(call);
-		}
+		else
+			reply_graph(call, &(struct graph_answer){&view, &base, query.metric});
 	}
 	graph_base_release(call, &base);
 	calls_view_release(&view);
 }
 
 /* Edges of one function, to callers or to what it calls. */
+struct edges {
+	const struct callgraph *graph;
+	u32 node;
+	bool callers;
+	VEC(u64) rows;
+};
+
+static void put_neighbour(struct json *json, const void *list, u64 i)
+{
+	const struct edges *self = list;
+	const struct callgraph_edge *edge = &self->graph->edges.data[self->rows.data[i]];
+	u32 other = self->callers ? edge->caller : edge->callee;
+
+	put_object(json, NULL, FIELD("id", other), FIELD("fn", self->graph->nodes.data[other].name),
+		   FIELD("calls", edge->calls), FIELD("bytes", edge->bytes));
+}
+
 static void reply_edges(struct call *call, bool callers)
 {
 	struct err err = {0};
-	const struct callgraph *graph = study_callgraph(call->trace, &err);
-	u64 rows = 0;
+	struct edges self = {.graph = study_callgraph(call->trace, &err), .callers = callers};
 	i64 node;
 
-	if (!graph) {
+	if (!self.graph) {
 		call_fail(call, &err);
 		return;
 	}
@@ -179,25 +179,17 @@ static void reply_edges(struct call *call, bool callers)
 		call_bad(call, "fn", "the name or number of a function");
 		return;
 	}
-	if (!function_read(call, graph, "fn", &node) || !reply_begin(call, false))
+	if (!function_read(call, self.graph, "fn", &node))
 		return;
-	json_open_flat(&call->json, "data", '{');
-	json_text(&call->json, "fn", graph->nodes.data[node].name);
-	json_open_flat(&call->json, "rows", '[');
-	for (u64 i = 0; i < graph->edges.count && rows < ROWS_MAX; i++) {
-		const struct callgraph_edge *edge = &graph->edges.data[i];
-		u32 other = callers ? edge->caller : edge->callee;
+	for (u64 i = 0; i < self.graph->edges.count && self.rows.count < ROWS_MAX; i++) {
+		const struct callgraph_edge *edge = &self.graph->edges.data[i];
 
-		if ((callers ? edge->callee : edge->caller) != (u32)node)
-			continue;
-		rows++;
-		put_object(&call->json, NULL, FIELD("id", other),
-			   FIELD("fn", graph->nodes.data[other].name), FIELD("calls", edge->calls),
-			   FIELD("bytes", edge->bytes));
+		if ((callers ? edge->callee : edge->caller) == (u32)node)
+			vec_push(&self.rows, i);
 	}
-	json_close(&call->json, ']');
-	json_close(&call->json, '}');
-	reply_end(call);
+	reply_object(call, false, FIELD("fn", self.graph->nodes.data[node].name),
+		     LIST("rows", self.rows.count, put_neighbour, &self));
+	vec_release(&self.rows);
 }
 
 void api_callers(struct call *call) { reply_edges(call, true); }

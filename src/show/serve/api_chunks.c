@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 #include "study/layout/chunks.h"
 #include "study/layout/keys.h"
 #include "study/layout/memory.h"
@@ -16,114 +16,109 @@
 
 static bool chunks_read(struct call *call, struct chunks_query *query)
 {
-	const char *order = call_text(call, "order"), *lane = call_text(call, "lane");
-	const char *from = call_text(call, "x0"), *to = call_text(call, "x1");
-	u64 point = UINT64_MAX, px = 1600;
-
-	*query = (struct chunks_query){.point = -1, .to_ns = model_duration_ns(call->trace->model)};
-	if (order && !chunk_order_parse(order, &query->order))
-		return call_bad(call, "order", "time, size, life, addr or last");
-	if (lane && !chunk_lane_parse(lane, &query->lane))
-		return call_bad(call, "lane", "row, packed or thread");
-	if (from && !parameter_time(from, &query->from_ns))
-		return call_bad(call, "x0", "a time in ns");
-	if (to && (!parameter_time(to, &query->to_ns) || query->to_ns < query->from_ns))
+	*query = (struct chunks_query){.point = -1,
+				       .px = 1600,
+				       .to_ns = model_duration_ns(call->trace->model)};
+	if (!call_choice(call, "order", chunk_order_parse, &query->order,
+			 "time, size, life, addr or last") ||
+	    !call_choice(call, "lane", chunk_lane_parse, &query->lane, "row, packed or thread") ||
+	    !call_time(call, "x0", &query->from_ns))
+		return false;
+	if (call_text(call, "x1") && (!parameter_time(call_text(call, "x1"), &query->to_ns) ||
+				      query->to_ns < query->from_ns))
 		return call_bad(call, "x1", "a time in ns, not before x0");
 	if (!call_number(call, "y0", 0, UINT32_MAX, &query->first_row) ||
 	    !call_number(call, "rows", 1, UINT32_MAX, &query->rows) ||
-	    !call_number(call, "px", 16, 16384, &px))
+	    !call_u32(call, "px", 16, 16384, &query->px))
 		return false;
 	if (call_text(call, "point")) {
-		u64 count = call->trace->model->points.count;
+		u64 count = call->trace->model->points.count, point;
 
 		if (!call_number(call, "point", 0, count ? count - 1 : 0, &point))
 			return false;
 		query->point = (i64)point;
 	}
-	query->px = (u32)px;
 	return true;
 }
 
-/* fill_bars has the values in the same order. */
+/* fill_bar has the values in the same order. */
 static const struct reply_column bar_columns[] = {
 	{"id", COLUMN_F64, NULL},   {"row", COLUMN_U32, NULL},   {"t0", COLUMN_F64, NULL},
 	{"t1", COLUMN_F64, NULL},   {"first", COLUMN_F64, NULL}, {"last", COLUMN_F64, NULL},
 	{"size", COLUMN_F64, NULL}, {"flags", COLUMN_U8, NULL},  {"sev", COLUMN_U8, NULL},
 	{"color", COLUMN_U8, NULL}};
-enum { BAR_COLUMNS = sizeof bar_columns / sizeof *bar_columns };
 
 static const struct reply_column cell_columns[] = {{"n", COLUMN_U32, NULL},
 						   {"bytes", COLUMN_F32, NULL}};
 
-static void put_palette(struct json *json, const struct view_keys *colors)
+struct chunks_answer {
+	struct chunks_view view;
+	const struct view_keys *colors;
+	const u8 *by_chunk; /* colours */
+};
+
+static void put_color(struct json *json, const void *list, u64 i)
 {
-	json_open_flat(json, "palette", '[');
-	for (u64 i = 1; i < colors->keys.count; i++)
-		json_text(json, NULL, colors->keys.data[i].label);
-	json_close(json, ']');
+	json_text(json, NULL, ((const struct view_keys *)list)->keys.data[i + 1].label);
 }
 
-static void put_head(struct call *call, const void *data)
+static void fill_bar(struct reply_columns *table, u64 row, double *values)
 {
-	const struct chunks_view *view = data;
+	const struct chunks_answer *self = table->from;
+	const struct chunk_bar *bar = &self->view.bars.data[row];
+	const double bar_values[] = {
+		(double)bar->number,  bar->row,
+		(double)bar->from_ns, (double)bar->to_ns,
+		bar->first_ns,        bar->last_ns,
+		(double)bar->size,    bar->flags,
+		bar->severity,        self->by_chunk ? self->by_chunk[bar->number] : 0};
 
-	put_fields(&call->json, FIELD("mode", view->is_density ? "density" : "rows"),
-		   FIELD("chunks", view->chunks), FIELD("rows_all", view->rows));
-	if (!view->is_density) {
-		put_palette(&call->json, &call->scope.colors->keys);
-		return;
-	}
-	put_fields(&call->json, FIELD("w", view->width), FIELD("h", view->height));
+	memcpy(values, bar_values, sizeof bar_values);
 }
 
-static bool fill_bars(struct reply_columns *table, const struct chunks_view *view,
-		      const u8 *by_chunk)
+static void fill_cell(struct reply_columns *table, u64 row, double *values)
 {
-	if (!reply_columns_init(table, bar_columns, BAR_COLUMNS, view->bars.count))
-		return false;
-	for (u64 i = 0; i < view->bars.count; i++) {
-		const struct chunk_bar *bar = &view->bars.data[i];
-		const double values[BAR_COLUMNS] = {
-			(double)bar->number,  bar->row,
-			(double)bar->from_ns, (double)bar->to_ns,
-			bar->first_ns,        bar->last_ns,
-			(double)bar->size,    bar->flags,
-			bar->severity,        by_chunk ? by_chunk[bar->number] : 0};
+	const struct chunks_answer *self = table->from;
 
-		reply_set_row(table, i, values);
-	}
-	return true;
+	values[0] = self->view.counts[row];
+	values[1] = self->view.bytes[row];
 }
 
-static bool fill_cells(struct reply_columns *table, const struct chunks_view *view)
+static void reply_chunks(struct call *call, const struct chunks_answer *self)
 {
-	u64 cells = (u64)view->width * view->height;
+	const struct chunks_view *view = &self->view;
+	bool cells = view->is_density;
+	struct reply_columns bars_table = {COLUMNS(bar_columns), .rows = view->bars.count,
+					   .fill = fill_bar, .from = self};
+	struct reply_columns cells_table = {COLUMNS(cell_columns),
+					    .rows = (u64)view->width * view->height,
+					    .fill = fill_cell, .from = self, .truncated = true};
+	u64 colors = self->colors->keys.count;
 
-	if (!reply_columns_init(table, cell_columns, 2, cells))
-		return false;
-	memcpy(table->columns[0].values, view->counts, cells * sizeof(double));
-	memcpy(table->columns[1].values, view->bytes, cells * sizeof(double));
-	return true;
+	reply_columns_send(call, cells ? &cells_table : &bars_table,
+			   MEMBERS(FIELD("mode", cells ? "density" : "rows"),
+				   FIELD("chunks", view->chunks), FIELD("rows_all", view->rows),
+				   field_when(!cells, LIST("palette", colors ? colors - 1 : 0,
+							   put_color, self->colors)),
+				   field_when(cells, FIELD("w", view->width)),
+				   field_when(cells, FIELD("h", view->height))));
 }
 
 void api_chunks(struct call *call)
 {
-	struct chunks_view view = {0};
-	struct reply_columns table = {0};
+	struct chunks_answer self = {0};
 	struct chunks_query query;
 	struct err err = {0};
 
 	if (!chunks_read(call, &query) || !call_colors(call))
 		return;
-	if (chunks_view_make(&view, &call->scope, &query, &err) < 0)
+	self.colors = &call->scope.colors->keys;
+	self.by_chunk = call->scope.colors->query.by_chunk;
+	if (chunks_view_make(&self.view, &call->scope, &query, &err) < 0)
 		call_fail(call, &err);
-	else if (view.is_density ? fill_cells(&table, &view)
-				 : fill_bars(&table, &view, call->scope.colors->query.by_chunk))
-		reply_columns_send(call, &table, view.is_density, put_head, &view);
 	else
-		answer_refuse(call->answer, 500, "out of memory");
-	reply_columns_release(&table);
-	chunks_view_release(&view);
+		reply_chunks(call, &self);
+	chunks_view_release(&self.view);
 }
 
 /* ---- one ---- */
@@ -153,37 +148,33 @@ static struct named_value moment_field(const char *name, const struct model *mod
 	return field_if(ticks, FIELD(name, (double)tick_clock_ns(&model->clock, ticks)));
 }
 
-static void put_access(struct call *call, u64 number)
+static struct named_value access_field(struct call *call, u64 number)
 {
 	const struct model *model = call->trace->model;
-	struct json *json = &call->json;
-	struct chunk_access access;
+	struct chunk_access access = {0};
+	bool known = model_chunk_access(model, number, &access);
 
-	if (!model_chunk_access(model, number, &access)) {
-		json_null(json, "access");
-		return;
-	}
-	put_object(json, "access", FIELD("reads", access.reads), FIELD("writes", access.writes),
-		   FIELD("read_bytes", access.read_bytes),
-		   FIELD("written_bytes", access.written_bytes),
-		   moment_field("first", model, access.first_ticks),
-		   moment_field("last", model, access.last_ticks), FIELD("low", access.low),
-		   FIELD("high", access.high),
-		   field_if(access.covered != UINT64_MAX, FIELD("covered", (double)access.covered)),
-		   FLAG("shared", access.flags & ACCESS_SHARED));
+	return field_if(known,
+			KEPT("access", call, FIELD("reads", access.reads),
+			     FIELD("writes", access.writes), FIELD("read_bytes", access.read_bytes),
+			     FIELD("written_bytes", access.written_bytes),
+			     moment_field("first", model, access.first_ticks),
+			     moment_field("last", model, access.last_ticks),
+			     FIELD("low", access.low), FIELD("high", access.high),
+			     field_if(access.covered != UINT64_MAX,
+				      FIELD("covered", (double)access.covered)),
+			     FLAG("shared", access.flags & ACCESS_SHARED)));
 }
 
-static void put_thread(struct call *call, const char *key, u32 thread)
+static struct named_value thread_field(const char *name, struct call *call, u32 thread)
 {
 	const struct model *model = call->trace->model;
+	const struct model_thread *known =
+		thread < model->threads.count ? &model->threads.data[thread] : NULL;
 
-	json_open_flat(&call->json, key, '{');
-	json_number(&call->json, "thread", thread);
-	if (thread < model->threads.count) {
-		put_fields(&call->json, FIELD("tid", model->threads.data[thread].tid),
-			   FIELD("name", model->threads.data[thread].name));
-	}
-	json_close(&call->json, '}');
+	return KEPT(name, call, FIELD("thread", thread),
+		    field_when(known, FIELD("tid", known ? known->tid : 0)),
+		    field_when(known, FIELD("name", known ? known->name : "")));
 }
 
 static struct named_value neighbour(const char *name, u64 number)
@@ -191,85 +182,73 @@ static struct named_value neighbour(const char *name, u64 number)
 	return field_if(number != UINT64_MAX, FIELD(name, number));
 }
 
-static void put_ends(struct call *call, const struct view_chunk *chunk)
+static struct named_value free_stack(struct call *call, const struct view_chunk *chunk)
 {
-	const struct model *model = call->trace->model;
-	struct json *json = &call->json;
 	struct frame_id frame = {0};
 	struct err err;
+	bool known = view_is_freed(chunk) &&
+		     model_place(call->trace->model, chunk->page->free_context[chunk->at], &frame,
+				 &err) == 0;
 
-	put_thread(call, "alloc_thread", chunk->page->alloc_thread[chunk->at]);
-	put_stack(call, "alloc_stack",
-		  model->points.data[view_point_of(&call->scope, chunk).index].frame);
-	if (!view_is_freed(chunk)) {
-		json_null(json, "free_thread");
-		json_null(json, "free_stack");
-		return;
-	}
-	put_thread(call, "free_thread", chunk->page->free_thread[chunk->at]);
-	if (model_place(model, chunk->page->free_context[chunk->at], &frame, &err) == 0)
-		put_stack(call, "free_stack", frame);
-	else
-		json_null(json, "free_stack");
+	return known ? field_stack("free_stack", call, frame) : FIELD("free_stack", (char *)NULL);
 }
 
-static void put_realloc(struct call *call, u64 chunk)
+struct chain {
+	struct realloc_chain rows;
+	const struct chunk_table *chunks;
+};
+
+static void put_chained(struct json *json, const void *list, u64 i)
 {
-	struct json *json = &call->json;
-	struct realloc_chain chain;
-	u32 own;
+	const struct chain *self = list;
+	u64 chunk = self->rows.chunks[i];
 
-	view_realloc_chain(call->trace, chunk, &chain);
-	own = chain.own;
-	json_open_flat(json, "realloc", '{');
-	put_fields(json, neighbour("previous", own ? chain.chunks[own - 1] : UINT64_MAX),
-		   neighbour("next", own + 1 < chain.count ? chain.chunks[own + 1] : UINT64_MAX));
-	json_open_flat(json, "chain", '[');
-	for (u32 i = 0; i < chain.count; i++) {
-		const struct chunk_page *page =
-			chunk_at(&call->trace->model->chunks, chain.chunks[i]);
-
-		put_object(json, NULL, FIELD("id", chain.chunks[i]),
-			   FIELD("size", page->size[chain.chunks[i] % CHUNK_PAGE]));
-	}
-	json_close(json, ']');
-	json_bool(json, "cut", chain.cut);
-	json_close(json, '}');
+	put_object(json, NULL, FIELD("id", chunk),
+		   FIELD("size", chunk_at(self->chunks, chunk)->size[chunk % CHUNK_PAGE]));
 }
 
-static void put_chunk(struct call *call, const struct view_chunk *chunk,
-		      const struct chunk_neighbours *near)
+static void reply_chunk(struct call *call, const struct view_chunk *chunk,
+			const struct chunk_neighbours *near)
 {
 	const struct model *model = call->trace->model;
-	struct json *json = &call->json;
+	const struct chunk_page *page = chunk->page;
+	struct chain chain = {.chunks = &model->chunks};
 	struct type_answer type;
-	u64 born = tick_clock_ns(&model->clock, chunk->page->alloc_ticks[chunk->at]);
-	u64 died = tick_clock_ns(&model->clock, chunk->page->free_ticks[chunk->at]);
+	u64 number = chunk->number, at = chunk->at;
+	u64 born = tick_clock_ns(&model->clock, page->alloc_ticks[at]);
+	u64 died = tick_clock_ns(&model->clock, page->free_ticks[at]);
+	u32 point = view_point_of(&call->scope, chunk).index, own;
 	bool freed = view_is_freed(chunk);
 
 	pthread_mutex_lock(&call->trace->types_lock);
-	type = type_of_chunk(&call->trace->types, chunk->number);
+	type = type_of_chunk(&call->trace->types, number);
 	pthread_mutex_unlock(&call->trace->types_lock);
-	json_open_flat(json, "data", '{');
-	put_fields(json, FIELD("id", chunk->number),
-		   FIELD("point", view_point_of(&call->scope, chunk).index),
-		   FIELD("addr", hex_text(chunk->page->address[chunk->at]).text),
-		   FIELD("size", chunk->page->size[chunk->at]),
-		   FIELD("call", kind_name(chunk->page->kind[chunk->at])), FIELD("type", type.name),
-		   FIELD("alloc", born), field_if(freed, FIELD("free", (double)died)),
-		   field_if(freed, FIELD("life", (double)(died > born ? died - born : 0))),
-		   FIELD("end", end_name(model, chunk->page->end[chunk->at])),
-		   FIELD("leak_kind", leaks_class_name(model_chunk_class(model, chunk->number))),
-		   field_if(freed, FIELD("others", chunk->page->others[chunk->at])));
-	put_access(call, chunk->number);
-	put_ends(call, chunk);
-	put_realloc(call, chunk->number);
-	put_object(json, "neighbours", neighbour("below", near->below),
-		   neighbour("above", near->above),
-		   neighbour("before", chunk->number ? chunk->number - 1 : UINT64_MAX),
-		   neighbour("after", chunk->number + 1 < model->chunks.count ? chunk->number + 1
-									      : UINT64_MAX));
-	json_close(json, '}');
+	view_realloc_chain(call->trace, number, &chain.rows);
+	own = chain.rows.own;
+	reply_object(call, false, FIELD("id", number), FIELD("point", point),
+		     FIELD("addr", hex_text(page->address[at]).text), FIELD("size", page->size[at]),
+		     FIELD("call", kind_name(page->kind[at])), FIELD("type", type.name),
+		     FIELD("alloc", born), field_if(freed, FIELD("free", (double)died)),
+		     field_if(freed, FIELD("life", (double)(died > born ? died - born : 0))),
+		     FIELD("end", end_name(model, page->end[at])),
+		     FIELD("leak_kind", leaks_class_name(model_chunk_class(model, number))),
+		     field_if(freed, FIELD("others", page->others[at])), access_field(call, number),
+		     thread_field("alloc_thread", call, page->alloc_thread[at]),
+		     field_stack("alloc_stack", call, model->points.data[point].frame),
+		     field_if(freed, thread_field("free_thread", call, page->free_thread[at])),
+		     free_stack(call, chunk),
+		     OBJECT("realloc",
+			    neighbour("previous", own ? chain.rows.chunks[own - 1] : UINT64_MAX),
+			    neighbour("next", own + 1 < chain.rows.count
+						      ? chain.rows.chunks[own + 1]
+						      : UINT64_MAX),
+			    LIST("chain", chain.rows.count, put_chained, &chain),
+			    FLAG("cut", chain.rows.cut)),
+		     OBJECT("neighbours", neighbour("below", near->below),
+			    neighbour("above", near->above),
+			    neighbour("before", number ? number - 1 : UINT64_MAX),
+			    neighbour("after",
+				      number + 1 < model->chunks.count ? number + 1 : UINT64_MAX)));
 }
 
 void api_chunk(struct call *call)
@@ -289,12 +268,10 @@ void api_chunk(struct call *call)
 	}
 	chunk = (struct view_chunk){number, chunk_at(table, number), (u32)(number % CHUNK_PAGE)};
 	if (study_types(call->trace, &err) < 0 ||
-	    chunk_neighbours_find(&near, &call->scope, number, &err) < 0) {
+	    chunk_neighbours_find(&near, &call->scope, number, &err) < 0)
 		call_fail(call, &err);
-	} else if (reply_begin(call, false)) {
-		put_chunk(call, &chunk, &near);
-		reply_end(call);
-	}
+	else
+		reply_chunk(call, &chunk, &near);
 }
 
 /* ---- memory map ---- */
@@ -319,43 +296,48 @@ static const char *mapping_kind(const struct model *model, u64 at_ticks, u64 add
 	return NULL;
 }
 
-static void put_region(struct json *json, const struct memory_region *region, const char *kind)
+struct regions {
+	const struct model *model;
+	u64 at_ticks;
+	struct memory_regions found;
+};
+
+static void put_region(struct json *json, const void *list, u64 i)
 {
+	const struct regions *self = list;
+	const struct memory_region *region = &self->found.rows.data[i];
+	double holes = (double)region->free_bytes;
+
 	put_object(json, NULL, FIELD("start", hex_text(region->start).text),
-		   FIELD("end", hex_text(region->end).text), FIELD("kind", kind),
+		   FIELD("end", hex_text(region->end).text),
+		   FIELD("kind", mapping_kind(self->model, self->at_ticks, region->start)),
 		   FIELD("live", region->live_bytes), FIELD("chunks", region->chunks),
 		   FIELD("free", region->free_bytes), FIELD("largest_free", region->largest_free),
-		   FIELD("frag", region->free_bytes ? 1 - (double)region->largest_free /
-								      (double)region->free_bytes
-						    : 0));
+		   FIELD("frag", holes > 0 ? 1 - (double)region->largest_free / holes : 0));
 }
 
 enum { REGIONS_MAX = 500 };
 
 void api_memory_regions(struct call *call)
 {
-	struct memory_moment moment = {0};
-	struct memory_regions regions = {0};
 	const struct model *model = call->trace->model;
-	u64 at_ticks = tick_clock_ticks(&model->clock, call->at_ns);
+	struct regions self = {.model = model,
+			       .at_ticks = tick_clock_ticks(&model->clock, call->at_ns)};
+	struct memory_moment moment = {0};
 	struct err err = {0};
+	u64 count;
 
 	if (memory_moment_make(&moment, &call->scope, call->at_ns, &err) < 0 ||
-	    memory_regions_make(&regions, &moment, &err) < 0) {
+	    memory_regions_make(&self.found, &moment, &err) < 0) {
 		call_fail(call, &err);
-	} else if (reply_begin(call, regions.rows.count > REGIONS_MAX)) {
-		json_open_flat(&call->json, "data", '{');
-		put_fields(&call->json, FIELD("at", moment.at_ns),
-			   FIELD("regions", regions.rows.count));
-		json_open_flat(&call->json, "rows", '[');
-		for (u64 i = 0; i < regions.rows.count && i < REGIONS_MAX; i++)
-			put_region(&call->json, &regions.rows.data[i],
-				   mapping_kind(model, at_ticks, regions.rows.data[i].start));
-		json_close(&call->json, ']');
-		json_close(&call->json, '}');
-		reply_end(call);
+	} else {
+		count = self.found.rows.count;
+		reply_object(call, count > REGIONS_MAX, FIELD("at", moment.at_ns),
+			     FIELD("regions", count),
+			     LIST("rows", count < REGIONS_MAX ? count : REGIONS_MAX, put_region,
+				  &self));
 	}
-	vec_release(&regions.rows);
+	vec_release(&self.found.rows);
 	memory_moment_release(&moment);
 }
 
@@ -373,62 +355,55 @@ static bool address_read(struct call *call, const char *name, u64 *address)
 
 static bool memory_read(struct call *call, struct memory_query *query)
 {
-	const char *color = call_text(call, "color");
-	u64 width = 512, height = 256;
-
-	*query = (struct memory_query){.bytes_per_pixel = 16};
-	if (color && !memory_color_parse(color, &query->color))
-		return call_bad(call, "color",
-				"alternate, type, module, thread, age, sev or query");
-	if (query->color == COLOR_QUERY && !call_colors(call))
+	*query = (struct memory_query){.bytes_per_pixel = 16, .width = 512, .height = 256};
+	if (!call_choice(call, "color", memory_color_parse, &query->color,
+			 "alternate, type, module, thread, age, sev or query") ||
+	    (query->color == COLOR_QUERY && !call_colors(call)) ||
+	    !call_number(call, "bpp", 1, 1 << 20, &query->bytes_per_pixel) ||
+	    !call_u32(call, "w", 1, 4096, &query->width) ||
+	    !call_u32(call, "h", 1, 4096, &query->height))
 		return false;
-	if (!call_number(call, "bpp", 1, 1 << 20, &query->bytes_per_pixel) ||
-	    !call_number(call, "w", 1, 4096, &width) || !call_number(call, "h", 1, 4096, &height))
-		return false;
-	if (width * height > MEMORY_PIXELS_MAX)
-		return call_bad(call, "h", "at most 1,000,000 pixels together with w");
-	query->width = (u32)width;
-	query->height = (u32)height;
-	return true;
+	return (u64)query->width * query->height <= MEMORY_PIXELS_MAX ||
+	       call_bad(call, "h", "at most 1,000,000 pixels together with w");
 }
 
-static void put_runs(struct json *json, const struct memory_view *view)
+static void put_run_start(struct json *json, const void *runs, u64 i)
 {
-	static const char *const names[] = {"start", "len", "chunk"};
-
-	json_open_flat(json, "runs", '{');
-	for (u32 k = 0; k < 3; k++) {
-		json_open_flat(json, names[k], '[');
-		for (u64 i = 0; i < view->runs.count; i++) {
-			const struct memory_run *run = &view->runs.data[i];
-
-			json_number(json, NULL,
-				    k == 0   ? run->start
-				    : k == 1 ? run->count
-					     : run->chunk);
-		}
-		json_close(json, ']');
-	}
-	json_close(json, '}');
+	json_number(json, NULL, ((const struct memory_run *)runs)[i].start);
 }
 
-static void put_memory(struct call *call, const struct memory_query *query,
-		       const struct memory_view *view)
+static void put_run_length(struct json *json, const void *runs, u64 i)
 {
-	struct json *json = &call->json;
+	json_number(json, NULL, ((const struct memory_run *)runs)[i].count);
+}
 
-	json_open_flat(json, "data", '{');
-	put_fields(json, FIELD("at", call->at_ns), FIELD("base", hex_text(query->base).text),
-		   FIELD("bpp", query->bytes_per_pixel), FIELD("w", query->width),
-		   FIELD("h", query->height));
-	json_open_flat(json, "legend", '[');
-	json_text(json, NULL, "(free)");
-	for (u64 i = 0; i < view->legend.count; i++)
-		json_text(json, NULL, view->legend.data[i]);
-	json_close(json, ']');
-	put_base64(json, "pixels", view->pixels, (u64)query->width * query->height);
-	put_runs(json, view);
-	json_close(json, '}');
+static void put_run_chunk(struct json *json, const void *runs, u64 i)
+{
+	json_number(json, NULL, ((const struct memory_run *)runs)[i].chunk);
+}
+
+static void put_legend(struct json *json, const void *list, u64 i)
+{
+	const struct memory_view *view = list;
+
+	json_text(json, NULL, i ? view->legend.data[i - 1] : "(free)");
+}
+
+static void reply_memory(struct call *call, const struct memory_query *query,
+			 const struct memory_view *view)
+{
+	const struct memory_run *runs = view->runs.data;
+	u64 count = view->runs.count;
+
+	reply_object(call, view->truncated, FIELD("at", call->at_ns),
+		     FIELD("base", hex_text(query->base).text),
+		     FIELD("bpp", query->bytes_per_pixel), FIELD("w", query->width),
+		     FIELD("h", query->height),
+		     LIST("legend", view->legend.count + 1, put_legend, view),
+		     field_base64("pixels", call, view->pixels, (u64)query->width * query->height),
+		     OBJECT("runs", LIST("start", count, put_run_start, runs),
+			    LIST("len", count, put_run_length, runs),
+			    LIST("chunk", count, put_run_chunk, runs)));
 }
 
 void api_memory(struct call *call)
@@ -448,12 +423,10 @@ void api_memory(struct call *call)
 		memory_moment_release(&moment);
 		return;
 	}
-	if (status < 0 || memory_view_make(&view, &call->scope, &moment, &query, &err) < 0) {
+	if (status < 0 || memory_view_make(&view, &call->scope, &moment, &query, &err) < 0)
 		call_fail(call, &err);
-	} else if (reply_begin(call, view.truncated)) {
-		put_memory(call, &query, &view);
-		reply_end(call);
-	}
+	else
+		reply_memory(call, &query, &view);
 	memory_view_release(&view);
 	memory_moment_release(&moment);
 }
@@ -461,9 +434,11 @@ void api_memory(struct call *call)
 void api_memory_at(struct call *call)
 {
 	struct memory_moment moment = {0};
+	static const struct memory_chunk none;
 	const struct memory_chunk *found;
 	struct err err = {0};
 	u64 address = 0;
+	bool any;
 
 	if (!call_text(call, "addr")) {
 		call_bad(call, "addr", "an address such as 0x7f0012345678");
@@ -473,17 +448,15 @@ void api_memory_at(struct call *call)
 		return;
 	if (memory_moment_make(&moment, &call->scope, call->at_ns, &err) < 0) {
 		call_fail(call, &err);
-	} else if (reply_begin(call, false)) {
+	} else {
 		found = memory_find(&moment, address);
-		json_open_flat(&call->json, "data", '{');
-		put_fields(&call->json, FIELD("addr", hex_text(address).text),
-			   FIELD("at", moment.at_ns),
-			   field_if(found, FIELD("chunk", found ? found->number : 0)));
-		if (found)
-			put_fields(&call->json, FIELD("start", hex_text(found->address).text),
-				   FIELD("size", found->size));
-		json_close(&call->json, '}');
-		reply_end(call);
+		any = found;
+		found = any ? found : &none;
+		reply_object(call, false, FIELD("addr", hex_text(address).text),
+			     FIELD("at", moment.at_ns),
+			     field_if(any, FIELD("chunk", found->number)),
+			     field_when(any, FIELD("start", hex_text(found->address).text)),
+			     field_when(any, FIELD("size", found->size)));
 	}
 	memory_moment_release(&moment);
 }

@@ -34,21 +34,20 @@ static bool base_find(struct call *call, struct comparing *self)
 
 static bool query_read(struct call *call, struct compare_query *query)
 {
-	const char *by = call_text(call, "key"), *metric = call_text(call, "metric");
-	const char *align = call_text(call, "align");
+	static const double share[] = {0, 1};
+	const char *by = call_text(call, "key");
 
 	*query = (struct compare_query)COMPARE_DEFAULT;
 	if (by && strcmp(by, "fn") == 0)
 		by = "function";
 	if (by && !compare_by_parse(by, &query->by))
 		return call_bad(call, "key", "stack, fn, type, file, module or thread");
-	if (metric && !compare_metric_parse(metric, &query->metric))
-		return call_bad(call, "metric", "bytes, allocations, peak, kept or temporary");
-	if (align && !compare_align_parse(align, &query->align))
-		return call_bad(call, "align", "start, peak or marks");
-	if (!parameter_real(call->request, "tolerance", 0, 1, &query->tolerance))
-		return call_bad(call, "tolerance", "a share from 0 to 1");
-	return call_number(call, "top", 1, ROWS_MAX, &query->top) &&
+	return call_choice(call, "metric", compare_metric_parse, &query->metric,
+			   "bytes, allocations, peak, kept or temporary") &&
+	       call_choice(call, "align", compare_align_parse, &query->align,
+			   "start, peak or marks") &&
+	       call_real(call, "tolerance", share, "a share from 0 to 1", &query->tolerance) &&
+	       call_number(call, "top", 1, ROWS_MAX, &query->top) &&
 	       call_number(call, "points", 2, 2000, &query->points) &&
 	       call_bool(call, "same", &query->list_same);
 }

@@ -7,7 +7,7 @@
 
 #include "study/analysis/emad/excessive.h"
 #include "show/render/render.h"
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 
 enum { OBJECTS_MAX = 20000, ROWS_MAX = 500 };
 
@@ -21,67 +21,56 @@ struct judged {
 
 static bool mu_read(struct call *call, struct excessive_query *query)
 {
+	static const double any[] = {0, 1e12};
 	const char *text = call_text(call, "mu");
 
-	if (!text || strcmp(text, "auto") == 0)
-		return true;
-	query->has_mu = true;
-	return parameter_real(call->request, "mu", 0, 1e12, &query->mu) ||
-	       call_bad(call, "mu", "a number of at least 0, or auto");
+	query->has_mu = text && strcmp(text, "auto") != 0;
+	return !query->has_mu ||
+	       call_real(call, "mu", any, "a number of at least 0, or auto", &query->mu);
 }
 
 static bool method_read(struct call *call, struct excessive_query *query)
 {
-	const char *method = call_text(call, "method"), *rule = call_text(call, "rule"),
-		   *by = call_text(call, "by");
+	u32 method = BY_BOTH - BY_KMEANS, by = 0, rule = 0;
+	bool right = call_word(call, "method", "kmeans, iqr or both", &method) &&
+		     call_word(call, "by", "object or caller", &by) &&
+		     call_word(call, "rule", "robust or paper", &rule);
 
-	query->methods = BY_BOTH;
-	if (method && strcmp(method, "kmeans") == 0)
-		query->methods = BY_KMEANS;
-	else if (method && strcmp(method, "iqr") == 0)
-		query->methods = BY_IQR;
-	else if (method && strcmp(method, "both") != 0)
-		return call_bad(call, "method", "kmeans, iqr or both");
-	query->by_caller = by && strcmp(by, "caller") == 0;
-	if (by && !query->by_caller && strcmp(by, "object") != 0)
-		return call_bad(call, "by", "object or caller");
-	query->paper = rule && strcmp(rule, "paper") == 0;
-	return !rule || query->paper || strcmp(rule, "robust") == 0 ||
-	       call_bad(call, "rule", "robust or paper");
+	query->methods = BY_KMEANS + method;
+	query->by_caller = by;
+	query->paper = rule;
+	return right;
 }
 
 static bool query_read(struct call *call, struct judged *self)
 {
+	static const double percents[] = {0, 100};
 	struct excessive_query *query = &self->query;
 	const char *wrappers = call_text(call, "wrappers");
 	double percent = 1;
-	u64 k = 0, restarts = 10, n = OBJECTS_MAX;
 	struct err err = {0};
 	bool log = true;
 
 	*query = (struct excessive_query){.seed = 1,
 					  .top = 10,
+					  .restarts = 10,
 					  .objects = OBJECTS_MAX,
+					  .wrappers = &self->wrappers,
 					  .info = &call->trace->info};
+	self->rows_max = OBJECTS_MAX;
 	if (!method_read(call, query) || !mu_read(call, query) ||
-	    !call_number(call, "k", 2, KMEANS_MAX, &k) ||
+	    !call_u32(call, "k", 2, KMEANS_MAX, &query->k) ||
 	    !call_number(call, "seed", 0, UINT64_MAX, &query->seed) ||
-	    !call_number(call, "restarts", 1, 1000, &restarts) ||
-	    !call_number(call, "n", 1, OBJECTS_MAX, &n) ||
+	    !call_u32(call, "restarts", 1, 1000, &query->restarts) ||
+	    !call_number(call, "n", 1, OBJECTS_MAX, &self->rows_max) ||
 	    !call_number(call, "top", 0, ROWS_MAX, &query->top) || !call_bool(call, "log", &log) ||
-	    !call_bool(call, "all", &query->all_paths))
+	    !call_bool(call, "all", &query->all_paths) ||
+	    !call_real(call, "floor", percents, "a percentage", &percent))
 		return false;
-	if (!parameter_real(call->request, "floor", 0, 100, &percent))
-		return call_bad(call, "floor", "a percentage");
-	self->rows_max = n;
 	query->floor = percent / 100;
-	query->k = (u32)k;
-	query->restarts = (u32)restarts;
 	query->raw = !log;
-	query->wrappers = &self->wrappers;
-	if (wrappers_parse(&self->wrappers, wrappers ? wrappers : "auto", &err) < 0)
-		return call_bad(call, "wrappers", err.text);
-	return true;
+	return wrappers_parse(&self->wrappers, wrappers ? wrappers : "auto", &err) == 0 ||
+	       call_bad(call, "wrappers", err.text);
 }
 
 static int judge(struct call *call, struct judged *self, struct err *err)
@@ -163,74 +152,46 @@ static const struct excessive_row *base_row(const struct objects_base *base,
 	return known ? &base->judged.found.rows.data[*known - 1] : NULL;
 }
 
-static void fill_object(struct reply_columns *table, const struct excessive *found, u64 i,
-			const struct objects_base *base)
+struct objects {
+	const struct excessive *found;
+	const struct objects_base *base;
+};
+
+static void fill_object(struct reply_columns *table, u64 i, double *values)
 {
-	const struct excessive_row *was = base_row(base, found, i);
+	const struct objects *self = table->from;
+	const struct excessive *found = self->found;
+	const struct excessive_row *was = base_row(self->base, found, i);
 	const struct excessive_row *row = &found->rows.data[i];
 	const struct alloc_object *object = &found->objects.rows.data[row->object];
 	/* Strings are numbered as they are met. */
 	const u32 caller = reply_string(table, object_routine(&found->objects, object->caller));
 	const u32 destroyer =
 		reply_string(table, object_routine(&found->objects, object->destroyer));
-	const double values[OBJECT_COLUMNS] = {(double)i,
-					       caller,
-					       (double)object->size,
-					       destroyer,
-					       row->frequency,
-					       row->life_ms * 1e6,
-					       row->ratio,
-					       row->cluster == UINT8_MAX ? 0 : row->cluster + 1,
-					       row->found_by,
-					       was ? was->frequency : NAN,
-					       was ? was->life_ms * 1e6 : NAN,
-					       was ? was->ratio : NAN};
+	const double all[OBJECT_COLUMNS] = {(double)i,
+					    caller,
+					    (double)object->size,
+					    destroyer,
+					    row->frequency,
+					    row->life_ms * 1e6,
+					    row->ratio,
+					    row->cluster == UINT8_MAX ? 0 : row->cluster + 1,
+					    row->found_by,
+					    was ? was->frequency : NAN,
+					    was ? was->life_ms * 1e6 : NAN,
+					    was ? was->ratio : NAN};
 
-	reply_set_row(table, i, values);
+	memcpy(values, all, table->column_count * sizeof *values);
 }
 
-static void put_clusters(struct json *json, const struct excessive *found)
+static void put_cluster(struct json *json, const void *list, u64 i)
 {
-	json_open_flat(json, "clusters", '[');
-	for (u32 i = 0; (found->query->methods & BY_KMEANS) && i < found->clusters.k; i++)
-		put_object(json, NULL, FIELD("n", found->clusters.members[i]),
-			   FIELD("freq", found->mean_frequency[i]),
-			   FIELD("life", found->mean_life_ms[i] * 1e6),
-			   FLAG("excessive", found->guilty == i));
-	json_close(json, ']');
-}
+	const struct excessive *found = list;
 
-static void put_verdict(struct json *json, const struct excessive *found)
-{
-	struct strbuf words = {0};
-
-	excessive_verdict(found, &words);
-	put_object(json, "conclusion", FLAG("found", excessive_is_found(found)),
-		   FLAG("enough", found->enough), FIELD("objects", found->found.count),
-		   FIELD("by_kmeans", found->found_kmeans), FIELD("by_iqr", found->found_iqr),
-		   FIELD("words", strbuf_text(&words)));
-	strbuf_release(&words);
-}
-
-static void put_emad_head(struct call *call, const void *data)
-{
-	const struct excessive *found = data;
-	bool iqr = (found->query->methods & BY_IQR) && found->enough;
-	struct json *json = &call->json;
-
-	const struct tick_clock *clock = &call->trace->model->clock;
-
-	put_fields(json, FIELD("objects", found->rows.count),
-		   FIELD("never_freed", found->objects.rows.count - found->rows.count));
-	put_clusters(json, found);
-	put_fields(json, field_if(iqr, FIELD("q1", found->iqr.q1)),
-		   field_if(iqr, FIELD("q3", found->iqr.q3)),
-		   field_if(iqr, FIELD("iqr", found->iqr.iqr)),
-		   field_if(iqr, FIELD("mu", found->iqr.mu)),
-		   field_if(iqr, FIELD("threshold", found->iqr.threshold)),
-		   /* Lives count at least so long. */
-		   FIELD("clock_res", fmax(tick_clock_span_ns(clock, 1), EXCESSIVE_LIFE_MIN_NS)));
-	put_verdict(json, found);
+	put_object(json, NULL, FIELD("n", found->clusters.members[i]),
+		   FIELD("freq", found->mean_frequency[i]),
+		   FIELD("life", found->mean_life_ms[i] * 1e6),
+		   FLAG("excessive", found->guilty == i));
 }
 
 static bool base_find(struct call *call, struct objects_base *self)
@@ -265,19 +226,40 @@ static void base_release(struct call *call, struct objects_base *self)
 static void reply_objects(struct call *call, const struct judged *judged,
 			  const struct objects_base *base)
 {
-	u64 count = judged->found.rows.count;
-	u64 rows = count < judged->rows_max ? count : judged->rows_max;
-	struct reply_columns table = {0};
+	const struct excessive *found = &judged->found;
+	const struct tick_clock *clock = &call->trace->model->clock;
+	bool iqr = (found->query->methods & BY_IQR) && found->enough;
+	bool kmeans = found->query->methods & BY_KMEANS;
+	u64 count = found->rows.count;
+	struct reply_columns table = {.columns = object_columns,
+				      .column_count =
+					      base->given ? OBJECT_COLUMNS : OBJECT_COLUMNS - 3,
+				      .rows = count < judged->rows_max ? count : judged->rows_max,
+				      .fill = fill_object,
+				      .from = &(struct objects){found, base},
+				      .truncated = judged->rows_max < count};
+	struct strbuf words = {0};
 
-	if (reply_columns_init(&table, object_columns,
-			       base->given ? OBJECT_COLUMNS : OBJECT_COLUMNS - 3, rows)) {
-		for (u64 i = 0; i < rows; i++)
-			fill_object(&table, &judged->found, i, base);
-		reply_columns_send(call, &table, rows < count, put_emad_head, &judged->found);
-	} else {
-		answer_refuse(call->answer, 500, "out of memory");
-	}
-	reply_columns_release(&table);
+	excessive_verdict(found, &words);
+	reply_columns_send(
+		call, &table,
+		MEMBERS(FIELD("objects", count),
+			FIELD("never_freed", found->objects.rows.count - count),
+			LIST("clusters", kmeans ? found->clusters.k : 0, put_cluster, found),
+			field_if(iqr, FIELD("q1", found->iqr.q1)),
+			field_if(iqr, FIELD("q3", found->iqr.q3)),
+			field_if(iqr, FIELD("iqr", found->iqr.iqr)),
+			field_if(iqr, FIELD("mu", found->iqr.mu)),
+			field_if(iqr, FIELD("threshold", found->iqr.threshold)),
+			/* Lives count at least so long. */
+			FIELD("clock_res",
+			      fmax(tick_clock_span_ns(clock, 1), EXCESSIVE_LIFE_MIN_NS)),
+			OBJECT("conclusion", FLAG("found", excessive_is_found(found)),
+			       FLAG("enough", found->enough), FIELD("objects", found->found.count),
+			       FIELD("by_kmeans", found->found_kmeans),
+			       FIELD("by_iqr", found->found_iqr),
+			       FIELD("words", strbuf_text(&words)))));
+	strbuf_release(&words);
 }
 
 void api_emad(struct call *call)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "host/base/jsontree.h"
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 
 /* False if a refusal was answered. */
 static bool has_program(struct call *call)
@@ -36,194 +36,195 @@ void api_live(struct call *call)
 	call->answer->type = "text/event-stream";
 }
 
+static void put_tick(struct json *json, const void *texts, u64 i)
+{
+	json_raw(json, NULL, ((const char *const *)texts)[i]);
+}
+
 void api_live_history(struct call *call)
 {
-	const char *from = call_text(call, "from");
 	struct feed_history history;
 	u64 from_ns = 0, most = FEED_TICKS;
 
 	if (!has_program(call))
 		return;
-	if (from && !parameter_time(from, &from_ns)) {
-		call_bad(call, "from", "a time in ns");
+	if (!call_time(call, "from", &from_ns) ||
+	    !call_number(call, "res", 1, FEED_TICKS + FEED_OLDER, &most))
 		return;
-	}
-	if (!call_number(call, "res", 1, FEED_TICKS + FEED_OLDER, &most))
-		return;
-	if (!feed_history_read(call->api->feed, from_ns, most, &history)) {
+	if (!feed_history_read(call->api->feed, from_ns, most, &history))
 		answer_refuse(call->answer, 500, "out of memory");
-	} else if (reply_begin(call, history.found > history.texts.count)) {
-		json_open_flat(&call->json, "data", '{');
-		json_open_flat(&call->json, "ticks", '[');
-		for (u64 i = 0; i < history.texts.count; i++)
-			json_raw(&call->json, NULL, history.texts.data[i]);
-		json_close(&call->json, ']');
-		json_close(&call->json, '}');
-		reply_end(call);
-	}
+	else
+		reply_object(call, history.found > history.texts.count,
+			     LIST("ticks", history.texts.count, put_tick, history.texts.data));
 	feed_history_release(&history);
 }
 
 /* ---- suspects ---- */
 
-static bool sort_read(struct call *call, struct feed_question *question)
+static void not_in_time(struct call *call)
 {
-	static const char *const words[] = {[FEED_BY_IDLE] = "idle",
-					    [FEED_BY_SIZE] = "size",
-					    [FEED_BY_AGE] = "age",
-					    [FEED_BY_HITS] = "hits"};
+	struct err err = {0};
+
+	err_set(&err, ERR_SYSTEM,
+		"the program has not allocated yet, or the snapshot was not taken within 10 s");
+	call_fail(call, &err);
+}
+
+static bool sort_read(struct call *call, struct stale_query *query)
+{
+	static const char *const words[] = {[STALE_BY_IDLE] = "idle",
+					    [STALE_BY_SIZE] = "size",
+					    [STALE_BY_AGE] = "age",
+					    [STALE_BY_HITS] = "hits"};
 	const char *text = call_text(call, "sort");
 
 	if (!text)
 		return true;
-	question->rising = *text != '-';
+	query->rising = *text != '-';
 	text += *text == '-';
 	for (u32 i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcmp(text, words[i]) == 0) {
-			question->sort = i;
+			query->sort = i;
 			return true;
 		}
 	return call_bad(call, "sort", "idle, size, age or hits, with - in front for largest first");
 }
 
-/* `trace` knows types, if it is there; NULL = it is not. */
-static void put_suspect(struct json *json, const struct feed_suspect *row, struct study *trace)
+/* Where a point is, as far as that is known. */
+static struct watch_name name_of(const struct feed_source *source, const struct watch_frame *place)
 {
-	static const char *const states[] = {
-		[FEED_UNKNOWN] = "unknown", [FEED_REACHABLE] = "reachable", [FEED_LOST] = "lost"};
+	const struct watch_name *known = source->name(source->self, place);
+	struct watch_name name = known ? *known : (struct watch_name){0};
 
-	put_object(json, NULL, FIELD("chunk", row->chunk), FIELD("point", row->point),
-		   FIELD("fn", row->function), FIELD("file", row->file), SOME("line", row->line),
-		   FIELD("type", trace ? study_known_type(trace, row->point) : NULL),
-		   FIELD("size", row->size), FIELD("age", row->age_ns), FIELD("idle", row->idle_ns),
-		   SOME("threshold", row->threshold_ns), FIELD("hits", row->hits),
-		   FIELD("state", states[row->state]));
+	if (!name.function)
+		name.function = name.text;
+	return name;
 }
 
-static void put_suspects(struct call *call, const struct feed_suspects *found)
-{
-	struct renewal *renewal = call->api->renewals[0];
-	struct json *json = &call->json;
-	struct study *trace;
+struct suspects {
+	const struct feed_source *source;
+	struct watch_suspects found;
+	struct study *trace; /* knows types, if it is there; NULL = it is not */
+};
 
-	call->has_rows_total = true;
-	call->rows_total = found->count;
-	if (!reply_begin(call, found->rows.count < found->count))
-		return;
-	trace = renewal_peek(renewal); /* not a reason to read the trace again */
-	json_open_flat(json, "data", '{');
-	put_fields(json, FIELD("tl_ns", found->tl_ns), FIELD("n", found->count),
-		   FIELD("bytes", found->bytes), FLAG("scanned", found->scanned));
-	json_open_flat(json, "rows", '[');
-	for (u64 i = 0; i < found->rows.count; i++)
-		put_suspect(json, &found->rows.data[i], trace);
-	json_close(json, ']');
-	json_close(json, '}');
-	reply_end(call);
-	if (trace)
-		renewal_give(renewal, trace);
+static void put_suspect(struct json *json, const void *list, u64 i)
+{
+	const struct suspects *self = list;
+	const struct watch_suspect *row = &self->found.rows.data[i];
+	const struct watch_name at = name_of(self->source, &row->place);
+	const char *type = self->trace ? study_known_type(self->trace, row->number) : NULL;
+	const char *state = !row->known ? "unknown" : row->lost ? "lost" : "reachable";
+
+	put_object(json, NULL, FIELD("chunk", row->chunk), FIELD("point", row->number),
+		   FIELD("fn", at.function), FIELD("file", at.file), SOME("line", at.line),
+		   FIELD("type", type), FIELD("size", row->size), FIELD("age", row->age_ns),
+		   FIELD("idle", row->idle_ns), SOME("threshold", row->threshold_ns),
+		   FIELD("hits", row->hits), FIELD("state", state));
 }
 
 void api_live_suspects(struct call *call)
 {
-	struct feed_question question = {.limit = 100};
+	struct renewal *renewal = call->api->renewals[0];
+	struct stale_query query = {.limit = 100};
 	const char *tl = call_text(call, "tl");
-	const struct feed_source *source;
-	struct feed_suspects found = {0};
-	struct err err = {0};
+	struct watch_settings settings;
+	struct suspects self = {0};
+	const struct watch_suspects *found = &self.found;
 
 	if (!has_program(call))
 		return;
-	if (tl && (!parameter_time(tl, &question.tl_ns) || !question.tl_ns)) {
+	if (tl && (!parameter_time(tl, &query.after_ns) || !query.after_ns)) {
 		call_bad(call, "tl", "a time such as 16s");
 		return;
 	}
-	if (!sort_read(call, &question) || !call_number(call, "limit", 1, 500, &question.limit))
+	if (!sort_read(call, &query) || !call_u32(call, "limit", 1, 500, &query.limit))
 		return;
-	source = &call->api->feed->source;
-	if (source->suspects(source->self, &question, &found, &err) < 0)
-		call_fail(call, &err);
-	else
-		put_suspects(call, &found);
-	feed_suspects_release(&found);
+	self.source = &call->api->feed->source;
+	if (!watcher_settings(self.source->watcher, &settings) ||
+	    !watcher_suspects(self.source->watcher, &query, &self.found)) {
+		not_in_time(call);
+	} else {
+		call_rows_total(call, found->count);
+		self.trace = renewal_peek(renewal); /* not a reason to read the trace again */
+		reply_object(call, found->rows.count < found->count,
+			     FIELD("tl_ns",
+				   query.after_ns ? query.after_ns : settings.leak_after_ns),
+			     FIELD("n", found->count), FIELD("bytes", found->bytes),
+			     FLAG("scanned", found->scanned),
+			     LIST("rows", found->rows.count, put_suspect, &self));
+		if (self.trace)
+			renewal_give(renewal, self.trace);
+	}
+	vec_release(&self.found.rows);
 }
 
 /* ---- points of a thread ---- */
 
-static void put_top_point(struct json *json, const struct feed_point *row)
+struct tops {
+	const struct feed_source *source;
+	struct watch_top found;
+};
+
+static void put_top_point(struct json *json, const void *list, u64 i)
 {
-	put_object(json, NULL, FIELD("point", row->point), FIELD("fn", row->function),
-		   FIELD("file", row->file), SOME("line", row->line), FIELD("own", row->bytes),
+	const struct tops *self = list;
+	const struct watch_top_row *row = &self->found.rows.data[i];
+	const struct watch_name at = name_of(self->source, &row->place);
+
+	put_object(json, NULL, FIELD("point", row->number), FIELD("fn", at.function),
+		   FIELD("file", at.file), SOME("line", at.line), FIELD("own", row->bytes),
 		   FIELD("total", row->line_bytes), FIELD("n", row->areas));
 }
 
-static void put_top_thread(struct json *json, const struct feed_thread *row)
+static void put_top_thread(struct json *json, const void *rows, u64 i)
 {
+	const struct watch_thread *row = &((const struct watch_thread *)rows)[i];
+
 	put_object(json, NULL, FIELD("thread", row->index), SOME("tid", row->tid),
 		   FIELD("name", row->name), FIELD("n", row->areas), FIELD("bytes", row->bytes));
 }
 
-static void put_top(struct call *call, const struct feed_top *found)
-{
-	struct json *json = &call->json;
-
-	call->has_rows_total = true;
-	call->rows_total = found->points;
-	if (!reply_begin(call, found->rows.count < found->points))
-		return;
-	json_open_flat(json, "data", '{');
-	json_number(json, "t", found->t_ns);
-	json_open_flat(json, "threads", '[');
-	for (u64 i = 0; i < found->threads.count; i++)
-		put_top_thread(json, &found->threads.data[i]);
-	json_close(json, ']');
-	json_open_flat(json, "rows", '[');
-	for (u64 i = 0; i < found->rows.count; i++)
-		put_top_point(json, &found->rows.data[i]);
-	json_close(json, ']');
-	json_close(json, '}');
-	reply_end(call);
-}
-
 void api_live_top(struct call *call)
 {
-	const struct feed_source *source;
-	u64 thread = FEED_ALL_THREADS, limit = 10;
-	struct feed_top found = {0};
-	struct err err = {0};
+	struct top_query query = {.thread = TOP_ALL_THREADS, .limit = 10};
+	struct tops self = {0};
+	const struct watch_top *found = &self.found;
 
-	if (!has_program(call) || !call_number(call, "thread", 0, UINT32_MAX - 1, &thread) ||
-	    !call_number(call, "limit", 1, 200, &limit))
+	if (!has_program(call) || !call_u32(call, "thread", 0, UINT32_MAX - 1, &query.thread) ||
+	    !call_u32(call, "limit", 1, 200, &query.limit))
 		return;
-	source = &call->api->feed->source;
-	if (source->top(source->self, thread, limit, &found, &err) < 0)
-		call_fail(call, &err);
-	else
-		put_top(call, &found);
-	feed_top_release(&found);
+	self.source = &call->api->feed->source;
+	if (!watcher_top(self.source->watcher, &query, &self.found)) {
+		not_in_time(call);
+	} else {
+		call_rows_total(call, found->points);
+		reply_object(call, found->rows.count < found->points, FIELD("t", found->elapsed_ns),
+			     LIST("threads", found->threads.count, put_top_thread,
+				  found->threads.data),
+			     LIST("rows", found->rows.count, put_top_point, &self));
+	}
+	vec_release(&self.found.rows);
+	vec_release(&self.found.threads);
 }
 
 /* ---- how it is watched ---- */
 
-static void put_config(struct call *call)
+static void reply_config(struct call *call)
 {
-	const struct feed_source *source = &call->api->feed->source;
-	struct feed_config config = {0};
-	struct err err = {0};
+	struct watch_settings settings;
 
-	if (source->config(source->self, &config, &err) < 0) {
-		call_fail(call, &err);
-	} else {
-		reply_object(call, FIELD("tl_ns", config.tl_ns),
-			     FIELD("overhead_pct", config.overhead_pct),
-			     FIELD("tick_ms", config.tick_ms));
-	}
+	if (watcher_settings(call->api->feed->source.watcher, &settings))
+		reply_object(call, false, FIELD("tl_ns", settings.leak_after_ns),
+			     FIELD("overhead_pct", settings.overhead * 100),
+			     FIELD("tick_ms", settings.interval_ns / 1000000));
+	else
+		not_in_time(call);
 }
 
 void api_live_config(struct call *call)
 {
 	if (has_program(call))
-		put_config(call);
+		reply_config(call);
 }
 
 /* A member that is there must be a number within its limits. */
@@ -252,7 +253,7 @@ static bool members_known(struct call *call, const struct json_node *root)
 }
 
 /* What the body leaves out stays as it is: 0. */
-static bool config_read(struct call *call, struct feed_config *config)
+static bool config_read(struct call *call, struct watch_settings *settings)
 {
 	static const double tl[] = {1e6, 1e18}, overhead[] = {0.01, 100}, tick[] = {250, 5000};
 	double tl_ns = 0, overhead_pct = 0, tick_ms = 0;
@@ -272,23 +273,20 @@ static bool config_read(struct call *call, struct feed_config *config)
 			member_read(call, root, "overhead_pct", overhead, &overhead_pct) &&
 			member_read(call, root, "tick_ms", tick, &tick_ms);
 	arena_release(&arena);
-	*config = (struct feed_config){(u64)tl_ns, overhead_pct, (u64)tick_ms};
+	*settings = (struct watch_settings){(u64)tl_ns, overhead_pct / 100, (u64)tick_ms * 1000000};
 	return right;
 }
 
 void api_live_configure(struct call *call)
 {
-	const struct feed_source *source;
-	struct feed_config config;
-	struct err err = {0};
+	struct watch_settings settings;
 
-	if (!has_program(call) || !config_read(call, &config))
+	if (!has_program(call) || !config_read(call, &settings))
 		return;
-	source = &call->api->feed->source;
-	if (source->configure(source->self, &config, &err) < 0)
-		call_fail(call, &err);
+	if (watcher_set(call->api->feed->source.watcher, &settings))
+		reply_config(call);
 	else
-		put_config(call);
+		not_in_time(call);
 }
 
 /* ---- snapshots ---- */
@@ -317,8 +315,8 @@ static void put_snapshot(struct call *call, const struct study *trace)
 	char url[64];
 
 	snprintf(url, sizeof url, "/#/?trace=%s", trace->id);
-	reply_object(call, FIELD("id", trace->id), FIELD("name", trace->name), FIELD("url", url),
-		     FIELD("path", trace->path));
+	reply_object(call, false, FIELD("id", trace->id), FIELD("name", trace->name),
+		     FIELD("url", url), FIELD("path", trace->path));
 }
 
 struct snapshot {

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "format/atomics.h"
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 #include "study/layout/suggest.h"
 
 /* ---- status ---- */
@@ -49,8 +49,10 @@ static u64 bytes_of(const struct study *trace, u64 otherwise)
 	return stat(trace->path, &status) == 0 ? (u64)status.st_size : otherwise;
 }
 
-static void put_trace(struct json *json, const struct api *api, u32 slot)
+static void put_trace(struct json *json, const void *list, u64 i)
 {
+	const struct api *api = list;
+	u32 slot = (u32)i;
 	struct study_progress progress = progress_of(api, slot);
 	const struct study *trace = api->traces[slot];
 	struct study_file file = study_file(api->traces[slot]);
@@ -86,24 +88,15 @@ void api_status(struct call *call)
 {
 	struct study_progress progress = progress_of_all(call->api);
 	u32 count = load_acquire(&call->api->count);
-	struct json *json = &call->json;
 	bool live = false;
 
 	for (u32 i = 0; i < count; i++)
 		live |= is_live(call->api, i);
 	call->epoch = call->api->renewals[0] ? renewal_epoch(call->api->renewals[0]) : 0;
-	if (!reply_begin(call, false))
-		return;
-	json_open_flat(json, "data", '{');
-	put_fields(json, FIELD("state", live ? "live" : state_word(progress.state)),
-		   FIELD("phase", progress.phase), FIELD("progress", progress.share),
-		   FIELD("version", call->api->version), FIELD("editor", call->api->editor.name));
-	json_open_flat(json, "traces", '[');
-	for (u32 i = 0; i < count; i++)
-		put_trace(json, call->api, i);
-	json_close(json, ']');
-	json_close(json, '}');
-	reply_end(call);
+	reply_object(call, false, FIELD("state", live ? "live" : state_word(progress.state)),
+		     FIELD("phase", progress.phase), FIELD("progress", progress.share),
+		     FIELD("version", call->api->version), FIELD("editor", call->api->editor.name),
+		     LIST("traces", count, put_trace, call->api));
 }
 
 /* ---- trace ---- */
@@ -166,121 +159,103 @@ static u64 count_modules(const struct model *model)
 	return count;
 }
 
-static void put_build_ids(struct json *json, const struct model *model)
+static void put_build_id(struct json *json, const void *list, u64 i)
 {
-	const struct modmap *map = &model->contexts.modules;
+	const struct model *model = list;
+	const struct modmap_module *module = &model->contexts.modules.modules[i];
+	char text[2 * 32 + 1] = "";
 
-	json_open_flat(json, "build_ids", '[');
-	for (u32 i = 0; i < map->module_count; i++) {
-		const struct modmap_module *module = &map->modules[i];
-		char text[2 * 32 + 1] = "";
-
-		if (!module->told)
-			continue;
-		for (u32 k = 0; k < module->build_id_bytes && k < 32; k++)
-			snprintf(text + 2 * k, 3, "%02x", module->build_id[k]);
-		put_object(json, NULL,
-			   FIELD("path", *module->path ? module->path : model->image.program),
-			   NAME("build_id", text));
-	}
-	json_close(json, ']');
+	if (!module->told)
+		return;
+	for (u32 k = 0; k < module->build_id_bytes && k < 32; k++)
+		snprintf(text + 2 * k, 3, "%02x", module->build_id[k]);
+	put_object(json, NULL, FIELD("path", *module->path ? module->path : model->image.program),
+		   NAME("build_id", text));
 }
 
-static void put_caps(struct json *json, const struct study *trace, bool live)
+static struct named_value caps_field(struct call *call)
 {
+	const struct study *trace = call->trace;
 	const struct model *model = trace->model;
 	bool lines = false;
 
 	for (u64 i = 0; i < trace->symbols.count && !lines; i++)
 		lines = trace->symbols.entries[i].frame_count &&
 			trace->symbols.entries[i].frames[0].line;
-	put_object(json, "caps", FLAG("stacks", model->image.flags & HW_RUN_ALLOC_STACKS),
-		   FLAG("free_stacks", model->image.flags & HW_RUN_FREE_STACKS),
-		   FLAG("access", model->has_access),
-		   FIELD("access_mode", access_mode_word(model->image.access)),
-		   FLAG("types", model->types.count || lines),
-		   FLAG("threads", model->threads.count), FLAG("source", lines),
-		   FLAG("realloc", model->kinds[HW_REALLOC]),
-		   FLAG("routines", trace->info.routines), FLAG("chunks", !model->aggregated),
-		   FLAG("sampled", model->image.sample_bytes), FLAG("rss", model->usage.count),
-		   FLAG("lisp", model_is_collected(model)), FLAG("live", live));
-}
-
-static void put_counts(struct json *json, const struct study *trace)
-{
-	const struct model *model = trace->model;
-
-	put_object(json, "counts", FIELD("chunks", trace->all.chunks),
-		   FIELD("points", model->points.count), FIELD("functions", count_functions(trace)),
-		   FIELD("types", model->types.count), FIELD("modules", count_modules(model)),
-		   FIELD("threads", model->threads.count));
+	return KEPT("caps", call, FLAG("stacks", model->image.flags & HW_RUN_ALLOC_STACKS),
+		    FLAG("free_stacks", model->image.flags & HW_RUN_FREE_STACKS),
+		    FLAG("access", model->has_access),
+		    FIELD("access_mode", access_mode_word(model->image.access)),
+		    FLAG("types", model->types.count || lines),
+		    FLAG("threads", model->threads.count), FLAG("source", lines),
+		    FLAG("realloc", model->kinds[HW_REALLOC]),
+		    FLAG("routines", trace->info.routines), FLAG("chunks", !model->aggregated),
+		    FLAG("sampled", model->image.sample_bytes), FLAG("rss", model->usage.count),
+		    FLAG("lisp", model_is_collected(model)),
+		    FLAG("live", call->api->feed && call->slot == 0));
 }
 
 void api_trace(struct call *call)
 {
-	const struct model *model = call->trace->model;
-	struct json *json = &call->json;
+	const struct study *trace = call->trace;
+	const struct model *model = trace->model;
+	const struct stream_image *image = &model->image;
 
-	if (!reply_begin(call, false))
-		return;
-	json_open_flat(json, "data", '{');
-	put_fields(json, FIELD("id", call->trace->id), FIELD("name", call->trace->name),
-		   FIELD("program", model->image.program), FIELD("cmdline", model->image.command),
-		   FIELD("pid", model->image.pid), SOME("start_wall", 0), /* is not recorded */
-		   SOME("written", written_at(call->trace)),
-		   FIELD("bytes", study_file(call->trace).bytes),
-		   FIELD("events", call->trace->info.events),
-		   FIELD("duration_ns", model_duration_ns(call->trace->model)),
-		   FIELD("clock", tick_clock_known(&model->clock) ? "ns" : "ticks"),
-		   FIELD("arch", arch_name(model->image.arch)),
-		   FIELD("allocator", allocator_name(model)), FIELD("image", model->image.number),
-		   FIELD("images", call->trace->info.images), FLAG("complete", model->has_end));
-	put_build_ids(json, model);
-	put_caps(json, call->trace, call->api->feed && call->slot == 0);
-	put_counts(json, call->trace);
-	json_close(json, '}');
-	reply_end(call);
+	reply_object(call, false, FIELD("id", trace->id), FIELD("name", trace->name),
+		     FIELD("program", image->program), FIELD("cmdline", image->command),
+		     FIELD("pid", image->pid), SOME("start_wall", 0), /* is not recorded */
+		     SOME("written", written_at(trace)), FIELD("bytes", study_file(trace).bytes),
+		     FIELD("events", trace->info.events),
+		     FIELD("duration_ns", model_duration_ns(model)),
+		     FIELD("clock", tick_clock_known(&model->clock) ? "ns" : "ticks"),
+		     FIELD("arch", arch_name(image->arch)),
+		     FIELD("allocator", allocator_name(model)), FIELD("image", image->number),
+		     FIELD("images", trace->info.images), FLAG("complete", model->has_end),
+		     LIST("build_ids", model->contexts.modules.module_count, put_build_id, model),
+		     caps_field(call),
+		     OBJECT("counts", FIELD("chunks", trace->all.chunks),
+			    FIELD("points", model->points.count),
+			    FIELD("functions", count_functions(trace)),
+			    FIELD("types", model->types.count),
+			    FIELD("modules", count_modules(model)),
+			    FIELD("threads", model->threads.count)));
 }
 
 /* ---- names ---- */
 
+static void put_suggestion(struct json *json, const void *rows, u64 i)
+{
+	const struct suggestion *row = &((const struct suggestion *)rows)[i];
+
+	put_object(json, NULL, FIELD("label", row->label), FIELD("count", row->count),
+		   FIELD("bytes", row->bytes));
+}
+
 void api_suggest(struct call *call)
 {
-	const char *word = call_text(call, "kind"), *text = call_text(call, "s");
+	const char *text = call_text(call, "s");
 	struct suggest_query query = {.kind = SUGGEST_FN, .text = text ? text : "", .limit = 20};
 	struct suggestions list = {0};
 	struct err err = {0};
 
-	if (word && !suggest_kind_parse(word, &query.kind)) {
-		call_bad(call, "kind", "fn, type, module, file or thread");
+	if (!call_choice(call, "kind", suggest_kind_parse, &query.kind,
+			 "fn, type, module, file or thread") ||
+	    !call_number(call, "n", 1, 500, &query.limit))
 		return;
-	}
-	if (!call_number(call, "n", 1, 500, &query.limit))
-		return;
-	if (suggestions_make(&list, call->trace, &query, &err) < 0) {
+	if (suggestions_make(&list, call->trace, &query, &err) < 0)
 		call_fail(call, &err);
-	} else if (reply_begin(call, list.found > list.rows.count)) {
-		json_open_flat(&call->json, "data", '[');
-		for (u64 i = 0; i < list.rows.count; i++)
-			put_object(&call->json, NULL, FIELD("label", list.rows.data[i].label),
-				   FIELD("count", list.rows.data[i].count),
-				   FIELD("bytes", list.rows.data[i].bytes));
-		json_close(&call->json, ']');
-		reply_end(call);
-	}
+	else
+		reply_list(call, list.found > list.rows.count, list.rows.count, put_suggestion,
+			   list.rows.data);
 	suggestions_release(&list);
 }
 
 void api_stack(struct call *call)
 {
+	const struct model *model = call->trace->model;
 	u64 point;
 
-	if (!call_index(call, 0, "point", call->trace->model->points.count, &point) ||
-	    !reply_begin(call, false))
-		return;
-	json_open_flat(&call->json, "data", '{');
-	json_number(&call->json, "point", point);
-	put_stack(call, "frames", call->trace->model->points.data[point].frame);
-	json_close(&call->json, '}');
-	reply_end(call);
+	if (call_index(call, 0, "point", model->points.count, &point))
+		reply_object(call, false, FIELD("point", point),
+			     field_stack("frames", call, model->points.data[point].frame));
 }

@@ -32,44 +32,32 @@ static bool cut(struct result *table, u64 offset, u64 limit)
 	return first + left < rows;
 }
 
-/* Answers with a table, a page of it. */
+/* The page of a table that is wanted; false if that was refused. */
+struct page {
+	u64 offset, limit;
+};
+
+static bool page_read(struct call *call, struct page *page)
+{
+	*page = (struct page){.limit = ROWS_MAX};
+	return call_number(call, "offset", 0, UINT32_MAX, &page->offset) &&
+	       call_number(call, "limit", 1, ROWS_MAX, &page->limit);
+}
+
+/* Answers with a page of a table. */
 static void reply_table(struct call *call, struct result *table, const struct err *err)
 {
-	u64 offset = 0, limit = ROWS_MAX;
-	bool more;
+	struct page page;
 
-	if (table && (!call_number(call, "offset", 0, UINT32_MAX, &offset) ||
-		      !call_number(call, "limit", 1, ROWS_MAX, &limit))) {
+	if (table && !page_read(call, &page)) {
 		result_free(table);
 		return;
 	}
-	if (!table || result_failed(table)) {
-		reply_result(call, table, err);
-		return;
+	if (table && !result_failed(table)) {
+		call_rows_total(call, result_rows(table));
+		call->truncated = cut(table, page.offset, page.limit);
 	}
-	call->rows_total = result_rows(table);
-	call->has_rows_total = true;
-	more = cut(table, offset, limit);
-	if (reply_begin(call, more)) {
-		render_json_value(&call->json, "data", table);
-		reply_end(call);
-	}
-	result_free(table);
-}
-
-static bool verbosity_read(struct call *call, enum mprof_verbosity *verbosity)
-{
-	const char *word = call_text(call, "verb");
-
-	if (!word || strcmp(word, "normal") == 0)
-		*verbosity = MPROF_NORMAL;
-	else if (strcmp(word, "verbose") == 0)
-		*verbosity = MPROF_VERBOSE;
-	else if (strcmp(word, "terse") == 0)
-		*verbosity = MPROF_TERSE;
-	else
-		return call_bad(call, "verb", "verbose, normal or terse");
-	return true;
+	reply_result(call, table, err);
 }
 
 struct mprof_queries {
@@ -81,17 +69,16 @@ struct mprof_queries {
 static bool mprof_read(struct call *call, struct mprof_queries *queries)
 {
 	bool types = true, cycles = false, log = false;
-	u64 depth = 5;
+	u32 verbosity = MPROF_NORMAL;
 
-	*queries = (struct mprof_queries){0};
-	if (!verbosity_read(call, &queries->leaks.verbosity) ||
-	    !call_number(call, "depth", 0, UINT32_MAX, &depth) ||
+	*queries = (struct mprof_queries){.leaks.depth = 5};
+	if (!call_word(call, "verb", "verbose, normal or terse", &verbosity) ||
+	    !call_u32(call, "depth", 0, UINT32_MAX, &queries->leaks.depth) ||
 	    !call_bool(call, "offsets", &queries->leaks.offsets) ||
 	    !call_bool(call, "types", &types) || !call_bool(call, "log", &log) ||
 	    !call_bool(call, "cycles", &cycles))
 		return false;
-	queries->leaks.depth = (u32)depth;
-	queries->bins.verbosity = queries->leaks.verbosity;
+	queries->leaks.verbosity = queries->bins.verbosity = verbosity;
 	queries->bins.no_types = !types;
 	queries->bins.log = log;
 	queries->graph.keep_cycles = cycles;
@@ -172,8 +159,7 @@ static void reply_mprof_beside(struct call *call, enum mprof_table table,
 	struct study *other = call_part(call, base, &err);
 	struct result *ours = other ? mprof_result(call->trace, table, queries, &err) : NULL;
 	struct result *theirs, *ours_all;
-	u64 offset = 0, limit = ROWS_MAX;
-	bool more;
+	struct page page;
 
 	all.leaks.verbosity = all.bins.verbosity = MPROF_VERBOSE;
 	theirs = ours ? mprof_result(other, table, &all, &err) : NULL;
@@ -184,19 +170,11 @@ static void reply_mprof_beside(struct call *call, enum mprof_table table,
 	} else if (!ours_all || result_failed(ours) || result_failed(theirs) ||
 		   result_failed(ours_all)) {
 		call_fail(call, &err);
-	} else if (call_number(call, "offset", 0, UINT32_MAX, &offset) &&
-		   call_number(call, "limit", 1, ROWS_MAX, &limit)) {
-		call->rows_total = result_rows(ours);
-		call->has_rows_total = true;
-		more = offset < call->rows_total && limit < call->rows_total - offset;
-		if (reply_begin(call, more)) {
-			put_beside(&call->json, &(struct beside){ours, theirs, keys}, offset,
-				   limit);
-			put_gone_rows(&call->json, &(struct beside){ours_all, theirs, keys});
-			cut(ours, offset, limit);
-			render_json_value(&call->json, "data", ours);
-			reply_end(call);
-		}
+	} else if (page_read(call, &page)) {
+		call_rows_total(call, result_rows(ours));
+		call->truncated = cut(ours, page.offset, page.limit);
+		reply_beside(call, &(struct beside){ours, theirs, keys},
+			     rows_gone(&(struct beside){ours_all, theirs, keys}));
 	}
 	result_free(ours);
 	result_free(ours_all);

@@ -2,11 +2,19 @@
  * Notes about findings over HTTP. Runs on threads of the server. */
 #include "host/base/jsontree.h"
 #include "show/serve/notes.h"
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 
 static void refuse(struct call *call, const struct err *err)
 {
 	answer_refuse(call->answer, err->code == ERR_USAGE ? 400 : 500, "%s", err->text);
+}
+
+static void put_note(struct json *json, const void *notes, u64 i)
+{
+	const struct note *one = &((const struct note *)notes)[i];
+
+	put_object(json, NULL, FIELD("finding", one->finding), FIELD("status", one->status),
+		   FIELD("text", one->text), FIELD("changed", one->changed));
 }
 
 /* All notes of the trace. */
@@ -15,20 +23,10 @@ static void reply_notes(struct call *call)
 	struct notes notes = {0};
 	struct err err = {0};
 
-	if (notes_read(call->trace->path, &notes, &err) < 0) {
+	if (notes_read(call->trace->path, &notes, &err) < 0)
 		refuse(call, &err);
-	} else if (reply_begin(call, false)) {
-		json_open(&call->json, "data", '[');
-		for (u64 i = 0; i < notes.list.count; i++) {
-			const struct note *one = &notes.list.data[i];
-
-			put_object(&call->json, NULL, FIELD("finding", one->finding),
-				   FIELD("status", one->status), FIELD("text", one->text),
-				   FIELD("changed", one->changed));
-		}
-		json_close(&call->json, ']');
-		reply_end(call);
-	}
+	else
+		reply_list(call, false, notes.list.count, put_note, notes.list.data);
 	notes_release(&notes);
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "host/base/jsontree.h"
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 #include "study/layout/source.h"
 
 struct wish {
@@ -59,7 +59,7 @@ static void show(struct call *call, u32 file, u64 line)
 		if (editor_show(&call->api->editor, path, line, &err) < 0)
 			call_fail(call, &err);
 		else
-			reply_object(call, FIELD("file", path), FIELD("line", line),
+			reply_object(call, false, FIELD("file", path), FIELD("line", line),
 				     FIELD("editor", call->api->editor.name));
 	}
 	source_text_release(&text);
@@ -105,7 +105,7 @@ static void allow(struct call *call, const struct wish *wish)
 		if (status < 0)
 			call_fail(call, &err);
 		else
-			reply_object(call, FIELD("folder", wish->folder));
+			reply_object(call, false, FIELD("folder", wish->folder));
 	}
 	source_text_release(&text);
 }

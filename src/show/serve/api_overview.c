@@ -10,7 +10,7 @@
 #include "study/model/narrow.h"
 #include "show/render/render.h"
 #include "study/analysis/findings/unnamed.h"
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 #include "study/layout/keys.h"
 #include "study/layout/points.h"
 #include "study/layout/timeline.h"
@@ -27,80 +27,33 @@ struct overview {
 
 /* ---- scores ---- */
 
-static void put_summary(struct json *json, const char *key, const struct score_summary *score)
+static struct named_value summary_field(const char *name, struct call *call, enum score which)
 {
-	bool known = score->points != 0;
+	struct score_summary score = score_summarise(&call->trace->behaviour, which);
+	bool known = score.points != 0;
 
-	put_object(json, key, field_if(known, FIELD("g", score->mean)),
-		   field_if(known, FIELD("var", score->variance)),
-		   field_if(known, FIELD("w_allocs", score->mean_by_allocations)),
-		   field_if(known && score->has_by_bytes, FIELD("w_bytes", score->mean_by_bytes)),
-		   FIELD("points", score->points));
-}
-
-static void put_scores(struct call *call)
-{
-	static const char *const names[SCORES] = {"lifetime", "usage", "useful"};
-	const struct study *trace = call->trace;
-	u64 steps[SEVERITY_STEPS] = {0};
-
-	json_open_flat(&call->json, "scores", '{');
-	for (u32 i = 0; i < SCORES; i++) {
-		struct score_summary summary = score_summarise(&trace->behaviour, (enum score)i);
-
-		put_summary(&call->json, names[i], &summary);
-	}
-	json_close(&call->json, '}');
-	for (u64 i = 0; i < trace->model->points.count; i++)
-		if (trace->severity[i])
-			steps[trace->severity[i] - 1]++;
-	json_open_flat(&call->json, "severity_hist", '[');
-	for (u32 i = 0; i < SEVERITY_STEPS; i++)
-		json_number(&call->json, NULL, steps[i]);
-	json_close(&call->json, ']');
+	return KEPT(name, call, field_if(known, FIELD("g", score.mean)),
+		    field_if(known, FIELD("var", score.variance)),
+		    field_if(known, FIELD("w_allocs", score.mean_by_allocations)),
+		    field_if(known && score.has_by_bytes, FIELD("w_bytes", score.mean_by_bytes)),
+		    FIELD("points", score.points));
 }
 
 /* ---- totals ---- */
 
-static void put_totals(struct call *call)
+static struct named_value time_field(struct call *call)
 {
-	const struct model *model = call->trace->model;
-	const struct model_totals *totals = &model->totals;
-	bool exec = model_keeps_nothing(model);
-	struct json *json = &call->json;
 	struct call_costs costs;
 	bool cpu_known, timed;
-	double cpu_ns = model_cpu_ns(model, &cpu_known);
+	double cpu_ns = model_cpu_ns(call->trace->model, &cpu_known);
 
-	put_object(json, "bytes", FIELD("total", totals->bytes), FIELD("peak", totals->peak_bytes),
-		   FIELD("peak_t", tick_clock_ns(&model->clock, totals->peak_ticks)),
-		   FIELD("kept", exec ? 0 : totals->live_bytes), FIELD("end", totals->live_bytes));
-	put_object(json, "counts", FIELD("allocs", model_count(model, totals->allocations)),
-		   FIELD("frees", model_count(model, totals->frees)),
-		   FIELD("reallocs", model_count(model, model->kinds[HW_REALLOC])),
-		   FIELD("temporary", model_count(model, totals->temporary)),
-		   FIELD("points", model_point_count(model)));
-	call_costs_find(&costs, model);
+	call_costs_find(&costs, call->trace->model);
 	timed = costs.all.enough;
-	put_object(json, "alloc_time", field_if(timed, FIELD("ns", floor(costs.all.ns))),
-		   field_if(timed, FIELD("low", floor(costs.all.low_ns))),
-		   field_if(timed, FIELD("high", floor(costs.all.high_ns))),
-		   field_if(timed && cpu_ns > 0, FIELD("pct", 100.0 * costs.all.ns / cpu_ns)),
-		   FIELD("timed", costs.all.timed), field_if(cpu_known, FIELD("cpu_ns", cpu_ns)));
-}
-
-/* ---- verdicts ---- */
-
-static void put_verdicts(struct call *call, const struct overview *overview)
-{
-	struct result *holder = result_new(RESULT_RECORD, "findings", "");
-
-	json_open_flat(&call->json, "findings", '[');
-	for (u64 i = 0; holder && i < overview->findings->rows.count && i < overview->top; i++)
-		put_finding(call, &overview->findings->rows.data[i], holder);
-	json_close(&call->json, ']');
-	json_number(&call->json, "findings_all", overview->findings->rows.count);
-	result_free(holder);
+	return KEPT("alloc_time", call, field_if(timed, FIELD("ns", floor(costs.all.ns))),
+		    field_if(timed, FIELD("low", floor(costs.all.low_ns))),
+		    field_if(timed, FIELD("high", floor(costs.all.high_ns))),
+		    field_if(timed && cpu_ns > 0, FIELD("pct", 100.0 * costs.all.ns / cpu_ns)),
+		    FIELD("timed", costs.all.timed), field_if(cpu_known, FIELD("cpu_ns", cpu_ns)));
 }
 
 /* ---- lists ---- */
@@ -147,61 +100,80 @@ static double measure(const struct call *call, const struct overview *overview, 
 	}
 }
 
-static void put_top_points(struct call *call, const struct overview *overview, const char *key,
-			   u32 which)
+/* What is ranked highest: points, or keys. */
+struct top_list {
+	const struct call *call;
+	const struct view_keys *keys;
+	struct ranked *rows;
+};
+
+static struct named_value top_field(const char *name, struct call *call, struct top_list list,
+				    u64 count, put_item *put)
 {
-	const struct model *model = call->trace->model;
-	struct ranked *ranked = calloc(overview->top, sizeof *ranked);
+	struct top_list *kept = arena_new(&call->holder->arena, struct top_list);
+
+	if (kept)
+		*kept = list;
+	return LIST(name, kept && list.rows ? count : 0, put, kept);
+}
+
+static void put_top_point(struct json *json, const void *list, u64 i)
+{
+	const struct top_list *self = list;
+	const struct ranked *row = &self->rows[i];
+	const struct study *trace = self->call->trace;
+	struct finding_place place =
+		finding_place(&trace->stacks, trace->model->points.data[row->index].frame);
+
+	put_object(json, NULL, FIELD("point", row->index), NAME("fn", place.own.function),
+		   NAME("file", place.own.file), SOME("line", place.own.line),
+		   NAME("module", place.own.module), FIELD("offset", place.own.offset),
+		   FIELD("value", round(row->value)));
+}
+
+static struct named_value highest_points(const char *name, struct call *call,
+					 const struct overview *overview, u32 which)
+{
+	struct ranked *rows = arena_new_array(&call->holder->arena, struct ranked, overview->top);
 	u64 count = 0;
 
-	json_open_flat(&call->json, key, '[');
-	for (u32 i = 0; ranked && i < model->points.count; i++)
-		count = keep_highest(ranked, count, overview->top,
+	for (u32 i = 0; rows && i < call->trace->model->points.count; i++)
+		count = keep_highest(rows, count, overview->top,
 				     (struct ranked){measure(call, overview, i, which), i});
-	for (u64 i = 0; i < count; i++) {
-		struct finding_place place =
-			finding_place(&call->trace->stacks,
-				      model->points.data[ranked[i].index].frame);
+	return top_field(name, call, (struct top_list){call, NULL, rows}, count, put_top_point);
+}
 
-		put_object(&call->json, NULL, FIELD("point", ranked[i].index),
-			   NAME("fn", place.own.function), NAME("file", place.own.file),
-			   SOME("line", place.own.line), NAME("module", place.own.module),
-			   FIELD("offset", place.own.offset),
-			   FIELD("value", round(ranked[i].value)));
-	}
-	json_close(&call->json, ']');
-	free(ranked);
+static void put_top_key(struct json *json, const void *list, u64 i)
+{
+	const struct top_list *self = list;
+
+	put_object(json, NULL, FIELD("label", self->keys->keys.data[self->rows[i].index].label),
+		   FIELD("value", (u64)self->rows[i].value));
 }
 
 /* By what the points had live at the peak. */
-static void put_top_keys(struct call *call, const struct overview *overview, const char *key,
-			 const struct view_keys *keys)
+static struct named_value highest_keys(const char *name, struct call *call,
+				       const struct overview *overview,
+				       const struct view_keys *keys)
 {
 	const struct model *model = call->trace->model;
-	struct ranked *ranked = calloc(keys->keys.count + 1, sizeof *ranked);
+	u64 all = keys->keys.count, count = 0;
+	struct ranked *rows = arena_new_array(&call->holder->arena, struct ranked, all + 1);
 
-	json_open_flat(&call->json, key, '[');
-	for (u32 i = 0; ranked && i < keys->keys.count; i++)
-		ranked[i].index = i;
-	for (u32 i = 0; ranked && i < model->points.count; i++)
-		ranked[keys->of_point[i]].value += (double)model->points.data[i].at_peak_bytes;
-	if (ranked)
-		qsort(ranked, keys->keys.count, sizeof *ranked, most_first);
-	for (u64 i = 0; ranked && i < keys->keys.count && i < overview->top; i++) {
-		if (!(ranked[i].value > 0))
-			break;
-		put_object(&call->json, NULL,
-			   FIELD("label", keys->keys.data[ranked[i].index].label),
-			   FIELD("value", (u64)ranked[i].value));
-	}
-	json_close(&call->json, ']');
-	free(ranked);
+	for (u32 i = 0; rows && i < all; i++)
+		rows[i].index = i;
+	for (u32 i = 0; rows && i < model->points.count; i++)
+		rows[keys->of_point[i]].value += (double)model->points.data[i].at_peak_bytes;
+	if (rows)
+		qsort(rows, all, sizeof *rows, most_first);
+	while (rows && count < all && count < overview->top && rows[count].value > 0)
+		count++;
+	return top_field(name, call, (struct top_list){call, keys, rows}, count, put_top_key);
 }
 
-/* What the resident memory consisted of, as the report's table has it; null if nobody looked. */
-static void put_memory(struct call *call)
+/* What the resident memory consisted of, as the report's table has it; NULL if nobody looked. */
+static struct result *memory_table(const struct model *model)
 {
-	const struct model *model = call->trace->model;
 	struct resident_series series = {0};
 	struct result *table = NULL;
 	struct err err = {0};
@@ -209,61 +181,63 @@ static void put_memory(struct call *call)
 	if (model->memory.count && resident_series_make(&series, model, &err) == 0)
 		table = analyse_resident(model, &series, &err);
 	resident_series_release(&series);
-	if (table)
-		render_json_value(&call->json, "memory", table);
-	else
-		json_null(&call->json, "memory");
-	result_free(table);
-}
-
-static void put_heap(struct call *call, const struct timeline_view *heap)
-{
-	struct json *json = &call->json;
-	u32 bins = heap->axis.bins;
-
-	json_open_flat(json, "heap", '{');
-	json_open_flat(json, "t", '[');
-	for (u32 i = 0; i < bins; i++)
-		json_number(json, NULL, time_axis_end(&heap->axis, i));
-	json_close(json, ']');
-	put_reals(json, "max", heap->total.max, bins);
-	if (heap->rss)
-		put_reals(json, "rss", heap->rss, bins);
-	else
-		json_null(json, "rss");
-	json_close(json, '}');
+	return table;
 }
 
 /* What helps where functions have no names. */
-static void put_unnamed(struct call *call)
+static struct named_value unnamed_field(struct call *call)
 {
 	struct strbuf text = {0};
 
 	unnamed_advice(&call->trace->stacks, true, &text);
-	json_text(&call->json, "unnamed", text.count && !text.failed ? text.text : NULL);
-	strbuf_release(&text);
+	return field_words("unnamed", call, &text);
 }
 
-static void put_overview(struct call *call, const struct overview *overview)
+static void reply_overview(struct call *call, const struct overview *overview)
 {
-	struct json *json = &call->json;
+	const struct study *trace = call->trace;
+	const struct model *model = trace->model;
+	const struct model_totals *totals = &model->totals;
+	const struct timeline_view *heap = &overview->heap;
+	const struct findings *findings = overview->findings;
+	struct finding_list verdicts = {call, findings->rows.data};
+	struct result *memory = memory_table(model);
+	u64 steps[SEVERITY_STEPS] = {0}, found = findings->rows.count;
 
-	json_open_flat(json, "data", '{');
-	put_scores(call);
-	put_totals(call);
-	put_verdicts(call, overview);
-	json_open_flat(json, "top", '{');
-	put_top_points(call, overview, "peak", 0);
-	put_top_points(call, overview, "kept", 1);
-	put_top_points(call, overview, "allocs", 2);
-	put_top_points(call, overview, "temporary", 3);
-	put_top_keys(call, overview, "types", overview->types);
-	put_top_keys(call, overview, "modules", overview->modules);
-	json_close(json, '}');
-	put_memory(call);
-	put_heap(call, &overview->heap);
-	put_unnamed(call);
-	json_close(json, '}');
+	for (u64 i = 0; i < model->points.count; i++)
+		if (trace->severity[i])
+			steps[trace->severity[i] - 1]++;
+	reply_object(call, false,
+		     OBJECT("scores", summary_field("lifetime", call, SCORE_LIFETIME),
+			    summary_field("usage", call, SCORE_USAGE),
+			    summary_field("useful", call, SCORE_USEFUL)),
+		     NUMBERS("severity_hist", steps, SEVERITY_STEPS),
+		     OBJECT("bytes", FIELD("total", totals->bytes),
+			    FIELD("peak", totals->peak_bytes),
+			    FIELD("peak_t", tick_clock_ns(&model->clock, totals->peak_ticks)),
+			    FIELD("kept", model_keeps_nothing(model) ? 0 : totals->live_bytes),
+			    FIELD("end", totals->live_bytes)),
+		     OBJECT("counts", FIELD("allocs", model_count(model, totals->allocations)),
+			    FIELD("frees", model_count(model, totals->frees)),
+			    FIELD("reallocs", model_count(model, model->kinds[HW_REALLOC])),
+			    FIELD("temporary", model_count(model, totals->temporary)),
+			    FIELD("points", model_point_count(model))),
+		     time_field(call),
+		     LIST("findings", found < overview->top ? found : overview->top, put_finding,
+			  &verdicts),
+		     FIELD("findings_all", found),
+		     OBJECT("top", highest_points("peak", call, overview, 0),
+			    highest_points("kept", call, overview, 1),
+			    highest_points("allocs", call, overview, 2),
+			    highest_points("temporary", call, overview, 3),
+			    highest_keys("types", call, overview, overview->types),
+			    highest_keys("modules", call, overview, overview->modules)),
+		     RESULT("memory", memory),
+		     OBJECT("heap", LIST("t", heap->axis.bins, put_axis_end, &heap->axis),
+			    REALS("max", heap->total.max, heap->axis.bins),
+			    field_if(heap->rss, REALS("rss", heap->rss, heap->axis.bins))),
+		     unnamed_field(call));
+	result_free(memory);
 }
 
 static int overview_make(struct call *call, struct overview *self, struct err *err)
@@ -291,12 +265,10 @@ void api_overview(struct call *call)
 
 	if (!call_number(call, "top", 1, 100, &overview.top))
 		return;
-	if (overview_make(call, &overview, &err) < 0) {
+	if (overview_make(call, &overview, &err) < 0)
 		call_fail(call, &err);
-	} else if (reply_begin(call, false)) {
-		put_overview(call, &overview);
-		reply_end(call);
-	}
+	else
+		reply_overview(call, &overview);
 	free(overview.sums);
 	timeline_view_release(&overview.heap);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 #include "study/layout/moments.h"
 #include "study/layout/pairs.h"
 #include "study/layout/points.h"
@@ -101,50 +101,64 @@ static bool cols_read(struct call *call, u32 *cols)
 	return true;
 }
 
-static bool has(u32 cols, enum row_field field) { return cols >> field & 1; }
-
-static void put_scores(struct json *json, const struct study *trace, u32 point, u32 cols)
+/* A member of a row, if it is among those that are wanted. */
+static struct named_value column(u32 cols, enum row_field field, struct named_value value)
 {
-	if (has(cols, ROW_SEV))
-		put_fields(json, SOME("sev", trace->severity[point]));
+	value.name = row_names[field];
+	return field_when(cols >> field & 1, value);
+}
+
+static struct named_value score_column(u32 cols, enum row_field field,
+				       const struct score_set *scores)
+{
+	u32 score = field - ROW_LIFETIME;
+
+	return column(cols, field, FIELD("", scores->known[score] ? scores->value[score] : NAN));
+}
+
+enum { SCORE_FIELDS = 4, SUM_FIELDS = 8 };
+
+/* Severity and scores. */
+static void score_columns(struct named_value *to, const struct study *trace, u32 point, u32 cols)
+{
+	const struct score_set *scores = &trace->scores[point];
+
+	to[0] = column(cols, ROW_SEV, SOME("", trace->severity[point]));
 	for (u32 i = 0; i < SCORES; i++)
-		if (has(cols, ROW_LIFETIME + i))
-			json_real(json, row_names[ROW_LIFETIME + i],
-				  trace->scores[point].known[i] ? trace->scores[point].value[i]
-								: NAN);
+		to[1 + i] = score_column(cols, ROW_LIFETIME + i, scores);
 }
 
 /* live_bytes NAN: not asked for a moment, so that it is what is kept. */
-static void put_sums(struct json *json, const struct point_sums *sums, double live_bytes,
-		     const struct model *model, u32 cols)
+static void sum_columns(struct named_value *to, const struct point_sums *sums, double live_bytes,
+			const struct model *model, u32 cols)
 {
-	const double values[] = {
-		[ROW_CHUNKS] = round(sums->chunks),
-		[ROW_BYTES] = floor(sums->bytes),
-		[ROW_PEAK] = floor(sums->peak_bytes),
-		[ROW_LIVE] = floor(isnan(live_bytes) ? sums->kept_bytes : live_bytes),
-		[ROW_LEAKED] = floor(sums->kept_bytes),
-		[ROW_TEMPORARY] = round(sums->temporary),
-		[ROW_AVG_LIFE] =
-			sums->freed > 0
-				? tick_clock_span_ns(&model->clock, sums->life_ticks / sums->freed)
+	const double values[SUM_FIELDS] = {
+		round(sums->chunks),
+		floor(sums->bytes),
+		floor(sums->peak_bytes),
+		floor(isnan(live_bytes) ? sums->kept_bytes : live_bytes),
+		floor(sums->kept_bytes),
+		round(sums->temporary),
+		sums->freed > 0 ? tick_clock_span_ns(&model->clock, sums->life_ticks / sums->freed)
 				: NAN,
-		[ROW_THREADS] = sums->threads,
+		sums->threads,
 	};
 
-	for (u32 i = ROW_CHUNKS; i <= ROW_THREADS; i++)
-		if (has(cols, i))
-			put_real(json, row_names[i], values[i]);
+	for (u32 i = 0; i < SUM_FIELDS; i++)
+		to[i] = column(cols, ROW_CHUNKS + i, field_whole("", values[i]));
 }
 
-static void put_inferences(struct json *json, const char *key, const struct study *trace, u32 point)
+/* The inferences that hold. */
+static struct named_value inferences_field(const struct study *trace, u32 point,
+					   const char *names[INFERENCES])
 {
-	json_open_flat(json, key, '[');
+	u32 count = 0;
+
 	for (u32 i = 0; i < INFERENCES; i++)
 		if (inference_of(&trace->inferences, (struct point_id){point}, (enum inference)i)
 			    .state == STATE_HOLDS)
-			json_text(json, NULL, inference_name((enum inference)i));
-	json_close(json, ']');
+			names[count++] = inference_name((enum inference)i);
+	return TEXTS("inf", names, count);
 }
 
 /* The points of another trace beside ours. */
@@ -182,36 +196,37 @@ static void base_release(struct points_base *self)
 	view_scope_release(&self->scope);
 }
 
-static void put_difference(struct json *json, const struct point_sums *ours,
-			   const struct point_sums *theirs)
-{
-	put_object(json, "delta", FIELD("chunks", round(ours->chunks) - round(theirs->chunks)),
-		   FIELD("bytes", ours->bytes - theirs->bytes),
-		   FIELD("peak", ours->peak_bytes - theirs->peak_bytes),
-		   FIELD("kept", ours->kept_bytes - theirs->kept_bytes),
-		   FIELD("temporary", round(ours->temporary) - round(theirs->temporary)));
-}
+/* What an answer about points is made of. */
+struct points_answer {
+	struct call *call;
+	struct points_query_view query;
+	struct points_base base;
+	struct points_page page;
+	u32 cols;
+	double *live; /* by point, at the moment that was asked for; NULL = for none */
+};
 
-/* What the point was in the base; null if it is new. */
-static void put_base(struct json *json, const struct points_base *base, const struct point_row *row)
+/* What the point was in the base, null if it is new; and the difference. */
+static void base_columns(struct named_value to[2], struct call *call,
+			 const struct points_base *base, const struct point_row *row)
 {
 	static const struct point_sums nothing;
 	u32 point = base->pairs.base_of[row->point];
-	const struct point_sums *sums = point ? &base->sums[point - 1] : &nothing;
+	const struct point_sums *ours = &row->sums,
+				*theirs = point ? &base->sums[point - 1] : &nothing;
+	struct named_value sums[1 + SUM_FIELDS] = {FIELD("id", point - 1)};
 
-	if (sums->chunks > 0) {
-		json_open_flat(json, "base", '{');
-		json_number(json, "id", point - 1);
-		put_sums(json, sums, NAN, base->scope.trace->model, ROW_ALL);
-		json_close(json, '}');
-	} else {
-		json_null(json, "base");
-	}
-	put_difference(json, &row->sums, sums);
+	sum_columns(sums + 1, theirs, NAN, base->scope.trace->model, ROW_ALL);
+	to[0] = field_if(theirs->chunks > 0, field_kept("base", call, sums, 1 + SUM_FIELDS));
+	to[1] = KEPT("delta", call, FIELD("chunks", round(ours->chunks) - round(theirs->chunks)),
+		     FIELD("bytes", ours->bytes - theirs->bytes),
+		     FIELD("peak", ours->peak_bytes - theirs->peak_bytes),
+		     FIELD("kept", ours->kept_bytes - theirs->kept_bytes),
+		     FIELD("temporary", round(ours->temporary) - round(theirs->temporary)));
 }
 
 /* Points that only the base has. */
-static void put_gone(struct json *json, const struct points_base *base)
+static struct named_value gone_field(struct call *call, const struct points_base *base)
 {
 	u64 points = 0;
 	double chunks = 0, bytes = 0;
@@ -222,84 +237,58 @@ static void put_gone(struct json *json, const struct points_base *base)
 			chunks += base->sums[i].chunks;
 			bytes += base->sums[i].bytes;
 		}
-	put_object(json, "gone", FIELD("points", points), FIELD("chunks", round(chunks)),
-		   FIELD("bytes", bytes));
+	return KEPT("gone", call, FIELD("points", points), FIELD("chunks", round(chunks)),
+		    FIELD("bytes", bytes));
 }
 
-static void put_names(struct json *json, const struct point_row *row, u32 cols)
+static void put_row(struct json *json, const void *list, u64 i)
 {
-	const struct named_value names[] = {[ROW_FN] = NAME("fn", row->function),
-					    [ROW_FILE] = NAME("file", row->file),
-					    [ROW_LINE] = SOME("line", row->line),
-					    [ROW_MODULE] = NAME("module", row->module),
-					    [ROW_TYPE] = NAME("type", row->type)};
-
-	for (u32 i = ROW_FN; i <= ROW_TYPE; i++) {
-		if (has(cols, i))
-			render_json_fields(json, &names[i], 1);
-		if (has(cols, i) && i == ROW_MODULE)
-			json_number(json, "offset", row->offset);
-	}
-}
-
-/* What an answer about points is made of. */
-struct points_answer {
-	struct points_query_view query;
-	struct points_base base;
-	struct points_page page;
-	u32 cols;
-	double *live; /* by point, at the moment that was asked for; NULL = for none */
-};
-
-static void put_row(struct call *call, const struct points_answer *self,
-		    const struct point_row *row)
-{
-	struct json *json = &call->json;
+	const struct points_answer *self = list;
+	const struct point_row *row = &self->page.rows.data[i];
+	struct call *call = self->call;
+	const char *inferences[INFERENCES];
 	double chunks = self->page.chunks;
+	u32 cols = self->cols;
+	struct named_value fields[] = {
+		FIELD("id", row->point),
+		column(cols, ROW_FN, NAME("", row->function)),
+		column(cols, ROW_FILE, NAME("", row->file)),
+		column(cols, ROW_LINE, SOME("", row->line)),
+		column(cols, ROW_MODULE, NAME("", row->module)),
+		field_when(cols >> ROW_MODULE & 1, FIELD("offset", row->offset)),
+		column(cols, ROW_TYPE, NAME("", row->type)),
+		[7 + SUM_FIELDS + SCORE_FIELDS] =
+			column(cols, ROW_INF,
+			       inferences_field(call->trace, row->point, inferences)),
+		column(cols, ROW_ALLOCS_PCT,
+		       FIELD("", chunks > 0 ? 100 * row->sums.chunks / chunks : NAN)),
+		row->spark ? column(cols, ROW_SPARK,
+				    field_base64("", call, row->spark, self->query.spark))
+			   : ABSENT,
+		ABSENT, /* base */
+		ABSENT, /* delta */
+	};
+	u64 count = sizeof fields / sizeof *fields;
 
-	json_open_flat(json, NULL, '{');
-	json_number(json, "id", row->point);
-	put_names(json, row, self->cols);
-	put_sums(json, &row->sums, self->live ? self->live[row->point] : NAN, call->trace->model,
-		 self->cols);
-	put_scores(json, call->trace, row->point, self->cols);
-	if (has(self->cols, ROW_INF))
-		put_inferences(json, "inf", call->trace, row->point);
-	if (has(self->cols, ROW_ALLOCS_PCT))
-		json_real(json, "allocs_pct", chunks > 0 ? 100 * row->sums.chunks / chunks : NAN);
-	if (row->spark && has(self->cols, ROW_SPARK))
-		put_base64(json, "spark", row->spark, self->query.spark);
+	sum_columns(fields + 7, &row->sums, self->live ? self->live[row->point] : NAN,
+		    call->trace->model, cols);
+	score_columns(fields + 7 + SUM_FIELDS, call->trace, row->point, cols);
 	if (self->base.given)
-		put_base(json, &self->base, row);
-	json_close(json, '}');
-}
-
-static void put_points(struct call *call, const struct points_answer *self)
-{
-	json_open_flat(&call->json, "data", '{');
-	put_fields(&call->json, FIELD("total", self->page.total),
-		   FIELD("offset", self->query.offset));
-	if (self->base.given)
-		put_gone(&call->json, &self->base);
-	json_open_flat(&call->json, "rows", '[');
-	for (u64 i = 0; i < self->page.rows.count; i++)
-		put_row(call, self, &self->page.rows.data[i]);
-	json_close(&call->json, ']');
-	json_close(&call->json, '}');
+		base_columns(fields + count - 2, call, &self->base, row);
+	render_json_fields(json, (struct named_value[]){field_object(NULL, fields, count)}, 1);
 }
 
 static bool points_read(struct call *call, struct points_answer *self)
 {
-	u64 spark = 0;
-
 	self->query.limit = 100;
 	if (!sorts_read(call, &self->query) || !cols_read(call, &self->cols) ||
 	    !call_number(call, "offset", 0, UINT32_MAX, &self->query.offset) ||
 	    !call_number(call, "limit", 1, POINTS_PAGE_MAX, &self->query.limit) ||
-	    !call_number(call, "spark", 0, SPARK_MAX, &spark) ||
+	    !call_u32(call, "spark", 0, SPARK_MAX, &self->query.spark) ||
 	    !call_base(call, &self->base.scope, &self->base.given))
 		return false;
-	self->query.spark = has(self->cols, ROW_SPARK) ? (u32)spark : 0;
+	if (!(self->cols >> ROW_SPARK & 1))
+		self->query.spark = 0;
 	return self->base.given || !sorts_need_base(&self->query) ||
 	       call_bad(call, "base",
 			"set if points are sorted by the difference from another trace");
@@ -319,9 +308,19 @@ static int live_make(struct call *call, struct points_answer *self, struct err *
 	return view_weigh(&call->scope, METRIC_LIVE, &at_ns, self->live, err);
 }
 
+static void reply_points(struct call *call, const struct points_answer *self)
+{
+	u64 rows = self->page.rows.count;
+
+	reply_object(call, self->query.offset + rows < self->page.total,
+		     FIELD("total", self->page.total), FIELD("offset", self->query.offset),
+		     self->base.given ? gone_field(call, &self->base) : ABSENT,
+		     LIST("rows", rows, put_row, self));
+}
+
 void api_points(struct call *call)
 {
-	struct points_answer self = {0};
+	struct points_answer self = {.call = call};
 	struct err err = {0};
 
 	if (points_read(call, &self)) {
@@ -332,13 +331,10 @@ void api_points(struct call *call)
 		self.query.base = self.base.beside;
 		if (status == 0)
 			status = points_page_make(&self.page, &call->scope, &self.query, &err);
-		if (status < 0) {
+		if (status < 0)
 			call_fail(call, &err);
-		} else if (reply_begin(call, self.query.offset + self.page.rows.count <
-						     self.page.total)) {
-			put_points(call, &self);
-			reply_end(call);
-		}
+		else
+			reply_points(call, &self);
 	}
 	free(self.live);
 	points_page_release(&self.page);
@@ -347,158 +343,156 @@ void api_points(struct call *call)
 
 /* ---- one point ---- */
 
-static void put_histogram(struct json *json, const struct log_histogram *histogram)
+static void put_bin(struct json *json, const void *list, u64 i)
 {
-	json_open_flat(json, "hist", '[');
-	for (u32 i = 0; i <= 64; i++)
-		if (histogram->count[i])
-			put_object(json, NULL, FIELD("from", i ? 1ull << (i - 1) : 0),
-				   FIELD("n", histogram->count[i]));
-	json_close(json, ']');
+	const struct log_histogram *histogram = list;
+
+	if (histogram->count[i])
+		put_object(json, NULL, FIELD("from", i ? 1ull << (i - 1) : 0),
+			   FIELD("n", histogram->count[i]));
 }
 
-static void put_stats(struct call *call, const struct point_detail *detail)
+enum { BINS = 65 };
+
+/* One point, and what its lists are made of. */
+struct point_answer {
+	struct call *call;
+	struct point_detail detail;
+	struct worst_groups worst;
+	const struct findings *findings;
+};
+
+static struct named_value stats_field(struct call *call, const struct point_detail *detail)
 {
 	const struct behaviour *behaviour = &call->trace->behaviour.points[detail->point];
 	bool measured = behaviour->measured.chunks != 0;
-	struct json *json = &call->json;
+	struct named_value fields[SUM_FIELDS + 4];
 
-	json_open_flat(json, "stats", '{');
-	put_sums(json, &detail->sums, NAN, call->trace->model, ROW_ALL);
-	json_open_flat(json, "size", '{');
-	put_fields(json, FIELD("min", detail->min_size), FIELD("med", detail->median_size),
-		   FIELD("max", detail->max_size));
-	put_histogram(json, &detail->sizes);
-	json_close(json, '}');
-	json_open_flat(json, "life", '{');
-	json_number(json, "freed", detail->freed);
-	put_histogram(json, &detail->lives);
-	json_close(json, '}');
-	put_fields(json, field_if(measured, FIELD("reads", behaviour->reads)),
-		   field_if(measured, FIELD("writes", behaviour->writes)));
-	json_close(json, '}');
-}
-
-static void put_evidence(struct call *call, u32 point)
-{
-	struct json *json = &call->json;
-
-	json_open_flat(json, "inferences", '[');
-	for (u32 i = 0; i < INFERENCES; i++) {
-		struct inference_evidence evidence =
-			inference_of(&call->trace->inferences, (struct point_id){point},
-				     (enum inference)i);
-
-		if (evidence.state == STATE_NO)
-			continue;
-		put_object(json, NULL, FIELD("id", inference_name((enum inference)i)),
-			   FIELD("state", inference_state_name(evidence.state)),
-			   FIELD("hit", model_count(call->trace->model, evidence.chunks)),
-			   FIELD("all", model_count(call->trace->model, evidence.of_chunks)),
-			   FIELD("bytes", evidence.bytes),
-			   FIELD("confidence", confidence_name(evidence.confidence)),
-			   FIELD("words", inference_meaning((enum inference)i)));
-	}
-	json_close(json, ']');
-}
-
-static void put_free_sites(struct call *call, const struct point_detail *detail)
-{
-	struct json *json = &call->json;
-
-	json_open_flat(json, "free_sites", '[');
-	for (u64 i = 0; i < detail->free_sites.count && i < FREE_SITES_MAX; i++) {
-		json_open_flat(json, NULL, '{');
-		json_number(json, "n", detail->free_sites.data[i].chunks);
-		put_stack(call, "stack", detail->free_sites.data[i].frame);
-		json_close(json, '}');
-	}
-	json_close(json, ']');
-}
-
-static void put_threads(struct json *json, const char *key, const struct model *model,
-			const struct thread_list *list)
-{
-	json_open_flat(json, key, '[');
-	for (u64 i = 0; i < list->count && i < POINT_THREADS_MAX; i++) {
-		u32 thread = list->data[i].thread;
-
-		json_open_flat(json, NULL, '{');
-		json_number(json, "thread", thread);
-		if (thread < model->threads.count)
-			json_number(json, "tid", model->threads.data[thread].tid);
-		json_number(json, "n", list->data[i].chunks);
-		json_close(json, '}');
-	}
-	json_close(json, ']');
-}
-
-/* Findings of the place where the point is. */
-static void put_verdicts(struct call *call, u32 point, const struct findings *findings)
-{
-	const struct stack_source *stacks = &call->trace->stacks;
-	struct finding_place place =
-		finding_place(stacks, call->trace->model->points.data[point].frame);
-	u64 hash = finding_place_hash(&place, 0, true);
-	struct result *holder = result_new(RESULT_RECORD, "findings", "");
-	struct json *json = &call->json;
-
-	json_open_flat(json, "findings", '[');
-	for (u64 i = 0; holder && i < findings->rows.count; i++) {
-		const struct finding *finding = &findings->rows.data[i];
-
-		place = finding_place(stacks, finding->frame);
-		if (finding_place_hash(&place, 0, true) != hash)
-			continue;
-		put_finding(call, finding, holder);
-	}
-	json_close(json, ']');
-	result_free(holder);
+	sum_columns(fields, &detail->sums, NAN, call->trace->model, ROW_ALL);
+	fields[SUM_FIELDS] = KEPT("size", call, FIELD("min", detail->min_size),
+				  FIELD("med", detail->median_size), FIELD("max", detail->max_size),
+				  LIST("hist", BINS, put_bin, &detail->sizes));
+	fields[SUM_FIELDS + 1] = KEPT("life", call, FIELD("freed", detail->freed),
+				      LIST("hist", BINS, put_bin, &detail->lives));
+	fields[SUM_FIELDS + 2] = field_if(measured, FIELD("reads", behaviour->reads));
+	fields[SUM_FIELDS + 3] = field_if(measured, FIELD("writes", behaviour->writes));
+	return field_kept("stats", call, fields, SUM_FIELDS + 4);
 }
 
 /* Groups of chunks with the lowest lifetime scores: where a pool or one buffer would do. */
-static void put_worst_groups(struct call *call, const struct worst_groups *worst)
+static void put_worst_group(struct json *json, const void *list, u64 i)
 {
-	const struct tick_clock *clock = &call->trace->model->clock;
-	struct json *json = &call->json;
+	const struct point_answer *self = list;
+	const struct tick_clock *clock = &self->call->trace->model->clock;
+	const struct lifetime_group *group = &self->worst.rows[i];
 
-	json_open_flat(json, "worst_groups", '[');
-	for (u32 i = 0; i < worst->count; i++) {
-		const struct lifetime_group *group = &worst->rows[i];
-
-		put_object(json, NULL, FIELD("t0", tick_clock_ns(clock, group->first_ticks)),
-			   FIELD("t1", tick_clock_ns(clock, group->end_ticks)),
-			   FIELD("chunks", round(group->chunks)), FIELD("score", group->score));
-	}
-	json_close(json, ']');
+	put_object(json, NULL, FIELD("t0", tick_clock_ns(clock, group->first_ticks)),
+		   FIELD("t1", tick_clock_ns(clock, group->end_ticks)),
+		   FIELD("chunks", round(group->chunks)), FIELD("score", group->score));
 }
 
-static void put_detail(struct call *call, const struct point_detail *detail,
-		       const struct worst_groups *worst, const struct findings *findings)
+static struct named_value scores_field(const struct point_answer *self)
 {
-	const struct model *model = call->trace->model;
-	const struct behaviour *behaviour = &call->trace->behaviour.points[detail->point];
-	struct json *json = &call->json;
+	const struct study *trace = self->call->trace;
+	struct named_value fields[SCORE_FIELDS + 2];
 
-	json_open_flat(json, "data", '{');
-	put_fields(json, FIELD("id", detail->point),
-		   NAME("type", call->trace->point_types[detail->point].name));
-	put_stack(call, "stack", model->points.data[detail->point].frame);
-	put_stats(call, detail);
-	json_open_flat(json, "scores", '{');
-	put_scores(json, call->trace, detail->point, ROW_ALL);
-	json_number(json, "groups", behaviour->groups);
-	put_worst_groups(call, worst);
-	json_close(json, '}');
-	put_evidence(call, detail->point);
-	put_free_sites(call, detail);
-	json_number(json, "free_sites_all", detail->free_sites.count);
-	json_open_flat(json, "threads", '{');
-	put_threads(json, "alloc", model, &detail->allocs);
-	put_threads(json, "free", model, &detail->frees);
-	json_close(json, '}');
-	put_verdicts(call, detail->point, findings);
-	json_close(json, '}');
+	score_columns(fields, trace, self->detail.point, ROW_ALL);
+	fields[SCORE_FIELDS] = FIELD("groups", trace->behaviour.points[self->detail.point].groups);
+	fields[SCORE_FIELDS + 1] = LIST("worst_groups", self->worst.count, put_worst_group, self);
+	return field_kept("scores", self->call, fields, SCORE_FIELDS + 2);
+}
+
+static void put_evidence(struct json *json, const void *list, u64 i)
+{
+	const struct point_answer *self = list;
+	const struct study *trace = self->call->trace;
+	enum inference inference = (enum inference)i;
+	struct inference_evidence evidence =
+		inference_of(&trace->inferences, (struct point_id){self->detail.point}, inference);
+
+	if (evidence.state == STATE_NO)
+		return;
+	put_object(json, NULL, FIELD("id", inference_name(inference)),
+		   FIELD("state", inference_state_name(evidence.state)),
+		   FIELD("hit", model_count(trace->model, evidence.chunks)),
+		   FIELD("all", model_count(trace->model, evidence.of_chunks)),
+		   FIELD("bytes", evidence.bytes),
+		   FIELD("confidence", confidence_name(evidence.confidence)),
+		   FIELD("words", inference_meaning(inference)));
+}
+
+static void put_free_site(struct json *json, const void *list, u64 i)
+{
+	const struct point_answer *self = list;
+
+	put_object(json, NULL, FIELD("n", self->detail.free_sites.data[i].chunks),
+		   field_stack("stack", self->call, self->detail.free_sites.data[i].frame));
+}
+
+static void put_thread(struct json *json, const struct model *model, struct point_thread row)
+{
+	bool known = row.thread < model->threads.count;
+
+	put_object(json, NULL, FIELD("thread", row.thread),
+		   field_when(known, FIELD("tid", known ? model->threads.data[row.thread].tid : 0)),
+		   FIELD("n", row.chunks));
+}
+
+static void put_allocator(struct json *json, const void *list, u64 i)
+{
+	const struct point_answer *self = list;
+
+	put_thread(json, self->call->trace->model, self->detail.allocs.data[i]);
+}
+
+static void put_freer(struct json *json, const void *list, u64 i)
+{
+	const struct point_answer *self = list;
+
+	put_thread(json, self->call->trace->model, self->detail.frees.data[i]);
+}
+
+static u64 place_hash(const struct study *trace, struct frame_id frame)
+{
+	struct finding_place place = finding_place(&trace->stacks, frame);
+
+	return finding_place_hash(&place, 0, true);
+}
+
+/* A finding, if it is of the place where the point is. */
+static void put_own_finding(struct json *json, const void *list, u64 i)
+{
+	const struct point_answer *self = list;
+	const struct study *trace = self->call->trace;
+	struct finding_list findings = {self->call, self->findings->rows.data};
+
+	if (place_hash(trace, findings.rows[i].frame) ==
+	    place_hash(trace, trace->model->points.data[self->detail.point].frame))
+		put_finding(json, &findings, i);
+}
+
+static u64 at_most(u64 count, u64 most) { return count < most ? count : most; }
+
+static void reply_point(const struct point_answer *self)
+{
+	const struct point_detail *detail = &self->detail;
+	struct call *call = self->call;
+	u64 sites = detail->free_sites.count;
+
+	reply_object(call, sites > FREE_SITES_MAX, FIELD("id", detail->point),
+		     NAME("type", call->trace->point_types[detail->point].name),
+		     field_stack("stack", call,
+				 call->trace->model->points.data[detail->point].frame),
+		     stats_field(call, detail), scores_field(self),
+		     LIST("inferences", INFERENCES, put_evidence, self),
+		     LIST("free_sites", at_most(sites, FREE_SITES_MAX), put_free_site, self),
+		     FIELD("free_sites_all", sites),
+		     OBJECT("threads",
+			    LIST("alloc", at_most(detail->allocs.count, POINT_THREADS_MAX),
+				 put_allocator, self),
+			    LIST("free", at_most(detail->frees.count, POINT_THREADS_MAX), put_freer,
+				 self)),
+		     LIST("findings", self->findings->rows.count, put_own_finding, self));
 }
 
 static int groups_find(struct call *call, u32 point, struct worst_groups *worst, struct err *err)
@@ -514,25 +508,22 @@ static int groups_find(struct call *call, u32 point, struct worst_groups *worst,
 
 void api_point(struct call *call)
 {
-	struct point_detail detail = {0};
-	const struct findings *findings = NULL;
-	struct worst_groups worst = {0};
+	struct point_answer self = {.call = call};
 	struct err err = {0};
 	u64 point;
 
 	if (!call_index(call, 0, "point", call->trace->model->points.count, &point))
 		return;
 	if (study_scores(call->trace, &err) == 0 && study_types(call->trace, &err) == 0 &&
-	    point_detail_make(&detail, &call->scope, (struct point_id){(u32)point}, &err) == 0 &&
-	    groups_find(call, (u32)point, &worst, &err) == 0)
-		findings = study_findings(call->trace, &err);
-	if (!findings) {
+	    point_detail_make(&self.detail, &call->scope, (struct point_id){(u32)point}, &err) ==
+		    0 &&
+	    groups_find(call, (u32)point, &self.worst, &err) == 0)
+		self.findings = study_findings(call->trace, &err);
+	if (self.findings)
+		reply_point(&self);
+	else
 		call_fail(call, &err);
-	} else if (reply_begin(call, detail.free_sites.count > FREE_SITES_MAX)) {
-		put_detail(call, &detail, &worst, findings);
-		reply_end(call);
-	}
-	point_detail_release(&detail);
+	point_detail_release(&self.detail);
 }
 
 /* The point's own line: the selection is narrowed to its chunks. */

@@ -10,7 +10,7 @@
 #include "show/render/render.h"
 #include "study/query/graph.h"
 #include "study/query/query.h"
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 #include "show/serve/graph_store.h"
 
 /* A text of the body, such as {"text": …}. */
@@ -25,50 +25,40 @@ static const char *body_text(struct call *call, const struct json_node *root, co
 
 /* ---- check ---- */
 
-static void put_error(struct json *json, const struct query_error *error)
+static void put_error(struct json *json, const void *list, u64 i)
 {
+	const struct query_error *error = list;
+
+	(void)i;
 	put_object(json, NULL, FIELD("at", error->at), FIELD("len", error->length),
 		   FIELD("message", error->message), NAME("hint", error->hint));
 }
 
 /* Of the trace that the parameter names, or else of the first, as far as it is loaded. */
-static void put_cost(struct call *call, const struct query *query)
+static struct named_value cost_field(struct call *call, const struct query *query)
 {
 	const char *id = call_text(call, "trace");
 	struct study *trace = NULL;
-	struct json *json = &call->json;
 	u32 passes = query ? query_passes(query) : 0, slot = 0;
+	bool known;
 
 	if (!id || call_trace_slot(call, id, &slot))
 		trace = call_trace(call, slot);
-	if (!query || !trace || study_progress(trace).state != STUDY_READY) {
-		json_null(json, "cost_est");
-		return;
-	}
-	put_object(json, "cost_est", FIELD("passes", passes),
-		   FIELD("chunks", passes * trace->all.chunks));
+	known = query && trace && study_progress(trace).state == STUDY_READY;
+	return field_if(known, KEPT("cost_est", call, FIELD("passes", passes),
+				    FIELD("chunks", known ? passes * trace->all.chunks : 0)));
 }
 
 static void reply_check(struct call *call, const struct query *query,
 			const struct query_error *error)
 {
 	struct strbuf canonical = {0};
-	struct json *json = &call->json;
 
 	if (query)
 		query_print(query, &canonical);
-	if (reply_begin(call, false)) {
-		json_open_flat(json, "data", '{');
-		put_fields(json, FLAG("ok", query != NULL),
-			   FIELD("canonical", query ? strbuf_text(&canonical) : NULL));
-		json_open_flat(json, "errors", '[');
-		if (!query)
-			put_error(json, error);
-		json_close(json, ']');
-		put_cost(call, query);
-		json_close(json, '}');
-		reply_end(call);
-	}
+	reply_object(call, false, FLAG("ok", query != NULL),
+		     FIELD("canonical", query ? strbuf_text(&canonical) : NULL),
+		     LIST("errors", query ? 0 : 1, put_error, error), cost_field(call, query));
 	strbuf_release(&canonical);
 }
 
@@ -96,18 +86,12 @@ void api_query_check(struct call *call)
 
 /* ---- graphs ---- */
 
-/* {"text", "graph"} of a text that was checked. */
-static void put_query(struct call *call, const char *name, const char *text,
-		      const struct query *query)
+static void put_graph(struct json *json, const char *name, const void *query)
 {
-	json_open_flat(&call->json, "data", '{');
-	if (name)
-		json_text(&call->json, "name", name);
-	json_text(&call->json, "text", text);
-	query_write_graph(query, &call->json, "graph");
-	json_close(&call->json, '}');
+	query_write_graph(query, json, name);
 }
 
+/* {"text", "graph"} of a text. */
 static void reply_query(struct call *call, const char *name, const char *text)
 {
 	struct query_error error = {0};
@@ -117,10 +101,8 @@ static void reply_query(struct call *call, const char *name, const char *text)
 		call_fail_query(call, &error);
 		return;
 	}
-	if (reply_begin(call, false)) {
-		put_query(call, name, text, query);
-		reply_end(call);
-	}
+	reply_object(call, false, field_when(name, FIELD("name", name)), FIELD("text", text),
+		     field_written("graph", put_graph, query));
 	query_free(query);
 }
 
@@ -163,7 +145,7 @@ void api_query_compile(struct call *call)
 	if (call_body(call, &arena, &root))
 		text = compile(call, root);
 	if (text)
-		reply_object(call, FIELD("text", text));
+		reply_object(call, false, FIELD("text", text));
 	free(text);
 	arena_release(&arena);
 }
@@ -172,15 +154,10 @@ void api_query_boxes(struct call *call)
 {
 	struct result *boxes = query_boxes_result(), *fields = query_fields_result();
 
-	if (!boxes || !fields || result_failed(boxes) || result_failed(fields)) {
+	if (!boxes || !fields || result_failed(boxes) || result_failed(fields))
 		answer_refuse(call->answer, 500, "out of memory");
-	} else if (reply_begin(call, false)) {
-		json_open_flat(&call->json, "data", '{');
-		render_json_value(&call->json, "boxes", boxes);
-		render_json_value(&call->json, "fields", fields);
-		json_close(&call->json, '}');
-		reply_end(call);
-	}
+	else
+		reply_object(call, false, RESULT("boxes", boxes), RESULT("fields", fields));
 	result_free(boxes);
 	result_free(fields);
 }
@@ -208,6 +185,14 @@ void api_entries(struct call *call)
 		reply_result(call, result, &err);
 }
 
+static void put_count(struct json *json, const void *counts, u64 i)
+{
+	const struct query_count *row = &((const struct query_count *)counts)[i];
+
+	put_object(json, NULL, FIELD("entries", row->entries), FIELD("chunks", row->chunks),
+		   FIELD("bytes", row->bytes));
+}
+
 /* How many pass each box, in the order of the boxes of the graph. */
 static void reply_counts(struct call *call, const char *text)
 {
@@ -220,14 +205,8 @@ static void reply_counts(struct call *call, const char *text)
 		call_fail_query(call, &error);
 		return;
 	}
-	if (!reply_begin(call, count > GRAPH_BOXES_MAX))
-		return;
-	json_open_flat(&call->json, "data", '[');
-	for (u32 i = 0; i < count && i < GRAPH_BOXES_MAX; i++)
-		put_object(&call->json, NULL, FIELD("entries", counts[i].entries),
-			   FIELD("chunks", counts[i].chunks), FIELD("bytes", counts[i].bytes));
-	json_close(&call->json, ']');
-	reply_end(call);
+	reply_list(call, count > GRAPH_BOXES_MAX, count < GRAPH_BOXES_MAX ? count : GRAPH_BOXES_MAX,
+		   put_count, counts);
 }
 
 /* The query of the body, which is a text or a graph. */
@@ -253,29 +232,15 @@ void api_query_counts(struct call *call) { with_query(call, reply_counts); }
 
 /* ---- the user's own ---- */
 
-static void fail_store(struct call *call, const struct err *err)
-{
-	answer_refuse(call->answer,
-		      err->code == ERR_USAGE   ? 400
-		      : err->code == ERR_INPUT ? 404
-					       : 500,
-		      "%s", err->text);
-}
-
 void api_graphs(struct call *call)
 {
 	struct graph_names names = {0};
 	struct err err = {0};
 
-	if (graph_store_list(call->api->graphs_folder, &names, &err) < 0) {
-		fail_store(call, &err);
-	} else if (reply_begin(call, names.cut)) {
-		json_open_flat(&call->json, "data", '[');
-		for (u64 i = 0; i < names.names.count; i++)
-			json_text(&call->json, NULL, names.names.data[i]);
-		json_close(&call->json, ']');
-		reply_end(call);
-	}
+	if (graph_store_list(call->api->graphs_folder, &names, &err) < 0)
+		call_fail(call, &err);
+	else
+		reply_list(call, names.cut, names.names.count, put_text_item, names.names.data);
 	graph_names_release(&names);
 }
 
@@ -286,7 +251,7 @@ void api_graph_get(struct call *call)
 	struct err err = {0};
 
 	if (graph_store_read(call->api->graphs_folder, name, &text, &err) < 0)
-		fail_store(call, &err);
+		call_fail(call, &err);
 	else
 		reply_query(call, name, strbuf_text(&text));
 	strbuf_release(&text);
@@ -306,7 +271,7 @@ static void graph_keep(struct call *call, const char *text)
 	}
 	query_free(query);
 	if (graph_store_write(call->api->graphs_folder, name, text, &err) < 0)
-		fail_store(call, &err);
+		call_fail(call, &err);
 	else
 		reply_query(call, name, text);
 }
@@ -317,10 +282,8 @@ void api_graph_delete(struct call *call)
 {
 	struct err err = {0};
 
-	if (graph_store_remove(call->api->graphs_folder, call->match->segments[0], &err) < 0) {
-		fail_store(call, &err);
-	} else if (reply_begin(call, false)) {
-		json_bool(&call->json, "data", true);
-		reply_end(call);
-	}
+	if (graph_store_remove(call->api->graphs_folder, call->match->segments[0], &err) < 0)
+		call_fail(call, &err);
+	else
+		reply_fields(call, false, MEMBERS(FLAG("data", true)));
 }

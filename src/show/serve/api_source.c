@@ -5,56 +5,63 @@
 #include <string.h>
 
 #include "study/analysis/findings/unnamed.h"
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 #include "study/layout/source.h"
 
 enum { ROWS_MAX = 500 };
 
-static void put_sums(struct json *json, const char *key, const struct line_sums *sums)
+static struct named_value sums_field(const char *name, struct call *call,
+				     const struct line_sums *sums)
 {
-	put_object(json, key, FIELD("allocs", sums->allocs), FIELD("bytes", sums->bytes),
-		   FIELD("peak", sums->peak), FIELD("kept", sums->leaked));
+	return KEPT(name, call, FIELD("allocs", sums->allocs), FIELD("bytes", sums->bytes),
+		    FIELD("peak", sums->peak), FIELD("kept", sums->leaked));
 }
 
 /* What helps where there is no source to show. */
-static void put_advice(struct call *call, bool wanted)
+static struct named_value advice_field(struct call *call, bool wanted)
 {
 	struct strbuf text = {0};
 
 	if (wanted && !unnamed_advice(&call->trace->stacks, true, &text))
 		strbuf_add(&text, "no line numbers; build with -g and record again");
-	json_text(&call->json, "advice", text.count && !text.failed ? text.text : NULL);
-	strbuf_release(&text);
+	return field_words("advice", call, &text);
+}
+
+struct files {
+	struct call *call;
+	const struct source_table *table;
+	u64 offset;
+};
+
+static void put_file(struct json *json, const void *list, u64 i)
+{
+	const struct files *self = list;
+	u64 id = self->offset + i;
+	const struct source_file *file = &self->table->files.data[id];
+
+	put_object(json, NULL, FIELD("id", id), FIELD("file", file->path),
+		   sums_field("self", self->call, &file->self),
+		   sums_field("incl", self->call, &file->incl));
 }
 
 void api_files(struct call *call)
 {
 	struct err err = {0};
-	const struct source_table *table = view_source(call->trace, &err);
-	u64 offset = 0, limit = ROWS_MAX;
+	struct files self = {.call = call, .table = view_source(call->trace, &err)};
+	u64 limit = ROWS_MAX, count, left;
 
-	if (!table) {
+	if (!self.table) {
 		call_fail(call, &err);
 		return;
 	}
-	if (!call_number(call, "offset", 0, UINT32_MAX, &offset) ||
-	    !call_number(call, "limit", 1, ROWS_MAX, &limit) ||
-	    !reply_begin(call, offset + limit < table->files.count))
+	if (!call_number(call, "offset", 0, UINT32_MAX, &self.offset) ||
+	    !call_number(call, "limit", 1, ROWS_MAX, &limit))
 		return;
-	json_open_flat(&call->json, "data", '{');
-	json_number(&call->json, "total", table->files.count);
-	json_open_flat(&call->json, "rows", '[');
-	for (u64 i = offset; i < table->files.count && i - offset < limit; i++) {
-		json_open_flat(&call->json, NULL, '{');
-		put_fields(&call->json, FIELD("id", i), FIELD("file", table->files.data[i].path));
-		put_sums(&call->json, "self", &table->files.data[i].self);
-		put_sums(&call->json, "incl", &table->files.data[i].incl);
-		json_close(&call->json, '}');
-	}
-	json_close(&call->json, ']');
-	put_advice(call, table->files.count == 0);
-	json_close(&call->json, '}');
-	reply_end(call);
+	count = self.table->files.count;
+	left = self.offset < count ? count - self.offset : 0;
+	reply_object(call, left > limit, FIELD("total", count),
+		     LIST("rows", left < limit ? left : limit, put_file, &self),
+		     advice_field(call, count == 0));
 }
 
 static const char *language(const char *path)
@@ -71,33 +78,12 @@ static const char *language(const char *path)
 	return NULL;
 }
 
-/* What is known of a line beside its text. */
-static void put_line_facts(struct call *call, const struct source_table *table, u64 index)
-{
-	const struct source_line *line = &table->lines.data[index];
-	struct json *json = &call->json;
-
-	put_sums(json, "self", &line->self);
-	put_sums(json, "incl", &line->incl);
-	json_open_flat(json, "points", '[');
-	for (u32 i = 0; line->self.allocs && i < call->trace->model->points.count; i++)
-		if (table->own_line[i] == index + 1)
-			json_number(json, NULL, i);
-	json_close(json, ']');
-}
-
-/* The line's text without its end, as a string. */
-static void put_line_text(struct json *json, const char *text, size_t bytes)
-{
-	char *copy = strndup(text, bytes);
-
-	json_text(json, "text", copy);
-	free(copy);
-}
-
 enum { LINES_MAX = 2000 };
 
+#define NO_FACTS UINT64_MAX
+
 struct lines {
+	struct call *call;
 	const struct source_table *table;
 	const struct source_file *file;
 	const struct source_text *text;
@@ -105,14 +91,42 @@ struct lines {
 	bool known; /* only lines that something is known of */
 };
 
-/* Without the text only lines that something is known of. */
-static void put_lines(struct call *call, const struct lines *self)
+/* Points whose own line it is. */
+struct line_points {
+	const struct source_table *table;
+	u64 line;
+};
+
+static void put_own_point(struct json *json, const void *list, u64 i)
 {
+	const struct line_points *self = list;
+
+	if (self->table->own_line[i] == self->line + 1)
+		json_number(json, NULL, i);
+}
+
+/* A line, with its facts unless `at` is none of the table's. */
+static void put_line(struct json *json, const struct lines *self, u64 n, const char *text, u64 at)
+{
+	const struct source_line *line = at == NO_FACTS ? NULL : &self->table->lines.data[at];
+	u64 points = line && line->self.allocs ? self->call->trace->model->points.count : 0;
+
+	put_object(json, NULL, FIELD("n", n), FIELD("text", text),
+		   line ? sums_field("self", self->call, &line->self) : ABSENT,
+		   line ? sums_field("incl", self->call, &line->incl) : ABSENT,
+		   field_when(line, LIST("points", points, put_own_point,
+					 &((struct line_points){self->table, at}))));
+}
+
+/* All of them. Without the text only lines that something is known of. */
+static void put_lines(struct json *json, const void *list, u64 i)
+{
+	const struct lines *self = list;
 	const struct source_line *known = self->table->lines.data;
 	u64 at = self->file->first_line, end = at + self->file->line_count;
 	const char *text = self->text->text;
-	struct json *json = &call->json;
 
+	(void)i;
 	for (u64 n = 1; n <= self->to; n++) {
 		size_t bytes = text ? strcspn(text, "\n") : 0;
 		bool facts;
@@ -121,15 +135,10 @@ static void put_lines(struct call *call, const struct lines *self)
 			at++;
 		facts = at < end && known[at].line == n;
 		if (n >= self->from && (facts || (text && !self->known))) {
-			json_open_flat(json, NULL, '{');
-			json_number(json, "n", n);
-			if (text)
-				put_line_text(json, text, bytes);
-			else
-				json_null(json, "text");
-			if (facts)
-				put_line_facts(call, self->table, at);
-			json_close(json, '}');
+			char *line = text ? strndup(text, bytes) : NULL;
+
+			put_line(json, self, n, line, facts ? at : NO_FACTS);
+			free(line);
 		}
 		if (!text)
 			continue;
@@ -139,25 +148,15 @@ static void put_lines(struct call *call, const struct lines *self)
 	}
 }
 
-static void reply_source(struct call *call, const struct lines *lines)
+static void reply_source(const struct lines *self)
 {
-	struct json *json = &call->json;
+	const struct source_text *text = self->text;
 
-	if (!reply_begin(call, false))
-		return;
-	json_open_flat(json, "data", '{');
-	put_fields(json, FIELD("file", lines->file->path), FLAG("found", lines->text->text),
-		   FLAG("stale", lines->text->stale), FIELD("asks", lines->text->asks),
-		   FIELD("lang", language(lines->file->path)));
-	json_open_flat(json, "searched", '[');
-	for (u64 i = 0; i < lines->text->searched.count; i++)
-		json_text(json, NULL, lines->text->searched.data[i]);
-	json_close(json, ']');
-	json_open_flat(json, "lines", '[');
-	put_lines(call, lines);
-	json_close(json, ']');
-	json_close(json, '}');
-	reply_end(call);
+	reply_object(self->call, false, FIELD("file", self->file->path), FLAG("found", text->text),
+		     FLAG("stale", text->stale), FIELD("asks", text->asks),
+		     FIELD("lang", language(self->file->path)),
+		     TEXTS("searched", text->searched.data, text->searched.count),
+		     LIST("lines", 1, put_lines, self));
 }
 
 void api_source(struct call *call)
@@ -165,7 +164,8 @@ void api_source(struct call *call)
 	struct err err = {0};
 	const struct source_table *table = view_source(call->trace, &err);
 	struct source_text text = {0};
-	struct lines lines = {.table = table, .text = &text, .from = 1, .to = LINES_MAX};
+	struct lines lines = {
+		.call = call, .table = table, .text = &text, .from = 1, .to = LINES_MAX};
 	u64 file = UINT64_MAX;
 
 	if (!table) {
@@ -185,6 +185,6 @@ void api_source(struct call *call)
 		return;
 	lines.file = &table->files.data[file];
 	source_text_read(&text, call->trace, (u32)file, &call->api->sources);
-	reply_source(call, &lines);
+	reply_source(&lines);
 	source_text_release(&text);
 }

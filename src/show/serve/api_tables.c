@@ -25,7 +25,6 @@ static u32 image_number(const struct call *call)
 
 void api_report(struct call *call)
 {
-	const char *by = call_text(call, "by");
 	struct report_query query = {.info = &call->trace->info,
 				     .image = image_number(call),
 				     .top = 5};
@@ -34,13 +33,11 @@ void api_report(struct call *call)
 	struct err err = {0};
 
 	if (!call_number(call, "top", 0, ROWS_MAX, &query.top) ||
-	    !call_number(call, "slack", 0, UINT32_MAX, &query.temporary_slack))
+	    !call_number(call, "slack", 0, UINT32_MAX, &query.temporary_slack) ||
+	    !call_choice(call, "by", points_by_parse, &query.by,
+			 "bytes, peak, kept, temporary or count"))
 		return;
-	if (by && !points_by_parse(by, &query.by)) {
-		call_bad(call, "by", "bytes, peak, kept, temporary or count");
-		return;
-	}
-	query.one_list = by != NULL;
+	query.one_list = call_text(call, "by");
 	if (study_typed_stacks(call->trace, &source, &err) == 0) {
 		lock(call);
 		result = analyse_report(&source, &query, &err);
@@ -55,7 +52,6 @@ void api_report(struct call *call)
 
 void api_scores(struct call *call)
 {
-	const char *by = call_text(call, "by");
 	struct scores_query query = {.top = 10,
 				     .thresholds = THRESHOLDS_DEFAULT,
 				     .info = &call->trace->info};
@@ -64,12 +60,10 @@ void api_scores(struct call *call)
 	struct err err = {0};
 
 	if (!call_number(call, "top", 0, ROWS_MAX, &query.top) ||
-	    !call_bool(call, "all", &query.all_inferences))
+	    !call_bool(call, "all", &query.all_inferences) ||
+	    !call_choice(call, "by", scores_by_parse, &query.by,
+			 "severity, bytes, count, lifetime, usage or useful"))
 		return;
-	if (by && !scores_by_parse(by, &query.by)) {
-		call_bad(call, "by", "severity, bytes, count, lifetime, usage or useful");
-		return;
-	}
 	if (study_typed_stacks(call->trace, &source, &err) == 0) {
 		lock(call);
 		result = analyse_scores(&source, &query, &err);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 #include "study/layout/threads.h"
 
 enum { ROWS_MAX = 500 };
@@ -65,108 +65,99 @@ static void threads_base_release(struct threads_base *self)
 	view_scope_release(&self->scope);
 }
 
-static void put_thread_base(struct json *json, const struct threads_base *base,
-			    const struct thread_row *row, u64 threads)
+struct threads_answer {
+	const struct model *model;
+	struct threads_view view;
+	struct threads_base base;
+};
+
+static void put_thread(struct json *json, const void *list, u64 i)
 {
 	static const struct thread_row nothing;
-	u32 place = row->thread < threads ? base->row_of[row->thread] : 0;
+	static const struct model_thread unknown;
+	const struct threads_answer *self = list;
+	const struct model *model = self->model;
+	const struct threads_base *base = &self->base;
+	const struct thread_row *row = &self->view.rows.data[i];
+	bool known = row->thread < model->threads.count;
+	const struct model_thread *thread = known ? &model->threads.data[row->thread] : &unknown;
+	u32 place = base->given && known ? base->row_of[row->thread] : 0;
 	const struct thread_row *was = place ? &base->view.rows.data[place - 1] : &nothing;
+	u64 start = tick_clock_ns(&model->clock, thread->start_ticks);
 
-	if (place)
-		put_object(json, "base", FIELD("thread", was->thread),
-			   FIELD("allocs", round(was->chunks)), FIELD("bytes", (u64)was->bytes),
-			   FIELD("peak", was->peak_bytes), FIELD("kept", (u64)was->kept_bytes));
-	else
-		json_null(json, "base");
-	put_object(json, "delta", FIELD("allocs", round(row->chunks) - round(was->chunks)),
-		   FIELD("bytes", row->bytes - was->bytes),
-		   FIELD("peak", row->peak_bytes - was->peak_bytes),
-		   FIELD("kept", row->kept_bytes - was->kept_bytes));
-}
-
-static void put_thread(struct call *call, const struct thread_row *row,
-		       const struct threads_base *base)
-{
-	const struct model *model = call->trace->model;
-	struct json *json = &call->json;
-
-	json_open_flat(json, NULL, '{');
-	json_number(json, "thread", row->thread);
-	if (row->thread < model->threads.count) {
-		const struct model_thread *thread = &model->threads.data[row->thread];
-
-		put_fields(json, FIELD("tid", thread->tid), FIELD("name", thread->name),
-			   FIELD("start", tick_clock_ns(&model->clock, thread->start_ticks)));
-	}
-	put_fields(json, FIELD("end", tick_clock_ns(&model->clock, row->last_ticks)),
+	put_object(json, NULL, FIELD("thread", row->thread),
+		   field_when(known, FIELD("tid", thread->tid)),
+		   field_when(known, FIELD("name", thread->name)),
+		   field_when(known, FIELD("start", start)),
+		   FIELD("end", tick_clock_ns(&model->clock, row->last_ticks)),
 		   FIELD("allocs", round(row->chunks)), FIELD("bytes", (u64)row->bytes),
 		   FIELD("peak", row->peak_bytes), FIELD("live", (u64)row->kept_bytes),
 		   FIELD("frees_own", round(row->frees_own)),
 		   FIELD("frees_other", round(row->frees_other)),
 		   FIELD("kept", (u64)row->kept_bytes),
-		   field_if(row->alloc_ns > 0, FIELD("alloc_time", round(row->alloc_ns))));
-	if (base->given)
-		put_thread_base(json, base, row, model->threads.count);
-	json_close(json, '}');
+		   field_if(row->alloc_ns > 0, FIELD("alloc_time", round(row->alloc_ns))),
+		   field_when(base->given,
+			      field_if(place, OBJECT("base", FIELD("thread", was->thread),
+						     FIELD("allocs", round(was->chunks)),
+						     FIELD("bytes", (u64)was->bytes),
+						     FIELD("peak", was->peak_bytes),
+						     FIELD("kept", (u64)was->kept_bytes)))),
+		   field_when(base->given,
+			      OBJECT("delta",
+				     FIELD("allocs", round(row->chunks) - round(was->chunks)),
+				     FIELD("bytes", row->bytes - was->bytes),
+				     FIELD("peak", row->peak_bytes - was->peak_bytes),
+				     FIELD("kept", row->kept_bytes - was->kept_bytes))));
 }
 
 /* Threads in the order of the rows; the last row and the last but one column are of all others, the
  * last column is of chunks that were never freed. */
-static void put_matrix(struct json *json, const struct threads_view *view)
+static void put_matrix_row(struct json *json, const void *list, u64 i)
 {
-	json_open_flat(json, "matrix", '[');
-	for (u32 i = 0; i <= view->own; i++) {
-		u32 row = i < view->own ? i : THREAD_MATRIX;
+	const struct threads_view *view = list;
+	u32 row = i < view->own ? (u32)i : THREAD_MATRIX;
 
-		json_open_flat(json, NULL, '[');
-		for (u32 k = 0; k < view->own; k++)
-			json_number(json, NULL, view->matrix[row][k]);
-		json_number(json, NULL, view->matrix[row][THREAD_MATRIX]);
-		json_number(json, NULL, view->matrix[row][THREAD_MATRIX + 1]);
-		json_close(json, ']');
-	}
+	json_open_flat(json, NULL, '[');
+	for (u32 k = 0; k < view->own; k++)
+		json_number(json, NULL, view->matrix[row][k]);
+	json_number(json, NULL, view->matrix[row][THREAD_MATRIX]);
+	json_number(json, NULL, view->matrix[row][THREAD_MATRIX + 1]);
 	json_close(json, ']');
 }
 
-static void put_threads(struct call *call, const struct threads_view *view,
-			const struct threads_base *base)
+static void reply_threads(struct call *call, const struct threads_answer *self)
 {
-	json_open_flat(&call->json, "data", '{');
-	json_number(&call->json, "threads", call->trace->model->threads.count);
-	json_open_flat(&call->json, "rows", '[');
-	for (u64 i = 0; i < view->rows.count && i < ROWS_MAX; i++)
-		put_thread(call, &view->rows.data[i], base);
-	json_close(&call->json, ']');
-	json_number(&call->json, "matrix_threads", view->own);
-	put_matrix(&call->json, view);
-	put_fields(&call->json, FIELD("foreign_frees", view->foreign_frees),
-		   field_if(call->trace->model->has_access,
-			    FIELD("shared_chunks", view->shared_chunks)));
-	json_close(&call->json, '}');
+	const struct threads_view *view = &self->view;
+	u64 rows = view->rows.count;
+
+	reply_object(call, rows > ROWS_MAX, FIELD("threads", self->model->threads.count),
+		     LIST("rows", rows < ROWS_MAX ? rows : ROWS_MAX, put_thread, self),
+		     FIELD("matrix_threads", view->own),
+		     LIST("matrix", view->own + 1, put_matrix_row, view),
+		     FIELD("foreign_frees", view->foreign_frees),
+		     field_if(self->model->has_access,
+			      FIELD("shared_chunks", view->shared_chunks)));
 }
 
 /* The views are too large for the stack of a connection's thread. */
 void api_threads(struct call *call)
 {
-	struct threads_view *view = calloc(1, sizeof *view);
-	struct threads_base *base = calloc(1, sizeof *base);
+	struct threads_answer *self = calloc(1, sizeof *self);
 	struct err err = {0};
 
-	if (!view || !base) {
+	if (!self) {
 		answer_refuse(call->answer, 500, "out of memory");
-	} else if (call_base(call, &base->scope, &base->given)) {
-		if (threads_view_make(view, &call->scope, &err) < 0 ||
-		    threads_base_make(base, call->trace->model, &err) < 0) {
-			call_fail(call, &err);
-		} else if (reply_begin(call, view->rows.count > ROWS_MAX)) {
-			put_threads(call, view, base);
-			reply_end(call);
-		}
+		return;
 	}
-	if (base)
-		threads_base_release(base);
-	if (view)
-		threads_view_release(view);
-	free(base);
-	free(view);
+	self->model = call->trace->model;
+	if (call_base(call, &self->base.scope, &self->base.given)) {
+		if (threads_view_make(&self->view, &call->scope, &err) < 0 ||
+		    threads_base_make(&self->base, self->model, &err) < 0)
+			call_fail(call, &err);
+		else
+			reply_threads(call, self);
+	}
+	threads_base_release(&self->base);
+	threads_view_release(&self->view);
+	free(self);
 }

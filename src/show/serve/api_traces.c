@@ -12,7 +12,7 @@
 #include "host/base/jsontree.h"
 #include "format/atomics.h"
 #include "host/trace/reader.h"
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 #include "study/layout/folders.h"
 
 /* The file that a name of the client stands for, without links: the caller's to free. NULL if that
@@ -91,8 +91,8 @@ static void reply_trace(struct call *call, struct study *trace)
 	bool ready = study_progress(trace).state == STUDY_READY;
 
 	/* A trace that gets its names while it is loaded has another id afterwards. */
-	reply_object(call, field_if(ready, FIELD("id", trace->id)), FIELD("name", trace->name),
-		     FIELD("path", trace->path));
+	reply_object(call, false, field_if(ready, FIELD("id", trace->id)),
+		     FIELD("name", trace->name), FIELD("path", trace->path));
 }
 
 /* Of a file that the browser sent. What is no trace takes none of the few places. */
@@ -169,5 +169,5 @@ void api_upload(struct call *call)
 	if (uploads_put(&call->api->uploads, call->match->segments[0], offset, &piece, &err) < 0)
 		call_fail(call, &err);
 	else
-		reply_object(call, FIELD("bytes", offset + piece.count));
+		reply_object(call, false, FIELD("bytes", offset + piece.count));
 }

@@ -4,7 +4,7 @@
 
 #include "study/analysis/types/result.h"
 #include "show/render/render.h"
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 
 enum { ROWS_MAX = 500 };
 
@@ -72,54 +72,62 @@ static u64 type_number(const struct types_side *self, i64 row, u32 number)
 	return row == NO_ROW ? 0 : result_cell(self->table, (u64)row, self->number[number])->number;
 }
 
+struct type_pairs {
+	struct types_side sides[2];
+	struct map *by_name; /* row of the base + 1; 0 = it stands beside one of ours */
+};
+
 /* A row of ours beside that of the base; one of them may be NO_ROW. */
-static void put_pair(struct json *json, const struct types_side sides[2], i64 ours, i64 base)
+static void put_pair(struct json *json, const struct type_pairs *self, i64 ours, i64 theirs)
 {
-	json_open_flat(json, NULL, '{');
-	put_fields(json, NAME("type", ours == NO_ROW ? type_name(&sides[1], (u64)base)
-						     : type_name(&sides[0], (u64)ours)));
-	if (base == NO_ROW) {
-		json_null(json, "base");
-	} else {
-		json_open_flat(json, "base", '{');
-		for (u32 i = 0; i < TYPE_NUMBERS; i++)
-			json_number(json, type_numbers[i], type_number(&sides[1], base, i));
-		json_close(json, '}');
+	struct named_value base[TYPE_NUMBERS], delta[TYPE_NUMBERS];
+
+	for (u32 i = 0; i < TYPE_NUMBERS; i++) {
+		u64 now = type_number(&self->sides[0], ours, i),
+		    then = type_number(&self->sides[1], theirs, i);
+
+		base[i] = FIELD(type_numbers[i], then);
+		delta[i] = FIELD(type_numbers[i], (double)now - (double)then);
 	}
-	json_open_flat(json, "delta", '{');
-	for (u32 i = 0; i < TYPE_NUMBERS; i++)
-		json_real(json, type_numbers[i],
-			  (double)type_number(&sides[0], ours, i) -
-				  (double)type_number(&sides[1], base, i));
-	json_close(json, '}');
-	json_close(json, '}');
+	put_object(json, NULL,
+		   NAME("type", ours == NO_ROW ? type_name(&self->sides[1], (u64)theirs)
+					       : type_name(&self->sides[0], (u64)ours)),
+		   field_if(theirs != NO_ROW, field_object("base", base, TYPE_NUMBERS)),
+		   field_object("delta", delta, TYPE_NUMBERS));
 }
 
 /* A row for each of ours, in their order, and then those that only the base has. */
-static void put_types_base(struct json *json, const struct result *ours,
-			   const struct result *theirs)
+static void put_type_pair(struct json *json, const void *list, u64 i)
 {
-	const struct types_side sides[2] = {types_table(ours), types_table(theirs)};
-	u64 base_rows = result_rows(sides[1].table);
-	struct map by_name = {0}; /* row of the base + 1; 0 = it stands beside one of ours */
+	const struct type_pairs *self = list;
+	u64 own_rows = result_rows(self->sides[0].table);
+	bool is_own = i < own_rows;
+	u64 row = is_own ? i : i - own_rows;
+	u64 *found = map_find(self->by_name,
+			      hash_text(HASH_START, type_name(&self->sides[!is_own], row)));
+
+	if (!is_own && found && *found == row + 1)
+		put_pair(json, self, NO_ROW, (i64)row);
+	if (!is_own)
+		return;
+	put_pair(json, self, (i64)row, found ? (i64)*found - 1 : NO_ROW);
+	if (found)
+		*found = 0;
+}
+
+static void reply_type_pairs(struct call *call, const struct result *ours,
+			     const struct result *theirs)
+{
+	struct map by_name = {0};
+	struct type_pairs pairs = {{types_table(ours), types_table(theirs)}, &by_name};
+	u64 base_rows = result_rows(pairs.sides[1].table);
 
 	for (u64 i = 0; i < base_rows; i++)
-		map_put(&by_name, hash_text(HASH_START, type_name(&sides[1], i)), i + 1);
-	json_open(json, "base", '[');
-	for (u64 i = 0; i < result_rows(sides[0].table); i++) {
-		u64 *found = map_find(&by_name, hash_text(HASH_START, type_name(&sides[0], i)));
-
-		put_pair(json, sides, (i64)i, found ? (i64)*found - 1 : NO_ROW);
-		if (found)
-			*found = 0;
-	}
-	for (u64 i = 0; i < base_rows; i++) {
-		u64 *left = map_find(&by_name, hash_text(HASH_START, type_name(&sides[1], i)));
-
-		if (left && *left == i + 1)
-			put_pair(json, sides, NO_ROW, (i64)i);
-	}
-	json_close(json, ']');
+		map_put(&by_name, hash_text(HASH_START, type_name(&pairs.sides[1], i)), i + 1);
+	reply_fields(call, false,
+		     MEMBERS(RESULT("data", ours),
+			     LIST("base", result_rows(pairs.sides[0].table) + base_rows,
+				  put_type_pair, &pairs)));
 	map_release(&by_name);
 }
 
@@ -149,13 +157,10 @@ static void reply_types_beside(struct call *call, const struct view_scope *base,
 	all.top = all.offset = 0;
 	ours = other ? types_of(call->trace, &all, guess, &err) : NULL;
 	theirs = ours ? types_of(other, &all, guess, &err) : NULL;
-	if (!theirs || result_failed(ours) || result_failed(theirs)) {
+	if (!theirs || result_failed(ours) || result_failed(theirs))
 		call_fail(call, &err);
-	} else if (reply_begin(call, false)) {
-		render_json_value(&call->json, "data", ours);
-		put_types_base(&call->json, ours, theirs);
-		reply_end(call);
-	}
+	else
+		reply_type_pairs(call, ours, theirs);
 	result_free(ours);
 	result_free(theirs);
 	if (other)
@@ -165,17 +170,14 @@ static void reply_types_beside(struct call *call, const struct view_scope *base,
 static bool types_read(struct call *call, struct types_query *query, bool *guess)
 {
 	const char *sort = call_text(call, "sort"), *fold = call_text(call, "fold");
-	u64 spark = 0;
 
 	if (sort && !types_by_parse(sort + (*sort == '-'), &query->by))
 		return call_bad(call, "sort", "peak, bytes, count or kept");
 	query->fold = fold && strcmp(fold, "template") == 0;
-	if (!call_number(call, "top", 0, ROWS_MAX, &query->top) ||
-	    !call_number(call, "offset", 0, UINT32_MAX, &query->offset) ||
-	    !call_number(call, "spark", 0, TYPE_BINS, &spark) || !call_bool(call, "guess", guess))
-		return false;
-	query->spark = (u32)spark;
-	return true;
+	return call_number(call, "top", 0, ROWS_MAX, &query->top) &&
+	       call_number(call, "offset", 0, UINT32_MAX, &query->offset) &&
+	       call_u32(call, "spark", 0, TYPE_BINS, &query->spark) &&
+	       call_bool(call, "guess", guess);
 }
 
 /* How many rows there are if nothing is cut. */
@@ -200,8 +202,7 @@ static void reply_types(struct call *call, const struct types_query *query, bool
 	struct result *result = types_of(call->trace, query, guess, &err);
 
 	if (result) {
-		call->rows_total = types_count(call->trace, query, guess);
-		call->has_rows_total = true;
+		call_rows_total(call, types_count(call->trace, query, guess));
 		call->truncated = query->top && query->offset + query->top < call->rows_total;
 	}
 	reply_result(call, result, &err);

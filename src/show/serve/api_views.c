@@ -3,59 +3,40 @@
 #include <math.h>
 #include <string.h>
 
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 #include "study/layout/flame.h"
 #include "study/layout/timeline.h"
 
 /* ---- flame ---- */
 
-static bool dir_read(struct call *call, struct flame_query *query)
-{
-	const char *dir = call_text(call, "dir");
-
-	query->pivot = call_text(call, "pivot");
-	if (!dir || strcmp(dir, "down") == 0)
-		query->dir = FLAME_DOWN;
-	else if (strcmp(dir, "up") == 0)
-		query->dir = FLAME_UP;
-	else if (strcmp(dir, "pivot") == 0)
-		query->dir = FLAME_PIVOT;
-	else
-		return call_bad(call, "dir", "down, up or pivot");
-	if (query->dir == FLAME_PIVOT && !query->pivot)
-		return call_bad(call, "pivot", "the name of a function");
-	if (query->dir != FLAME_PIVOT)
-		query->pivot = NULL;
-	return true;
-}
-
 static bool flame_read(struct call *call, struct flame_query *query)
 {
-	const char *metric = call_text(call, "metric");
-	u64 root = 0, px = 1600;
+	static const double share[] = {0, 1};
+	u32 dir = FLAME_DOWN;
 
 	*query = (struct flame_query){.metric = METRIC_BYTES,
 				      .at_ns = call->at_ns,
 				      .fold_recursion = true,
 				      .hide = call_text(call, "hide"),
 				      .search = call_text(call, "s"),
+				      .px = 1600,
 				      .x1 = 1};
-	if (metric && !view_metric_parse(metric, &query->metric))
-		return call_bad(call, "metric",
-				"allocs, bytes, peak, live, kept, temporary, alloc_time, "
-				"chunks_live or idle");
-	if (!dir_read(call, query) || !call_bool(call, "rec", &query->fold_recursion) ||
-	    !call_bool(call, "fold", &query->fold_library) ||
-	    !call_number(call, "root", 0, UINT32_MAX - 1, &root) ||
-	    !call_number(call, "px", 16, 16384, &px))
+	if (!call_choice(call, "metric", view_metric_parse, &query->metric,
+			 "allocs, bytes, peak, live, kept, temporary, alloc_time, chunks_live or "
+			 "idle") ||
+	    !call_word(call, "dir", "down, up or pivot", &dir))
 		return false;
-	query->root = (u32)root;
-	query->px = (u32)px;
-	if (!parameter_real(call->request, "x0", 0, 1, &query->x0))
-		return call_bad(call, "x0", "a number from 0 to 1");
-	if (!parameter_real(call->request, "x1", 0, 1, &query->x1) || query->x1 <= query->x0)
-		return call_bad(call, "x1", "a number above x0, at most 1");
-	return true;
+	query->dir = dir;
+	query->pivot = dir == FLAME_PIVOT ? call_text(call, "pivot") : NULL;
+	if (dir == FLAME_PIVOT && !query->pivot)
+		return call_bad(call, "pivot", "the name of a function");
+	return call_bool(call, "rec", &query->fold_recursion) &&
+	       call_bool(call, "fold", &query->fold_library) &&
+	       call_u32(call, "root", 0, UINT32_MAX - 1, &query->root) &&
+	       call_u32(call, "px", 16, 16384, &query->px) &&
+	       call_real(call, "x0", share, "a number from 0 to 1", &query->x0) &&
+	       call_real(call, "x1", share, "a number above x0, at most 1", &query->x1) &&
+	       (query->x1 > query->x0 || call_bad(call, "x1", "a number above x0, at most 1"));
 }
 
 /* fill_box has the values in the same order. The last two are there with a base only. */
@@ -68,90 +49,70 @@ static const struct reply_column flame_columns[] = {
 	{"base", COLUMN_F64, NULL},   {"delta", COLUMN_F64, NULL}};
 enum { FLAME_COLUMNS = sizeof flame_columns / sizeof *flame_columns };
 
-static void fill_box(struct reply_columns *table, u64 row, const struct flame_box *box)
+static void fill_box(struct reply_columns *table, u64 row, double *values)
 {
+	const struct flame_box *box = &((const struct flame_view *)table->from)->boxes.data[row];
 	const u32 name = reply_string(table, box->name), module = reply_string(table, box->module);
-	const double values[FLAME_COLUMNS] = {box->id,
-					      box->parent,
-					      box->depth,
-					      box->x0,
-					      box->x1,
-					      name,
-					      module,
-					      reply_string(table, box->file),
-					      box->line,
-					      box->self,
-					      box->total,
-					      box->severity,
-					      box->point < 0 ? UINT32_MAX : (double)box->point,
-					      box->flags,
-					      box->merged,
-					      box->base,
-					      box->total - box->base};
+	const double all[FLAME_COLUMNS] = {box->id,
+					   box->parent,
+					   box->depth,
+					   box->x0,
+					   box->x1,
+					   name,
+					   module,
+					   reply_string(table, box->file),
+					   box->line,
+					   box->self,
+					   box->total,
+					   box->severity,
+					   box->point < 0 ? UINT32_MAX : (double)box->point,
+					   box->flags,
+					   box->merged,
+					   box->base,
+					   box->total - box->base};
 
-	reply_set_row(table, row, values);
+	memcpy(values, all, table->column_count * sizeof *values);
 }
 
-struct flame_head {
-	const struct flame_query *query;
-	const struct flame_view *view;
-};
-
 /* Calls that only the base has: where they would hang, and what they weigh. */
-static void put_gone(struct json *json, const struct flame_view *view)
+static void put_gone(struct json *json, const void *list, u64 i)
 {
-	put_fields(json, FIELD("base_total", view->base_total),
-		   FIELD("gone_total", view->gone_total));
-	json_open_flat(json, "gone", '[');
-	for (u64 i = 0; i < view->gone.count; i++)
-		put_object(json, NULL, FIELD("parent", view->gone.data[i].parent),
-			   FIELD("fn", view->gone.data[i].name),
-			   FIELD("base", view->gone.data[i].base));
-	json_close(json, ']');
+	const struct flame_view *view = list;
+
+	put_object(json, NULL, FIELD("parent", view->gone.data[i].parent),
+		   FIELD("fn", view->gone.data[i].name), FIELD("base", view->gone.data[i].base));
 }
 
 /* What the root is part of, outermost first. */
-static void put_path(struct json *json, const struct flame_view *view)
+static void put_path(struct json *json, const void *list, u64 i)
 {
-	json_open_flat(json, "path", '[');
-	for (u64 i = 0; i < view->path.count; i++) {
-		const struct flame_box *box = &view->path.data[i];
+	const struct flame_box *box = &((const struct flame_view *)list)->path.data[i];
 
-		put_object(json, NULL, FIELD("id", box->id), FIELD("name", box->name),
-			   FIELD("module", box->module), FIELD("total", box->total));
-	}
-	json_close(json, ']');
-}
-
-static void put_flame_head(struct call *call, const void *data)
-{
-	const struct flame_head *head = data;
-
-	put_fields(&call->json, FIELD("metric", view_metric_name(head->query->metric)),
-		   FIELD("unit", view_metric_unit(head->query->metric)),
-		   FIELD("total", head->view->total), FIELD("root_total", head->view->root_total),
-		   FIELD("nodes_all", head->view->nodes_all),
-		   FIELD("max_depth", head->view->max_depth), FIELD("at", head->view->at_ns));
-	put_path(&call->json, head->view);
-	if (head->query->base)
-		put_gone(&call->json, head->view);
+	put_object(json, NULL, FIELD("id", box->id), FIELD("name", box->name),
+		   FIELD("module", box->module), FIELD("total", box->total));
 }
 
 static void reply_flame(struct call *call, const struct flame_query *query,
 			const struct flame_view *view)
 {
-	struct flame_head head = {query, view};
-	struct reply_columns table = {0};
-	u32 columns = query->base ? FLAME_COLUMNS : FLAME_COLUMNS - 2;
+	struct reply_columns table = {.columns = flame_columns,
+				      .column_count =
+					      query->base ? FLAME_COLUMNS : FLAME_COLUMNS - 2,
+				      .rows = view->boxes.count,
+				      .fill = fill_box,
+				      .from = view,
+				      .truncated = view->truncated};
+	bool compared = query->base;
 
-	if (reply_columns_init(&table, flame_columns, columns, view->boxes.count)) {
-		for (u64 i = 0; i < view->boxes.count; i++)
-			fill_box(&table, i, &view->boxes.data[i]);
-		reply_columns_send(call, &table, view->truncated, put_flame_head, &head);
-	} else {
-		answer_refuse(call->answer, 500, "out of memory");
-	}
-	reply_columns_release(&table);
+	reply_columns_send(
+		call, &table,
+		MEMBERS(FIELD("metric", view_metric_name(query->metric)),
+			FIELD("unit", view_metric_unit(query->metric)), FIELD("total", view->total),
+			FIELD("root_total", view->root_total), FIELD("nodes_all", view->nodes_all),
+			FIELD("max_depth", view->max_depth), FIELD("at", view->at_ns),
+			field_when(compared, FIELD("base_total", view->base_total)),
+			field_when(compared, FIELD("gone_total", view->gone_total)),
+			field_when(compared, LIST("gone", view->gone.count, put_gone, view))));
 }
 
 void api_flame(struct call *call)
@@ -173,6 +134,11 @@ void api_flame(struct call *call)
 	view_scope_release(&base);
 }
 
+static void put_first(struct json *json, const void *boxes, u64 i)
+{
+	json_number(json, NULL, ((const u32 *)boxes)[i]);
+}
+
 void api_flame_search(struct call *call)
 {
 	struct flame_search found;
@@ -181,119 +147,94 @@ void api_flame_search(struct call *call)
 
 	if (!flame_read(call, &query))
 		return;
-	if (flame_search_make(&found, &call->scope, &query, &err) < 0) {
+	if (flame_search_make(&found, &call->scope, &query, &err) < 0)
 		call_fail(call, &err);
-		return;
-	}
-	if (!reply_begin(call, found.frames > FLAME_FIRST))
-		return;
-	json_open_flat(&call->json, "data", '{');
-	put_fields(&call->json, FIELD("frames", found.frames), FIELD("total", found.total),
-		   FIELD("pct", found.whole > 0 ? 100 * found.total / found.whole : 0));
-	json_open_flat(&call->json, "first", '[');
-	for (u32 i = 0; i < found.first_count; i++)
-		json_number(&call->json, NULL, found.first[i]);
-	json_close(&call->json, ']');
-	json_close(&call->json, '}');
-	reply_end(call);
+	else
+		reply_object(call, found.frames > FLAME_FIRST, FIELD("frames", found.frames),
+			     FIELD("total", found.total),
+			     FIELD("pct", found.whole > 0 ? 100 * found.total / found.whole : 0),
+			     LIST("first", found.first_count, put_first, found.first));
 }
 
 /* ---- timeline ---- */
 
 static bool timeline_read(struct call *call, struct timeline_query *query)
 {
-	const char *by = call_text(call, "by"), *metric = call_text(call, "metric");
-	u64 bins = 800, top = 12;
-
-	*query = (struct timeline_query){0};
-	if (by && !view_by_parse(by, &query->by))
-		return call_bad(call, "by",
-				"none, type, module, thread, point, size, sev, color or fn");
-	if (metric && !view_flow_parse(metric, &query->flow))
-		return call_bad(call, "metric", "live, chunks, allocs, frees or alloc_bytes");
-	if (!call_number(call, "bins", 1, AXIS_BINS_MAX, &bins) ||
-	    !call_number(call, "top", 1, TIMELINE_SERIES_MAX - 1, &top))
-		return false;
-	query->bins = (u32)bins;
-	query->top = (u32)top;
-	return query->by != BY_COLOR || call_colors(call);
+	*query = (struct timeline_query){.bins = 800, .top = 12};
+	return call_choice(call, "by", view_by_parse, &query->by,
+			   "none, type, module, thread, point, size, sev, color or fn") &&
+	       call_choice(call, "metric", view_flow_parse, &query->flow,
+			   "live, chunks, allocs, frees or alloc_bytes") &&
+	       call_u32(call, "bins", 1, AXIS_BINS_MAX, &query->bins) &&
+	       call_u32(call, "top", 1, TIMELINE_SERIES_MAX - 1, &query->top) &&
+	       (query->by != BY_COLOR || call_colors(call));
 }
 
-static void put_series(struct json *json, const char *key, const struct timeline_series *series,
-		       u32 bins, enum view_by by)
+struct timeline_answer {
+	struct timeline_view view;
+	enum view_by by;
+};
+
+static struct named_value *series_fields(struct named_value to[5],
+					 const struct timeline_series *series, u32 bins,
+					 enum view_by by)
 {
-	json_open_flat(json, key, '{');
-	if (series->label) {
-		put_fields(json, FIELD("key", series->key), FIELD("label", series->label));
-		if (by == BY_COLOR)
-			json_text(json, "color", *series->label == '#' ? series->label : NULL);
-	}
-	json_real(json, "peak", series->peak);
-	put_reals(json, "last", series->last, bins);
-	json_close(json, '}');
+	bool named = series->label;
+	const char *color = named && *series->label == '#' ? series->label : NULL;
+
+	to[0] = field_when(named, FIELD("key", series->key));
+	to[1] = field_when(named, FIELD("label", series->label));
+	to[2] = field_when(named && by == BY_COLOR, FIELD("color", color));
+	to[3] = FIELD("peak", series->peak);
+	to[4] = REALS("last", series->last, bins);
+	return to;
 }
 
-static void put_curve(struct json *json, const char *key, const struct timeline_view *view)
+static void put_series(struct json *json, const void *list, u64 i)
 {
-	u32 bins = view->axis.bins;
+	const struct timeline_answer *self = list;
+	struct named_value fields[5];
 
-	json_open_flat(json, key, '{');
-	put_reals(json, "min", view->total.min, bins);
-	put_reals(json, "max", view->total.max, bins);
-	put_reals(json, "last", view->total.last, bins);
-	json_close(json, '}');
+	series_fields(fields, &self->view.series.data[i], self->view.axis.bins, self->by);
+	put_fields(json, field_object(NULL, fields, 5));
 }
 
-static void put_total(struct json *json, const struct timeline_view *view)
+static struct named_value curve_field(const char *name, struct call *call,
+				      const struct timeline_view *view)
 {
 	u32 bins = view->axis.bins;
 
-	json_open_flat(json, "t", '[');
-	for (u32 i = 0; i < bins; i++)
-		json_number(json, NULL, time_axis_end(&view->axis, i));
-	json_close(json, ']');
-	put_curve(json, "total", view);
+	return KEPT(name, call, REALS("min", view->total.min, bins),
+		    REALS("max", view->total.max, bins), REALS("last", view->total.last, bins));
 }
 
-static void put_marks(struct json *json, const struct timeline_view *view)
+static void put_mark(struct json *json, const void *marks, u64 i)
 {
-	json_open_flat(json, "marks", '[');
-	for (u64 i = 0; i < view->marks.count; i++) {
-		const struct timeline_mark *mark = &view->marks.data[i];
+	const struct timeline_mark *mark = &((const struct timeline_mark *)marks)[i];
 
-		put_object(json, NULL, FIELD("t", mark->t_ns), FIELD("kind", mark->kind),
-			   FIELD("label", *mark->name ? mark->name : mark->kind));
-	}
-	json_close(json, ']');
+	put_object(json, NULL, FIELD("t", mark->t_ns), FIELD("kind", mark->kind),
+		   FIELD("label", *mark->name ? mark->name : mark->kind));
 }
 
 /* base: the other trace on the same bins, or NULL. */
-static void put_timeline(struct json *json, const struct timeline_view *view,
-			 const struct timeline_view *base, enum view_by by)
+static void reply_timeline(struct call *call, const struct timeline_answer *self,
+			   const struct timeline_view *base)
 {
+	const struct timeline_view *view = &self->view;
 	u32 bins = view->axis.bins;
+	struct named_value other[5];
 
-	json_open_flat(json, "data", '{');
-	put_fields(json, FIELD("t0", view->axis.from_ns), FIELD("t1", view->axis.to_ns),
-		   FLAG("exact", view->total.exact));
-	put_total(json, view);
-	json_open_flat(json, "series", '[');
-	for (u64 i = 0; i < view->series.count; i++)
-		put_series(json, NULL, &view->series.data[i], bins, by);
-	json_close(json, ']');
-	if (view->has_other)
-		put_series(json, "other", &view->other, bins, BY_NONE);
-	else
-		json_null(json, "other");
-	json_number(json, "other_keys", view->other_keys);
-	if (view->rss)
-		put_reals(json, "rss", view->rss, bins);
-	else
-		json_null(json, "rss");
-	put_marks(json, view);
-	if (base)
-		put_curve(json, "base", base);
-	json_close(json, '}');
+	reply_object(call, view->has_other, FIELD("t0", view->axis.from_ns),
+		     FIELD("t1", view->axis.to_ns), FLAG("exact", view->total.exact),
+		     LIST("t", bins, put_axis_end, &view->axis), curve_field("total", call, view),
+		     LIST("series", view->series.count, put_series, self),
+		     field_if(view->has_other,
+			      field_object("other",
+					   series_fields(other, &view->other, bins, BY_NONE), 5)),
+		     FIELD("other_keys", view->other_keys),
+		     field_if(view->rss, REALS("rss", view->rss, bins)),
+		     LIST("marks", view->marks.count, put_mark, view->marks.data),
+		     base ? curve_field("base", call, base) : ABSENT);
 }
 
 /* Both on one axis: from the start to the end of the longer run, unless there is a window. */
@@ -309,7 +250,8 @@ static void share_axis(struct view_scope *scope, struct view_scope *base)
 
 void api_timeline(struct call *call)
 {
-	struct timeline_view view = {0}, other = {0};
+	struct timeline_answer self = {0};
+	struct timeline_view other = {0};
 	struct view_scope base = {0};
 	struct timeline_query query, line;
 	struct err err = {0};
@@ -326,13 +268,12 @@ void api_timeline(struct call *call)
 		line.by = BY_NONE;
 		status = timeline_view_make(&other, &base, &line, &err);
 	}
-	if (status < 0 || timeline_view_make(&view, &call->scope, &query, &err) < 0) {
+	self.by = query.by;
+	if (status < 0 || timeline_view_make(&self.view, &call->scope, &query, &err) < 0)
 		call_fail(call, &err);
-	} else if (reply_begin(call, view.has_other)) {
-		put_timeline(&call->json, &view, compared ? &other : NULL, query.by);
-		reply_end(call);
-	}
-	timeline_view_release(&view);
+	else
+		reply_timeline(call, &self, compared ? &other : NULL);
+	timeline_view_release(&self.view);
 	timeline_view_release(&other);
 	view_scope_release(&base);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "host/base/map.h"
-#include "show/render/fields.h"
+#include "show/serve/api.h"
 
 static bool is_key(const char *keys, const char *name)
 {
@@ -50,59 +50,54 @@ static u64 hash_row(const struct result *table, u64 row, const char *keys)
 	return hash;
 }
 
-static void put_row(struct json *json, const struct beside *self, u64 row, u64 their_row)
+struct pairs {
+	const struct beside *tables;
+	struct map places;                 /* row of theirs + 1 */
+	struct named_value *base, *deltas; /* of one row */
+};
+
+static void put_row(struct json *json, const void *list, u64 row)
 {
-	const struct result *ours = self->ours, *theirs = self->theirs;
-	bool has = their_row != UINT64_MAX;
+	const struct pairs *self = list;
+	const struct result *ours = self->tables->ours, *theirs = self->tables->theirs;
+	const u64 *place = map_find(&self->places, hash_row(ours, row, self->tables->keys));
+	u64 count = 0;
 
-	json_open_flat(json, NULL, '{');
-	if (has)
-		json_open_flat(json, "base", '{');
-	else
-		json_null(json, "base");
-	for (u64 i = 0; has && i < ours->columns.count; i++) {
-		const struct value *value = result_cell(theirs, their_row, i);
-
-		if (is_sum(ours, i, self->keys))
-			put_fields(json, field_if(value->known, FIELD(ours->columns.data[i].name,
-								      value->number)));
-	}
-	if (has)
-		json_close(json, '}');
-	json_open_flat(json, "delta", '{');
 	for (u64 i = 0; i < ours->columns.count; i++) {
+		static const struct value nothing = {.known = true};
 		const struct value *now = result_cell(ours, row, i);
-		const struct value *then = has ? result_cell(theirs, their_row, i) : NULL;
+		const struct value *then = place ? result_cell(theirs, *place - 1, i) : &nothing;
+		const char *name = ours->columns.data[i].name;
 
-		if (is_sum(ours, i, self->keys))
-			put_fields(json,
-				   field_if(now->known && (!then || then->known),
-					    FIELD(ours->columns.data[i].name,
-						  (i64)(now->number - (then ? then->number : 0)))));
+		if (!is_sum(ours, i, self->tables->keys))
+			continue;
+		self->base[count] = field_if(then->known, FIELD(name, then->number));
+		self->deltas[count++] = field_if(now->known && then->known,
+						 FIELD(name, (i64)(now->number - then->number)));
 	}
-	json_close(json, '}');
-	json_close(json, '}');
+	put_object(json, NULL, field_if(place, field_object("base", self->base, count)),
+		   field_object("delta", self->deltas, count));
 }
 
-void put_beside(struct json *json, const struct beside *self, u64 first, u64 count)
+void reply_beside(struct call *call, const struct beside *self, u64 gone)
 {
-	u64 rows = result_rows(self->ours);
-	struct map places = {0}; /* row of theirs + 1 */
+	struct arena *arena = &call->holder->arena;
+	u64 columns = self->ours->columns.count;
+	struct pairs pairs = {.tables = self,
+			      .base = arena_new_array(arena, struct named_value, columns),
+			      .deltas = arena_new_array(arena, struct named_value, columns)};
 
 	/* Of several rows with the same key the first one counts. */
 	for (u64 i = result_rows(self->theirs); i-- > 0;)
-		map_put(&places, hash_row(self->theirs, i, self->keys), i + 1);
-	json_open_flat(json, "base", '[');
-	for (u64 i = first; i < rows && i - first < count; i++) {
-		const u64 *place = map_find(&places, hash_row(self->ours, i, self->keys));
-
-		put_row(json, self, i, place ? *place - 1 : UINT64_MAX);
-	}
-	json_close(json, ']');
-	map_release(&places);
+		map_put(&pairs.places, hash_row(self->theirs, i, self->keys), i + 1);
+	if (pairs.base && pairs.deltas)
+		reply_fields(call, call->truncated,
+			     MEMBERS(LIST("base", result_rows(self->ours), put_row, &pairs),
+				     FIELD("gone", gone), RESULT("data", self->ours)));
+	map_release(&pairs.places);
 }
 
-void put_gone_rows(struct json *json, const struct beside *self)
+u64 rows_gone(const struct beside *self)
 {
 	struct map known = {0};
 	u64 gone = 0;
@@ -111,6 +106,6 @@ void put_gone_rows(struct json *json, const struct beside *self)
 		map_put(&known, hash_row(self->ours, i, self->keys), 1);
 	for (u64 i = 0; i < result_rows(self->theirs); i++)
 		gone += !map_find(&known, hash_row(self->theirs, i, self->keys));
-	json_number(json, "gone", gone);
 	map_release(&known);
+	return gone;
 }

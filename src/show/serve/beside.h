@@ -8,16 +8,18 @@
 
 /* Rows are the same if the columns `keys` (names with spaces between) are; stacks if the names of
  * their functions are. */
+struct call;
+
 struct beside {
 	const struct result *ours, *theirs;
 	const char *keys;
 };
 
-/* Writes "base": for each row [first, first + count) of ours what the base has in its place, as
- * numbers, or null, and how much ours is more. */
-void put_beside(struct json *json, const struct beside *self, u64 first, u64 count);
+/* How many rows only the base has. */
+u64 rows_gone(const struct beside *self);
 
-/* Writes "gone": how many rows only the base has. */
-void put_gone_rows(struct json *json, const struct beside *self);
+/* Answers with ours as "data", and "base": for each row of ours what the base has in its place, as
+ * numbers, or null, and how much ours is more. */
+void reply_beside(struct call *call, const struct beside *self, u64 gone);
 
 #endif

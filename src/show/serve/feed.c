@@ -319,16 +319,3 @@ void feed_history_release(struct feed_history *history)
 	vec_release(&history->texts);
 	arena_release(&history->arena);
 }
-
-void feed_suspects_release(struct feed_suspects *suspects)
-{
-	vec_release(&suspects->rows);
-	arena_release(&suspects->arena);
-}
-
-void feed_top_release(struct feed_top *top)
-{
-	vec_release(&top->rows);
-	vec_release(&top->threads);
-	arena_release(&top->arena);
-}

@@ -19,6 +19,8 @@
 #include "host/base/arena.h"
 #include "host/base/err.h"
 #include "host/base/vec.h"
+#include "live/watch/names.h"
+#include "live/watch/watcher.h"
 #include "show/serve/request.h"
 
 enum {
@@ -36,76 +38,13 @@ struct feed_tick {
 	char *text; /* owned */
 };
 
-/* What the viewers may change. */
-struct feed_config {
-	u64 tl_ns; /* untouched for so long: a bounded leak */
-	double overhead_pct;
-	u64 tick_ms;
-};
-
-enum feed_state { FEED_UNKNOWN, FEED_REACHABLE, FEED_LOST };
-
-struct feed_suspect {
-	u64 chunk;
-	u64 point;
-	const char *function, *file; /* NULL = unknown */
-	u32 line;
-	u64 size, age_ns, idle_ns;
-	u64 threshold_ns; /* 0 = unknown */
-	u64 hits;
-	enum feed_state state;
-};
-
-enum feed_sort { FEED_BY_IDLE, FEED_BY_SIZE, FEED_BY_AGE, FEED_BY_HITS };
-
-struct feed_question {
-	u64 tl_ns; /* 0 = as configured */
-	enum feed_sort sort;
-	bool rising;
-	u64 limit; /* rows */
-};
-
-struct feed_suspects {
-	u64 tl_ns;
-	u64 count, bytes; /* of all, not only of the rows */
-	bool scanned;     /* it is known which of them were lost when it was looked last */
-	VEC(struct feed_suspect) rows;
-	struct arena arena; /* of the names */
-};
-
-struct feed_point {
-	u64 point;
-	const char *function, *file; /* NULL = unknown */
-	u32 line;
-	u64 areas, bytes, line_bytes;
-};
-
-struct feed_thread {
-	u32 index, tid;
-	char name[16];
-	u64 areas, bytes;
-};
-
-#define FEED_ALL_THREADS UINT64_MAX
-
-/* The points with most bytes that live, of what one thread allocated or all did. */
-struct feed_top {
-	u64 t_ns;
-	u64 points; /* of which these are the first */
-	VEC(struct feed_point) rows;
-	VEC(struct feed_thread) threads;
-	struct arena arena; /* of the names */
-};
-
-/* Who watches the program. These are called on threads of the server, and may wait a little. 0, or
- * a negative code and err. */
+/* Who watches the program, for questions of viewers: on threads of the server, and may wait a
+ * little. */
 struct feed_source {
 	void *self;
-	int (*config)(void *self, struct feed_config *config, struct err *err); /* in force now */
-	int (*configure)(void *self, const struct feed_config *config, struct err *err);
-	int (*suspects)(void *self, const struct feed_question *question,
-			struct feed_suspects *found, struct err *err);
-	int (*top)(void *self, u64 thread, u64 limit, struct feed_top *found, struct err *err);
+	struct watcher *watcher;
+	/* Lives as long as the source; NULL without memory. */
+	const struct watch_name *(*name)(void *self, const struct watch_frame *place);
 	/* Writes what was recorded so far into a file of its own; its path is the caller's to
 	 * free. */
 	char *(*snapshot)(void *self, struct err *err);
@@ -151,7 +90,5 @@ struct feed_history {
 };
 bool feed_history_read(struct feed *self, u64 from_ns, u64 most, struct feed_history *history);
 void feed_history_release(struct feed_history *history);
-void feed_suspects_release(struct feed_suspects *suspects);
-void feed_top_release(struct feed_top *top);
 
 #endif

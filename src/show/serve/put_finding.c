@@ -1,72 +1,57 @@
 /* SPDX-License-Identifier: MIT
  * Findings as verdicts, which several answers have. Runs on threads of the server. */
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 #include "study/layout/verdicts.h"
 
-static void put_points(struct json *json, const struct finding *finding,
-		       const struct verdict_points *points)
+static void put_point_id(struct json *json, const void *points, u64 i)
 {
-	put_fields(json, field_if(points->count, FIELD("point", points->points[0].index)),
-		   FIELD("points", finding->points));
-	json_open_flat(json, "point_ids", '[');
-	for (u32 i = 0; i < points->count; i++)
-		json_number(json, NULL, points->points[i].index);
-	json_close(json, ']');
+	json_number(json, NULL, ((const struct verdict_points *)points)->points[i].index);
 }
 
-static void put_condition(struct json *json, const struct finding *finding,
-			  const struct verdict_points *points)
+static struct named_value condition_field(struct call *call, const struct finding *finding,
+					  const struct verdict_points *points)
 {
 	const struct thresholds limits = THRESHOLDS_DEFAULT;
 	struct strbuf condition = {0};
 
 	verdict_condition(finding, points, &limits, &condition);
-	json_text(json, "query",
-		  condition.count && !condition.failed ? strbuf_text(&condition) : NULL);
-	strbuf_release(&condition);
+	return field_words("query", call, &condition);
 }
 
-/* The line of the program's own code. */
-static void put_place(struct call *call, const struct finding *finding)
+void put_finding(struct json *json, const void *list, u64 i)
 {
-	struct finding_place place = finding_place_of(&call->trace->stacks, finding);
-
-	put_fields(&call->json, NAME("fn", place.own.function), NAME("file", place.own.file),
-		   SOME("line", place.own.line));
-}
-
-static void put_cost(struct json *json, const struct finding *finding, const struct model *model)
-{
-	put_object(json, "evidence", FIELD("n_hit", model_count(model, finding->chunks)),
-		   FIELD("n_all", model_count(model, finding->of_chunks)),
-		   FIELD("bytes_hit", finding->bytes));
-	put_object(json, "cost", FIELD("bytes", finding->bytes),
-		   FIELD("allocs", model_count(model, finding->allocations)));
-	put_object(json, "saves", FIELD("unit", saving_unit_name(finding->saving.unit)),
-		   FIELD("amount", finding->saving.amount), FIELD("share", finding->saving.share));
-}
-
-void put_finding(struct call *call, const struct finding *finding, struct result *holder)
-{
-	const struct model *model = call->trace->model;
+	const struct finding_list *self = list;
+	const struct finding *finding = &self->rows[i];
+	const struct study *trace = self->call->trace;
+	const struct model *model = trace->model;
+	struct result *holder = self->call->holder;
+	/* The line of the program's own code. */
+	const struct finding_place place = finding_place_of(&trace->stacks, finding);
 	struct verdict_points points;
-	struct json *json = &call->json;
 	struct err err = {0};
 
-	if (verdict_points_find(&points, call->trace, finding, &err) < 0)
+	if (verdict_points_find(&points, self->call->trace, finding, &err) < 0)
 		points = (struct verdict_points){0};
-	json_open_flat(json, NULL, '{');
-	put_fields(json, FIELD("id", finding->id), FIELD("kind", finding_kind_name(finding->kind)),
+	put_object(json, NULL, FIELD("id", finding->id),
+		   FIELD("kind", finding_kind_name(finding->kind)),
 		   FIELD("level", finding_level_name(finding->level)),
-		   FIELD("title", finding_where(finding, &call->trace->stacks, holder)),
+		   FIELD("title", finding_where(finding, &trace->stacks, holder)),
 		   FIELD("text", finding_text(finding, model, holder)),
 		   FIELD("seen", finding_seen(finding, model, holder)),
 		   FIELD("repair", finding_repair(finding)),
-		   FIELD("saving", finding_saves(finding, holder)));
-	put_place(call, finding);
-	put_condition(json, finding, &points);
-	json_text(json, "confidence", confidence_name(finding->confidence));
-	put_points(json, finding, &points);
-	put_cost(json, finding, model);
-	json_close(json, '}');
+		   FIELD("saving", finding_saves(finding, holder)), NAME("fn", place.own.function),
+		   NAME("file", place.own.file), SOME("line", place.own.line),
+		   condition_field(self->call, finding, &points),
+		   FIELD("confidence", confidence_name(finding->confidence)),
+		   field_if(points.count, FIELD("point", points.points[0].index)),
+		   FIELD("points", finding->points),
+		   LIST("point_ids", points.count, put_point_id, &points),
+		   OBJECT("evidence", FIELD("n_hit", model_count(model, finding->chunks)),
+			  FIELD("n_all", model_count(model, finding->of_chunks)),
+			  FIELD("bytes_hit", finding->bytes)),
+		   OBJECT("cost", FIELD("bytes", finding->bytes),
+			  FIELD("allocs", model_count(model, finding->allocations))),
+		   OBJECT("saves", FIELD("unit", saving_unit_name(finding->saving.unit)),
+			  FIELD("amount", finding->saving.amount),
+			  FIELD("share", finding->saving.share)));
 }

@@ -6,36 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "study/layout/timeline.h"
 #include "host/base/base64.h"
 #include "host/base/clock.h"
 #include "show/render/render.h"
-#include "show/serve/reply.h"
+#include "show/serve/api.h"
 
 /* ---- envelope ---- */
 
-static void put_sums(struct json *json, const char *key, const struct selection *selection)
-{
-	put_object(json, key, FIELD("chunks", selection->chunks), FIELD("bytes", selection->bytes));
-}
-
 static void put_envelope(struct call *call, bool truncated)
 {
-	struct json *json = &call->json;
+	static const struct selection none;
+	bool narrowed = call->match->route->flags & (ROUTE_SCOPE | ROUTE_PART);
+	bool about_chunks = call->trace;
+	const struct selection *total = about_chunks ? &call->whole->all : &none,
+			       *matched = narrowed ? &call->scope.selection : total;
 
-	put_fields(json, FIELD("v", 1), FIELD("epoch", call->epoch),
-		   FIELD("took_us", (now_ns() - call->start_ns) / 1000));
-	if (call->trace) {
-		bool narrowed = call->match->route->flags & (ROUTE_SCOPE | ROUTE_PART);
-
-		put_sums(json, "matched", narrowed ? &call->scope.selection : &call->whole->all);
-		put_sums(json, "total", &call->whole->all);
-	} else { /* not about chunks */
-		json_null(json, "matched");
-		json_null(json, "total");
-	}
-	if (call->has_rows_total)
-		json_number(json, "rows_total", call->rows_total);
-	json_bool(json, "truncated", truncated);
+	put_fields(&call->json, FIELD("v", 1), FIELD("epoch", call->epoch),
+		   FIELD("took_us", (now_ns() - call->start_ns) / 1000),
+		   field_if(about_chunks, OBJECT("matched", FIELD("chunks", matched->chunks),
+						 FIELD("bytes", matched->bytes))),
+		   field_if(about_chunks, OBJECT("total", FIELD("chunks", total->chunks),
+						 FIELD("bytes", total->bytes))),
+		   field_when(call->has_rows_total, FIELD("rows_total", call->rows_total)),
+		   FLAG("truncated", truncated));
 }
 
 static bool body_begin(struct call *call)
@@ -56,7 +50,7 @@ static void body_end(struct call *call)
 	call->answer->write_ns += now_ns() - call->write_start_ns;
 }
 
-bool reply_begin(struct call *call, bool truncated)
+static bool reply_begin(struct call *call, bool truncated)
 {
 	if (!body_begin(call))
 		return false;
@@ -65,25 +59,31 @@ bool reply_begin(struct call *call, bool truncated)
 	return true;
 }
 
-void reply_end(struct call *call)
+static void reply_end(struct call *call)
 {
 	json_close(&call->json, '}');
 	json_end(&call->json);
 	body_end(call);
 }
 
+void reply_fields(struct call *call, bool truncated, const struct named_value *fields, u64 count)
+{
+	if (!reply_begin(call, truncated))
+		return;
+	render_json_fields(&call->json, fields, count);
+	reply_end(call);
+	if (call->holder->failed)
+		answer_refuse(call->answer, 500, "out of memory");
+}
+
 void reply_result(struct call *call, struct result *result, const struct err *err)
 {
-	if (!result) {
+	if (!result)
 		call_fail(call, err);
-		return;
-	}
-	if (result_failed(result)) {
+	else if (result_failed(result))
 		answer_refuse(call->answer, 500, "out of memory");
-	} else if (reply_begin(call, call->truncated)) {
-		render_json_value(&call->json, "data", result);
-		reply_end(call);
-	}
+	else
+		reply_fields(call, call->truncated, MEMBERS(RESULT("data", result)));
 	result_free(result);
 }
 
@@ -99,31 +99,117 @@ void reply_text(struct call *call, const char *type, char *text, size_t bytes)
 	call->answer->body_bytes = bytes;
 }
 
-/* ---- columns ---- */
+/* ---- fields ---- */
 
-bool reply_columns_init(struct reply_columns *self, const struct reply_column *columns, u32 count,
-			u64 rows)
+static bool is_whole(double value)
 {
-	*self = (struct reply_columns){.column_count = count, .rows = rows};
-	self->columns = arena_new_array(&self->arena, struct reply_column, count);
-	/* Each row can bring three strings; 0 is the empty one. */
-	self->strings = arena_new_array(&self->arena, const char *, 3 * rows + 1);
-	if (!self->columns || !self->strings)
-		return false;
-	for (u32 i = 0; i < count; i++) {
-		self->columns[i] = columns[i];
-		self->columns[i].values = arena_new_array(&self->arena, double, rows + 1);
-		if (!self->columns[i].values)
-			return false;
-	}
-	self->strings[self->string_count++] = "";
-	return true;
+	return isfinite(value) && value == floor(value) && fabs(value) < 9007199254740992.0;
 }
 
-void reply_columns_release(struct reply_columns *self)
+struct named_value field_whole(const char *name, double value)
 {
-	map_release(&self->by_text);
-	arena_release(&self->arena);
+	return is_whole(value) ? FIELD(name, (i64)value) : FIELD(name, value);
+}
+
+void put_real_item(struct json *json, const void *values, u64 i)
+{
+	double value = ((const double *)values)[i];
+
+	if (is_whole(value))
+		json_signed(json, NULL, (i64)value);
+	else
+		json_real(json, NULL, value);
+}
+
+void put_axis_end(struct json *json, const void *axis, u64 i)
+{
+	json_number(json, NULL, time_axis_end(axis, (u32)i));
+}
+
+struct named_value field_words(const char *name, struct call *call, struct strbuf *text)
+{
+	const char *copy = result_copy(call->holder, strbuf_text(text));
+
+	bool failed = text->failed;
+
+	strbuf_release(text);
+	return field_if(!failed, NAME(name, copy));
+}
+
+struct named_value field_base64(const char *name, struct call *call, const u8 *bytes, u64 count)
+{
+	char *text = base64_text(bytes, count);
+	const char *copy = text ? result_copy(call->holder, text) : NULL;
+
+	free(text);
+	return FIELD(name, copy);
+}
+
+struct named_value field_kept(const char *name, struct call *call,
+			      const struct named_value *members, u64 count)
+{
+	struct named_value *copy = arena_new_array(&call->holder->arena, struct named_value, count);
+
+	if (copy)
+		memcpy(copy, members, count * sizeof *copy);
+	else
+		call->holder->failed = true;
+	return field_if(copy, field_object(name, copy, count));
+}
+
+static void put_frame(struct json *json, const void *list, u64 i)
+{
+	const struct result_frame *frame = &((const struct result_stack *)list)->frames[i];
+
+	put_object(json, NULL, NAME("fn", frame->function), NAME("module", frame->module),
+		   NAME("file", frame->file), SOME("line", frame->line), SOME("col", frame->column),
+		   FLAG("inline", frame->inlined), FLAG("library", frame->minor),
+		   FIELD("addr", hex_text(frame->offset).text));
+}
+
+struct named_value field_stack(const char *name, struct call *call, struct frame_id frame)
+{
+	const struct result_stack *stack = stack_of(&call->trace->stacks, frame, call->holder);
+
+	return LIST(name, stack ? stack->count : 0, put_frame, stack);
+}
+
+/* ---- columns ---- */
+
+static const struct {
+	const char *name;
+	u32 bytes;
+} types[] = {[COLUMN_U8] = {"u8", 1},
+	     [COLUMN_U16] = {"u16", 2},
+	     [COLUMN_U32] = {"u32", 4},
+	     [COLUMN_F32] = {"f32", 4},
+	     [COLUMN_F64] = {"f64", 8}};
+
+/* Gives the columns memory for their values, and fills them. */
+static bool columns_fill(struct reply_columns *self)
+{
+	struct reply_column *columns =
+		arena_new_array(&self->arena, struct reply_column, self->column_count);
+	double *values = arena_new_array(&self->arena, double, self->column_count);
+
+	/* Each row can bring three strings; 0 is the empty one. */
+	self->strings = arena_new_array(&self->arena, const char *, 3 * self->rows + 1);
+	if (!columns || !values || !self->strings)
+		return false;
+	for (u32 i = 0; i < self->column_count; i++) {
+		columns[i] = self->columns[i];
+		columns[i].values = arena_new_array(&self->arena, double, self->rows + 1);
+		if (!columns[i].values)
+			return false;
+	}
+	self->columns = columns;
+	self->strings[self->string_count++] = "";
+	for (u64 row = 0; row < self->rows; row++) {
+		self->fill(self, row, values);
+		for (u32 i = 0; i < self->column_count; i++)
+			columns[i].values[row] = values[i];
+	}
+	return true;
 }
 
 u32 reply_string(struct reply_columns *self, const char *text)
@@ -139,92 +225,64 @@ u32 reply_string(struct reply_columns *self, const char *text)
 	return *index ? (u32)*index - 1 : 0;
 }
 
-static bool is_real(enum column_type type) { return type == COLUMN_F32 || type == COLUMN_F64; }
+static u64 padded(u64 bytes) { return (bytes + 7) / 8 * 8; }
 
-void put_real(struct json *json, const char *key, double value)
+static u64 column_bytes(const struct reply_columns *self, u64 i)
 {
-	if (isfinite(value) && value == floor(value) && fabs(value) < 9007199254740992.0)
-		json_signed(json, key, (i64)value);
-	else
-		json_real(json, key, value);
+	return padded(self->rows * types[self->columns[i].type].bytes);
 }
 
-void put_reals(struct json *json, const char *key, const double *values, u64 count)
+/* Where each column is in the binary form. */
+static void put_column_place(struct json *json, const void *list, u64 i)
 {
-	json_open_flat(json, key, '[');
-	for (u64 i = 0; i < count; i++)
-		put_real(json, NULL, values[i]);
-	json_close(json, ']');
+	const struct reply_columns *self = list;
+	u64 offset = 0;
+
+	for (u64 before = 0; before < i; before++)
+		offset += column_bytes(self, before);
+	put_object(json, NULL, FIELD("n", self->columns[i].name),
+		   FIELD("t", types[self->columns[i].type].name), FIELD("o", offset),
+		   FIELD("l", self->rows));
 }
 
-void put_base64(struct json *json, const char *key, const u8 *bytes, u64 count)
+static void put_table(struct json *json, const struct reply_columns *self,
+		      struct named_value columns)
 {
-	char *text = base64_text(bytes, count);
-
-	json_text(json, key, text);
-	free(text);
+	render_json_fields(json, self->head, self->head_count);
+	put_fields(json, FIELD("rows", self->rows), columns,
+		   TEXTS("strings", self->strings, self->string_count));
 }
 
-static void put_strings(struct json *json, const struct reply_columns *self)
+static void send_json(struct call *call, struct reply_columns *self)
 {
-	json_open_flat(json, "strings", '[');
-	for (u32 i = 0; i < self->string_count; i++)
-		json_text(json, NULL, self->strings[i]);
-	json_close(json, ']');
-}
+	struct named_value *columns =
+		arena_new_array(&self->arena, struct named_value, self->column_count);
 
-static void send_json(struct call *call, const struct reply_columns *self, bool truncated,
-		      void (*put_head)(struct call *call, const void *data), const void *data)
-{
-	struct json *json = &call->json;
-
-	if (!reply_begin(call, truncated))
+	if (!columns) {
+		answer_refuse(call->answer, 500, "out of memory");
 		return;
-	json_open_flat(json, "data", '{');
-	if (put_head)
-		put_head(call, data);
-	json_number(json, "rows", self->rows);
-	json_open_flat(json, "columns", '{');
+	}
 	for (u32 i = 0; i < self->column_count; i++)
-		put_reals(json, self->columns[i].name, self->columns[i].values, self->rows);
-	json_close(json, '}');
-	put_strings(json, self);
-	json_close(json, '}');
+		columns[i] = REALS(self->columns[i].name, self->columns[i].values, self->rows);
+	if (!reply_begin(call, self->truncated))
+		return;
+	json_open_flat(&call->json, "data", '{');
+	put_table(&call->json, self, field_object("columns", columns, self->column_count));
+	json_close(&call->json, '}');
 	reply_end(call);
 }
-
-static u32 type_bytes(enum column_type type)
-{
-	static const u8 bytes[] = {[COLUMN_U8] = 1,  [COLUMN_U16] = 2, [COLUMN_U32] = 4,
-				   [COLUMN_I32] = 4, [COLUMN_F32] = 4, [COLUMN_F64] = 8};
-
-	return bytes[type];
-}
-
-static const char *type_name(enum column_type type)
-{
-	static const char *const names[] = {"u8", "u16", "u32", "i32", "f32", "f64"};
-
-	return names[type];
-}
-
-static u64 padded(u64 bytes) { return (bytes + 7) / 8 * 8; }
 
 /* All hosts of ours are little-endian, and so is the format. */
 static void write_value(FILE *out, enum column_type type, double value)
 {
-	u32 whole = is_real(type) || !(value >= 0) ? 0 : (u32)value;
-	i32 integer = type == COLUMN_I32 ? (i32)value : 0;
+	bool real = type == COLUMN_F32 || type == COLUMN_F64;
+	u32 whole = real || !(value >= 0) ? 0 : (u32)value;
 	float single = (float)value;
 
-	switch (type) {
-	case COLUMN_U8:
-	case COLUMN_U16:
-	case COLUMN_U32: fwrite(&whole, 1, type_bytes(type), out); break;
-	case COLUMN_I32: fwrite(&integer, 1, sizeof integer, out); break;
-	case COLUMN_F32: fwrite(&single, 1, sizeof single, out); break;
-	case COLUMN_F64: fwrite(&value, 1, sizeof value, out); break;
-	}
+	if (type == COLUMN_F32)
+		fwrite(&single, 1, sizeof single, out);
+	else
+		fwrite(real ? (const void *)&value : &whole, 1, types[type].bytes, out);
 }
 
 static void write_padding(FILE *out, u64 bytes)
@@ -233,50 +291,32 @@ static void write_padding(FILE *out, u64 bytes)
 		fputc(0, out);
 }
 
-static void put_header(struct call *call, const struct reply_columns *self, bool truncated,
-		       void (*put_head)(struct call *call, const void *data), const void *data)
-{
-	struct json *json = &call->json;
-	u64 offset = 0;
-
-	json_open_flat(json, NULL, '{');
-	put_envelope(call, truncated);
-	if (put_head)
-		put_head(call, data);
-	json_number(json, "rows", self->rows);
-	json_open_flat(json, "columns", '[');
-	for (u32 i = 0; i < self->column_count; i++) {
-		put_object(json, NULL, FIELD("n", self->columns[i].name),
-			   FIELD("t", type_name(self->columns[i].type)), FIELD("o", offset),
-			   FIELD("l", self->rows));
-		offset = padded(offset + self->rows * type_bytes(self->columns[i].type));
-	}
-	json_close(json, ']');
-	put_strings(json, self);
-	json_close(json, '}');
-}
-
-static void send_binary(struct call *call, const struct reply_columns *self, bool truncated,
-			void (*put_head)(struct call *call, const void *data), const void *data)
+static void send_binary(struct call *call, const struct reply_columns *self)
 {
 	char *header = NULL;
 	size_t header_bytes = 0;
 	u32 length;
 	FILE *out;
 
-	call->json = (struct json){.out = open_memstream(&header, &header_bytes)};
-	if (!call->json.out) {
+	if (!body_begin(call))
+		return;
+	call->answer->type = "application/vnd.heapwise.columns";
+	out = call->json.out;
+	call->json.out = open_memstream(&header, &header_bytes);
+	if (call->json.out) {
+		json_open_flat(&call->json, NULL, '{');
+		put_envelope(call, self->truncated);
+		put_table(&call->json, self,
+			  LIST("columns", self->column_count, put_column_place, self));
+		json_close(&call->json, '}');
+		fclose(call->json.out);
+	}
+	call->json.out = out;
+	if (!header) {
+		fclose(out);
 		answer_refuse(call->answer, 500, "out of memory");
 		return;
 	}
-	put_header(call, self, truncated, put_head, data);
-	fclose(call->json.out);
-	if (!header || !body_begin(call)) {
-		free(header);
-		return;
-	}
-	call->answer->type = "application/vnd.heapwise.columns";
-	out = call->json.out;
 	length = (u32)header_bytes;
 	fwrite("HWC1", 1, 4, out);
 	fwrite(&length, 1, sizeof length, out);
@@ -285,7 +325,7 @@ static void send_binary(struct call *call, const struct reply_columns *self, boo
 	for (u32 i = 0; i < self->column_count; i++) {
 		for (u64 row = 0; row < self->rows; row++)
 			write_value(out, self->columns[i].type, self->columns[i].values[row]);
-		write_padding(out, self->rows * type_bytes(self->columns[i].type));
+		write_padding(out, self->rows * types[self->columns[i].type].bytes);
 	}
 	free(header);
 	body_end(call);
@@ -299,39 +339,22 @@ bool call_wants_columns(const struct call *call)
 		      : header_has(call->request->accept, "application/vnd.heapwise.columns");
 }
 
-void reply_columns_send(struct call *call, struct reply_columns *self, bool truncated,
-			void (*put_head)(struct call *call, const void *data), const void *data)
+void reply_columns_send(struct call *call, struct reply_columns *self,
+			const struct named_value *head, u64 head_count)
 {
 	const char *format = call_text(call, "format");
 	bool binary = call_wants_columns(call);
 
-	if (format && !binary && strcmp(format, "json") != 0)
+	self->head = head;
+	self->head_count = head_count;
+	if (!columns_fill(self))
+		answer_refuse(call->answer, 500, "out of memory");
+	else if (format && !binary && strcmp(format, "json") != 0)
 		call_bad(call, "format", "json or columns");
 	else if (binary)
-		send_binary(call, self, truncated, put_head, data);
+		send_binary(call, self);
 	else
-		send_json(call, self, truncated, put_head, data);
-}
-
-/* ---- pieces ---- */
-
-static void put_frame(struct json *json, const struct result_frame *frame)
-{
-	put_object(json, NULL, NAME("fn", frame->function), NAME("module", frame->module),
-		   NAME("file", frame->file), SOME("line", frame->line), SOME("col", frame->column),
-		   FLAG("inline", frame->inlined), FLAG("library", frame->minor),
-		   FIELD("addr", hex_text(frame->offset).text));
-}
-
-void put_stack(struct call *call, const char *key, struct frame_id frame)
-{
-	struct result *holder = result_new(RESULT_RECORD, "stack", "");
-	const struct result_stack *stack =
-		holder ? stack_of(&call->trace->stacks, frame, holder) : NULL;
-
-	json_open_flat(&call->json, key, '[');
-	for (u32 i = 0; stack && i < stack->count; i++)
-		put_frame(&call->json, &stack->frames[i]);
-	json_close(&call->json, ']');
-	result_free(holder);
+		send_json(call, self);
+	map_release(&self->by_text);
+	arena_release(&self->arena);
 }

@@ -118,17 +118,11 @@ static void put_coded(struct json *json, u32 status, const struct answer_fault *
 	char id[16];
 
 	snprintf(id, sizeof id, "r%u", add_relaxed(&errors, 1) + 1);
-	json_open_flat(json, "error", '{');
-	put_fields(json, FIELD("code", fault->code ? fault->code : status_code(status)),
-		   FIELD("message", fault->message));
-	if (fault->has_at)
-		json_number(json, "at", fault->at);
-	if (fault->box)
-		json_text(json, "box", fault->box);
-	if (fault->hint)
-		json_text(json, "hint", fault->hint);
-	json_text(json, "id", id);
-	json_close(json, '}');
+	put_object(json, "error", FIELD("code", fault->code ? fault->code : status_code(status)),
+		   FIELD("message", fault->message),
+		   field_when(fault->has_at, FIELD("at", fault->at)),
+		   field_when(fault->box, FIELD("box", fault->box)),
+		   field_when(fault->hint, FIELD("hint", fault->hint)), FIELD("id", id));
 }
 
 bool answer_fault(struct answer *self, u32 status, const struct answer_fault *fault)

@@ -147,158 +147,15 @@ static char *snapshot(void *data, struct err *err)
 	return whole;
 }
 
-/* ---- settings and suspects ------------------------------------------------------------------- */
-
-static int not_in_time(struct err *err)
-{
-	return err_set(err, ERR_SYSTEM,
-		       "the program has not allocated yet, or the snapshot was not taken within 10 "
-		       "s");
-}
-
-static int config(void *data, struct feed_config *now, struct err *err)
+static const struct watch_name *name_at(void *data, const struct watch_frame *place)
 {
 	struct watched *self = data;
-	struct watch_settings settings;
+	const struct watch_name *name;
 
-	if (!watcher_settings(self->options.watcher, &settings))
-		return not_in_time(err);
-	now->tl_ns = settings.leak_after_ns;
-	now->overhead_pct = settings.overhead * 100;
-	now->tick_ms = settings.interval_ns / 1000000;
-	return 0;
-}
-
-static int configure(void *data, const struct feed_config *wanted, struct err *err)
-{
-	struct watched *self = data;
-	struct watch_settings settings = {
-		.leak_after_ns = wanted->tl_ns,
-		.overhead = wanted->overhead_pct / 100,
-		.interval_ns = wanted->tick_ms * 1000000,
-	};
-
-	return watcher_set(self->options.watcher, &settings) ? 0 : not_in_time(err);
-}
-
-struct named {
-	const char *function, *file; /* NULL = unknown */
-	u32 line;
-};
-
-static struct named name_at(struct watched *self, struct arena *arena,
-			    const struct watch_frame *place)
-{
-	const struct watch_name *name = watch_names_look(&self->names, place);
-
-	if (!name)
-		return (struct named){0};
-	return (struct named){.function = arena_copy(arena,
-						     name->function ? name->function : name->text),
-			      .file = name->file ? arena_copy(arena, name->file) : NULL,
-			      .line = name->line};
-}
-
-static bool suspect_add(struct watched *self, struct feed_suspects *found,
-			const struct watch_suspect *row)
-{
-	const struct named at = name_at(self, &found->arena, &row->place);
-	struct feed_suspect one = {
-		.chunk = row->chunk,
-		.point = row->number,
-		.size = row->size,
-		.age_ns = row->age_ns,
-		.idle_ns = row->idle_ns,
-		.threshold_ns = row->threshold_ns,
-		.hits = row->hits,
-		.state = !row->known ? FEED_UNKNOWN
-			 : row->lost ? FEED_LOST
-				     : FEED_REACHABLE,
-		.function = at.function,
-		.file = at.file,
-		.line = at.line,
-	};
-
-	return vec_push(&found->rows, one);
-}
-
-static int suspects(void *data, const struct feed_question *question, struct feed_suspects *found,
-		    struct err *err)
-{
-	static const enum stale_sort sorts[] = {[FEED_BY_IDLE] = STALE_BY_IDLE,
-						[FEED_BY_SIZE] = STALE_BY_SIZE,
-						[FEED_BY_AGE] = STALE_BY_AGE,
-						[FEED_BY_HITS] = STALE_BY_HITS};
-	struct watched *self = data;
-	struct stale_query query = {.after_ns = question->tl_ns,
-				    .sort = sorts[question->sort],
-				    .rising = question->rising,
-				    .limit = (u32)question->limit};
-	struct watch_suspects rows = {0};
-	struct feed_config now = {0};
-	bool done;
-
-	if (config(self, &now, err) < 0)
-		return err->code;
-	done = watcher_suspects(self->options.watcher, &query, &rows);
-	found->tl_ns = question->tl_ns ? question->tl_ns : now.tl_ns;
-	found->count = rows.count;
-	found->bytes = rows.bytes;
-	found->scanned = rows.scanned;
 	pthread_mutex_lock(&self->names_lock);
-	for (u64 i = 0; i < rows.rows.count && done; i++)
-		done = suspect_add(self, found, &rows.rows.data[i]);
+	name = watch_names_look(&self->names, place);
 	pthread_mutex_unlock(&self->names_lock);
-	vec_release(&rows.rows);
-	return done ? 0 : not_in_time(err);
-}
-
-static bool top_row_add(struct watched *self, struct feed_top *found,
-			const struct watch_top_row *row)
-{
-	const struct named at = name_at(self, &found->arena, &row->place);
-	struct feed_point one = {.point = row->number,
-				 .areas = row->areas,
-				 .bytes = row->bytes,
-				 .line_bytes = row->line_bytes,
-				 .function = at.function,
-				 .file = at.file,
-				 .line = at.line};
-
-	return vec_push(&found->rows, one);
-}
-
-static bool top_thread_add(struct feed_top *found, const struct watch_thread *row)
-{
-	struct feed_thread one = {.index = row->index,
-				  .tid = row->tid,
-				  .areas = row->areas,
-				  .bytes = row->bytes};
-
-	memcpy(one.name, row->name, sizeof(one.name));
-	return vec_push(&found->threads, one);
-}
-
-static int top(void *data, u64 thread, u64 limit, struct feed_top *found, struct err *err)
-{
-	struct watched *self = data;
-	struct top_query query = {.thread = thread == FEED_ALL_THREADS ? TOP_ALL_THREADS
-								       : (u32)thread,
-				  .limit = (u32)limit};
-	struct watch_top rows = {0};
-	bool done = watcher_top(self->options.watcher, &query, &rows);
-
-	found->t_ns = rows.elapsed_ns;
-	found->points = rows.points;
-	pthread_mutex_lock(&self->names_lock);
-	for (u64 i = 0; i < rows.rows.count && done; i++)
-		done = top_row_add(self, found, &rows.rows.data[i]);
-	pthread_mutex_unlock(&self->names_lock);
-	for (u64 i = 0; i < rows.threads.count && done; i++)
-		done = top_thread_add(found, &rows.threads.data[i]);
-	vec_release(&rows.rows);
-	vec_release(&rows.threads);
-	return done ? 0 : not_in_time(err);
+	return name;
 }
 
 /* ---- start and end --------------------------------------------------------------------------- */
@@ -365,7 +222,7 @@ struct watched *watched_open(const struct watched_options *options, struct err *
 	self->options = *options;
 	self->temporary = -1;
 	feed_init(&self->feed);
-	self->feed.source = (struct feed_source){self, config, configure, suspects, top, snapshot};
+	self->feed.source = (struct feed_source){self, options->watcher, name_at, snapshot};
 	pthread_mutex_init(&self->control_lock, NULL);
 	pthread_mutex_init(&self->names_lock, NULL);
 	self->name = strdup(slash && slash[1] ? slash + 1 : options->program);
