@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "format/atomics.h"
-#include "host/base/jsontree.h"
 #include "host/base/clock.h"
 #include "study/layout/keys.h"
 
@@ -139,17 +138,24 @@ const char *call_text(const struct call *call, const char *name)
 	return text && *text ? text : NULL;
 }
 
-bool call_body(struct call *call, struct arena *arena, const struct json_node **root)
+const struct json_node *call_json(struct call *call, struct err *err)
+{
+	const struct request *request = call->request;
+
+	return request->body
+		       ? json_read(request->body, request->body_bytes, &call->holder->arena, err)
+		       : NULL;
+}
+
+const struct json_node *call_body(struct call *call)
 {
 	struct err err = {0};
+	const struct json_node *root = call_json(call, &err);
 
-	*root = NULL;
-	if (call->request->body)
-		*root = json_read(call->request->body, call->request->body_bytes, arena, &err);
-	if (*root)
-		return true;
-	return answer_refuse(call->answer, 400, "the body is not valid JSON%s%s",
-			     err.text[0] ? ": " : "", err.text);
+	if (!root)
+		answer_refuse(call->answer, 400, "the body is not valid JSON%s%s",
+			      err.text[0] ? ": " : "", err.text);
+	return root;
 }
 
 bool call_index(struct call *call, u32 segment, const char *what, u64 count, u64 *index)
@@ -315,15 +321,13 @@ static bool scope_find(struct call *call)
 	return true;
 }
 
-bool call_base(struct call *call, struct view_scope *base, bool *given)
+bool call_base(struct call *call)
 {
 	const char *id = call_text(call, "base");
 	struct query_error error = {0};
 	struct call other;
 	u64 epoch = call->epoch;
 
-	*base = (struct view_scope){0};
-	*given = id != NULL;
 	if (!id)
 		return true;
 	other = *call;
@@ -333,13 +337,13 @@ bool call_base(struct call *call, struct view_scope *base, bool *given)
 	call->epoch = epoch > call->epoch ? epoch : call->epoch;
 	if (!call_trace_is_ready(&other))
 		return false;
-	if (view_scope_init(base, other.trace, call_text(call, "q"), &call->scope.window, &error) <
-	    0) {
+	if (view_scope_init(&call->base, other.trace, call_text(call, "q"), &call->scope.window,
+			    &error) < 0) {
 		call_fail_query(call, &error);
 		return false;
 	}
-	base->cancelled = is_gone;
-	base->cancel_data = (void *)call->request;
+	call->base.cancelled = is_gone;
+	call->base.cancel_data = (void *)call->request;
 	return true;
 }
 
@@ -353,28 +357,32 @@ bool call_colors(struct call *call)
 	return false;
 }
 
-struct study *call_part(struct call *call, const struct view_scope *scope, struct err *err)
+/* The part of a scope, or its trace if the scope is all of it; NULL if a failure was answered. */
+static struct study *part_find(struct call *call, const struct view_scope *scope)
 {
-	if (view_is_all(scope))
-		return scope->trace;
-	return part_cache_get(&call->api->parts, scope, call_text(call, "q"), err);
+	struct err err = {0};
+	struct study *part = scope->trace;
+
+	if (!view_is_all(scope))
+		part = part_cache_get(&call->api->parts, scope, call_text(call, "q"), &err);
+	if (!part)
+		call_fail(call, &err);
+	return part;
 }
 
-void call_part_put(struct call *call, const struct view_scope *scope, struct study *part)
+static void part_put(struct call *call, const struct view_scope *scope, struct study *part)
 {
 	if (part != scope->trace)
 		part_cache_put(&call->api->parts, part);
 }
 
-/* The handler sees a trace that has nothing but the selection. */
-static bool part_find(struct call *call)
+bool call_base_part(struct call *call)
 {
-	struct err err = {0};
-
-	call->trace = call_part(call, &call->scope, &err);
-	if (!call->trace)
-		call_fail(call, &err);
-	return call->trace != NULL;
+	if (!call_base(call))
+		return false;
+	if (call_is_compared(call))
+		call->base_part = part_find(call, &call->base);
+	return call->base_part || !call_is_compared(call);
 }
 
 /* ---- tags ---- */
@@ -452,11 +460,13 @@ static void handle(struct call *call)
 	}
 	if ((flags & (ROUTE_SCOPE | ROUTE_PART)) && !scope_find(call))
 		return;
-	if ((flags & ROUTE_PART) && !part_find(call))
+	if ((flags & ROUTE_PART) && !(call->trace = part_find(call, &call->scope)))
 		return;
 	call->match->route->handle(call);
+	if (call->base_part)
+		part_put(call, &call->base, call->base_part);
 	if (flags & ROUTE_PART) {
-		call_part_put(call, &call->scope, call->trace);
+		part_put(call, &call->scope, call->trace);
 		call->trace = call->scope.trace;
 	}
 	if (flags & ROUTE_TRACE)
@@ -485,6 +495,7 @@ static void site_run(void *self, const struct request *request, void *plan, stru
 	if (waits)
 		turn_give(self);
 	view_scope_release(&call.scope);
+	view_scope_release(&call.base);
 	traces_give(&call);
 	result_free(call.holder);
 	if (!answer->status)

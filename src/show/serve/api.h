@@ -4,6 +4,7 @@
 #ifndef SHOW_SERVE_API_H
 #define SHOW_SERVE_API_H
 
+#include "host/base/jsontree.h"
 #include "show/render/fields.h"
 #include "show/serve/answer_cache.h"
 #include "show/serve/editor.h"
@@ -64,8 +65,6 @@ extern const struct route api_routes[];
 
 /* ---- for handlers ---- */
 
-struct json_node;
-
 struct call {
 	struct api *api;
 	const struct request *request;
@@ -78,6 +77,9 @@ struct call {
 	struct study *held[CALL_TRACES]; /* copies that are given back at the end */
 	u32 held_slots[CALL_TRACES], held_count;
 	struct view_scope scope; /* with ROUTE_SCOPE and ROUTE_PART: of the whole */
+	/* The trace that it is compared with, see call_base; base.trace NULL = with none. */
+	struct view_scope base;
+	struct study *base_part; /* see call_base_part */
 	u64 at_ns;               /* parameter `at`; the end of the run without */
 	bool has_at;
 	u64 start_ns;
@@ -107,8 +109,10 @@ bool call_word(struct call *call, const char *name, const char *words, u32 *inde
 	 call_bad(call, name, wants))
 const char *call_text(const struct call *call, const char *name); /* NULL = missing or empty */
 
-/* The body as JSON (host/base/jsontree.h); false if a 400 was answered. */
-bool call_body(struct call *call, struct arena *arena, const struct json_node **root);
+/* The body as JSON, which lives as long as the call; NULL if it is none. */
+const struct json_node *call_json(struct call *call, struct err *err);
+/* The same; NULL if a 400 was answered. */
+const struct json_node *call_body(struct call *call);
 
 /* The number that a segment of the path is; 404 if it is none below `count`. */
 bool call_index(struct call *call, u32 segment, const char *what, u64 count, u64 *index);
@@ -123,17 +127,15 @@ struct study *call_trace(struct call *call, u32 slot);
 /* Whether call->trace is loaded; if not, that is answered. */
 bool call_trace_is_ready(struct call *call);
 
-/* The trace that the parameter `base` names, with the same selection as the call's. *given is false
- * if there is no such parameter. False if a refusal was answered; the scope is released by the
- * caller in any case. */
-bool call_base(struct call *call, struct view_scope *base, bool *given);
+/* Sets call->base to the trace that the parameter `base` names, with the same selection as the
+ * call's, if there is such a parameter. False if a refusal was answered. */
+bool call_base(struct call *call);
+/* The same; call->base_part is a trace that has nothing but that selection. */
+bool call_base_part(struct call *call);
+static inline bool call_is_compared(const struct call *call) { return call->base.trace; }
 
 /* Finds the colours of the query for call->scope; false if a refusal was answered. */
 bool call_colors(struct call *call);
-
-/* The part of a scope, or its trace if the scope is all of it; NULL and err on failure. */
-struct study *call_part(struct call *call, const struct view_scope *scope, struct err *err);
-void call_part_put(struct call *call, const struct view_scope *scope, struct study *part);
 
 /* Answers a failure of ours or of the query; a client that has gone gets nothing anyway. */
 void call_fail(struct call *call, const struct err *err);

@@ -33,46 +33,10 @@ static bool calls_read(struct call *call, const struct callgraph *graph, struct 
 	return call_real(call, "min", share, "a share from 0 to 1", &query->min);
 }
 
-/* Functions of another trace, by name. */
-struct graph_base {
-	struct view_scope scope;
-	struct study *trace; /* or the part of it */
-	const struct callgraph *graph;
-	struct map by_name; /* node + 1 */
-	bool given;
-};
-
-static bool graph_base_find(struct call *call, struct graph_base *self)
-{
-	struct err err = {0};
-
-	if (!call_base(call, &self->scope, &self->given))
-		return false;
-	if (!self->given)
-		return true;
-	self->trace = call_part(call, &self->scope, &err);
-	self->graph = self->trace ? study_callgraph(self->trace, &err) : NULL;
-	if (!self->graph) {
-		call_fail(call, &err);
-		return false;
-	}
-	for (u64 i = self->graph->nodes.count; i-- > 0;)
-		map_put(&self->by_name, hash_text(HASH_START, self->graph->nodes.data[i].name),
-			i + 1);
-	return true;
-}
-
-static void graph_base_release(struct call *call, struct graph_base *self)
-{
-	map_release(&self->by_name);
-	if (self->trace)
-		call_part_put(call, &self->scope, self->trace);
-	view_scope_release(&self->scope);
-}
-
 struct graph_answer {
-	const struct calls_view *view;
-	const struct graph_base *base;
+	struct calls_view view;
+	const struct callgraph *base; /* of another trace; NULL = there is none */
+	struct map by_name;           /* its nodes + 1 */
 	enum calls_metric metric;
 };
 
@@ -80,12 +44,11 @@ static void put_node(struct json *json, const void *list, u64 i)
 {
 	static const struct callgraph_node nothing;
 	const struct graph_answer *self = list;
-	const struct graph_base *base = self->base;
-	const struct callgraph *graph = self->view->graph;
-	const struct calls_node *node = &self->view->nodes.data[i];
+	const struct callgraph *graph = self->view.graph;
+	const struct calls_node *node = &self->view.nodes.data[i];
 	const struct callgraph_node *of = &graph->nodes.data[node->node];
-	const u64 *known = map_find(&base->by_name, hash_text(HASH_START, of->name));
-	const struct callgraph_node *was = known ? &base->graph->nodes.data[*known - 1] : &nothing;
+	const u64 *known = map_find(&self->by_name, hash_text(HASH_START, of->name));
+	const struct callgraph_node *was = known ? &self->base->nodes.data[*known - 1] : &nothing;
 	double own = known ? calls_self(was, self->metric) : 0;
 	double total = known ? calls_total(was, self->metric) : 0;
 
@@ -95,17 +58,16 @@ static void put_node(struct json *json, const void *list, u64 i)
 		   field_if(!graph->from_stacks, FIELD("calls", of->calls)),
 		   SOME("sev", node->severity), SOME("scc", node->cycle),
 		   FIELD("hidden_in", node->hidden_in), FIELD("hidden_out", node->hidden_out),
-		   field_when(base->given, field_if(known, OBJECT("base", FIELD("self", own),
-								  FIELD("total", total)))),
-		   field_when(base->given, OBJECT("delta", FIELD("self", node->self - own),
-						  FIELD("total", node->total - total))));
+		   field_when(self->base, field_if(known, OBJECT("base", FIELD("self", own),
+								 FIELD("total", total)))),
+		   field_when(self->base, OBJECT("delta", FIELD("self", node->self - own),
+						 FIELD("total", node->total - total))));
 }
 
 static void put_edge(struct json *json, const void *list, u64 i)
 {
 	const struct graph_answer *self = list;
-	const struct callgraph_edge *edge =
-		&self->view->graph->edges.data[self->view->edges.data[i]];
+	const struct callgraph_edge *edge = &self->view.graph->edges.data[self->view.edges.data[i]];
 
 	put_object(json, NULL, FIELD("from", edge->caller), FIELD("to", edge->callee),
 		   FIELD("calls", edge->calls), FIELD("bytes", edge->bytes),
@@ -114,7 +76,7 @@ static void put_edge(struct json *json, const void *list, u64 i)
 
 static void reply_graph(struct call *call, const struct graph_answer *self)
 {
-	const struct calls_view *view = self->view;
+	const struct calls_view *view = &self->view;
 	u64 edges = view->edges.count < ROWS_MAX * 4 ? view->edges.count : ROWS_MAX * 4;
 
 	reply_object(call, view->found > view->nodes.count,
@@ -125,10 +87,22 @@ static void reply_graph(struct call *call, const struct graph_answer *self)
 		     LIST("edges", edges, put_edge, self));
 }
 
+static bool base_read(struct call *call, struct graph_answer *self, struct err *err)
+{
+	if (!call_base_part(call) || !call_is_compared(call))
+		return !call->answer->status;
+	self->base = study_callgraph(call->base_part, err);
+	if (!self->base)
+		call_fail(call, err);
+	for (u64 i = self->base ? self->base->nodes.count : 0; i-- > 0;)
+		map_put(&self->by_name, hash_text(HASH_START, self->base->nodes.data[i].name),
+			i + 1);
+	return self->base;
+}
+
 void api_callgraph(struct call *call)
 {
-	struct calls_view view = {0};
-	struct graph_base base = {0};
+	struct graph_answer self = {0};
 	struct calls_query query;
 	struct err err = {0};
 	const struct callgraph *graph = study_callgraph(call->trace, &err);
@@ -137,14 +111,15 @@ void api_callgraph(struct call *call)
 		call_fail(call, &err);
 		return;
 	}
-	if (calls_read(call, graph, &query) && graph_base_find(call, &base)) {
-		if (calls_view_make(&view, call->trace, &query, &err) < 0)
+	if (calls_read(call, graph, &query) && base_read(call, &self, &err)) {
+		self.metric = query.metric;
+		if (calls_view_make(&self.view, call->trace, &query, &err) < 0)
 			call_fail(call, &err);
 		else
-			reply_graph(call, &(struct graph_answer){&view, &base, query.metric});
+			reply_graph(call, &self);
 	}
-	graph_base_release(call, &base);
-	calls_view_release(&view);
+	map_release(&self.by_name);
+	calls_view_release(&self.view);
 }
 
 /* Edges of one function, to callers or to what it calls. */

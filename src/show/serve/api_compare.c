@@ -10,27 +10,10 @@ enum { ROWS_MAX = 500 };
 
 struct comparing {
 	struct study *trace[2]; /* what was, what is; of a selection parts of them */
-	struct view_scope base;
 	struct compare_query query;
 	struct type_cascade types[2];
 	struct compare_cuts cuts[2];
 };
-
-static bool base_find(struct call *call, struct comparing *self)
-{
-	struct err err = {0};
-	bool given;
-
-	self->trace[1] = call->trace;
-	if (!call_base(call, &self->base, &given))
-		return false;
-	if (!given)
-		return call_bad(call, "base", "the id or the file name of a served trace");
-	self->trace[0] = call_part(call, &self->base, &err);
-	if (!self->trace[0])
-		call_fail(call, &err);
-	return self->trace[0] != NULL;
-}
 
 static bool query_read(struct call *call, struct compare_query *query)
 {
@@ -90,17 +73,6 @@ static int side_set(struct comparing *self, u32 side, struct err *err)
 	return read_cuts(self, side, err);
 }
 
-static void comparing_release(struct call *call, struct comparing *self)
-{
-	if (self->trace[0])
-		call_part_put(call, &self->base, self->trace[0]);
-	view_scope_release(&self->base);
-	for (u32 side = 0; side < 2; side++) {
-		type_cascade_release(&self->types[side]);
-		compare_cuts_release(&self->cuts[side]);
-	}
-}
-
 void api_compare(struct call *call)
 {
 	struct comparing self = {0};
@@ -109,15 +81,22 @@ void api_compare(struct call *call)
 	struct err err = {0};
 	int status = 0;
 
-	if (!base_find(call, &self) || !query_read(call, &self.query)) {
-		comparing_release(call, &self);
+	if (!call_text(call, "base")) {
+		call_bad(call, "base", "the id or the file name of a served trace");
 		return;
 	}
+	if (!call_base_part(call) || !query_read(call, &self.query))
+		return;
+	self.trace[0] = call->base_part;
+	self.trace[1] = call->trace;
 	for (u32 side = 0; side < 2 && status == 0; side++)
 		status = side_set(&self, side, &err);
 	if (status == 0 && compare_find(&found, &self.query, &err) == 0)
 		result = compare_result(&found, &err);
 	reply_result(call, result, &err);
 	comparison_release(&found);
-	comparing_release(call, &self);
+	for (u32 side = 0; side < 2; side++) {
+		type_cascade_release(&self.types[side]);
+		compare_cuts_release(&self.cuts[side]);
+	}
 }

@@ -129,10 +129,7 @@ enum { OBJECT_COLUMNS = sizeof object_columns / sizeof *object_columns };
 /* The objects of another trace, by what they are. */
 struct objects_base {
 	struct judged judged;
-	struct view_scope scope;
-	struct study *trace;  /* or the part of it */
 	struct map by_object; /* row + 1 */
-	bool given;
 };
 
 static u64 object_key(const struct excessive *found, u64 row)
@@ -147,7 +144,7 @@ static u64 object_key(const struct excessive *found, u64 row)
 static const struct excessive_row *base_row(const struct objects_base *base,
 					    const struct excessive *found, u64 row)
 {
-	const u64 *known = base->given ? map_find(&base->by_object, object_key(found, row)) : NULL;
+	const u64 *known = map_find(&base->by_object, object_key(found, row));
 
 	return known ? &base->judged.found.rows.data[*known - 1] : NULL;
 }
@@ -199,28 +196,18 @@ static bool base_find(struct call *call, struct objects_base *self)
 	struct call other = *call;
 	struct err err = {0};
 
-	if (!call_base(call, &self->scope, &self->given) || !self->given)
-		return call->answer->status == 0;
-	self->trace = call_part(call, &self->scope, &err);
-	other.trace = self->trace;
-	if (!self->trace || !query_read(&other, &self->judged) ||
-	    judge(&other, &self->judged, &err) < 0) {
-		if (!call->answer->status)
-			call_fail(call, &err);
+	if (!call_base_part(call) || !call_is_compared(call))
+		return !call->answer->status;
+	other.trace = call->base_part;
+	if (!query_read(&other, &self->judged))
+		return false;
+	if (judge(&other, &self->judged, &err) < 0) {
+		call_fail(call, &err);
 		return false;
 	}
 	for (u64 i = self->judged.found.rows.count; i-- > 0;)
 		map_put(&self->by_object, object_key(&self->judged.found, i), i + 1);
 	return true;
-}
-
-static void base_release(struct call *call, struct objects_base *self)
-{
-	map_release(&self->by_object);
-	judged_release(&self->judged);
-	if (self->trace)
-		call_part_put(call, &self->scope, self->trace);
-	view_scope_release(&self->scope);
 }
 
 static void reply_objects(struct call *call, const struct judged *judged,
@@ -232,8 +219,8 @@ static void reply_objects(struct call *call, const struct judged *judged,
 	bool kmeans = found->query->methods & BY_KMEANS;
 	u64 count = found->rows.count;
 	struct reply_columns table = {.columns = object_columns,
-				      .column_count =
-					      base->given ? OBJECT_COLUMNS : OBJECT_COLUMNS - 3,
+				      .column_count = call_is_compared(call) ? OBJECT_COLUMNS
+									     : OBJECT_COLUMNS - 3,
 				      .rows = count < judged->rows_max ? count : judged->rows_max,
 				      .fill = fill_object,
 				      .from = &(struct objects){found, base},
@@ -274,7 +261,8 @@ void api_emad(struct call *call)
 		else
 			reply_objects(call, &judged, &base);
 	}
-	base_release(call, &base);
+	map_release(&base.by_object);
+	judged_release(&base.judged);
 	judged_release(&judged);
 }
 

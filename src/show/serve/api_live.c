@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/base/jsontree.h"
 #include "show/serve/api.h"
 
 /* False if a refusal was answered. */
@@ -257,13 +256,10 @@ static bool config_read(struct call *call, struct watch_settings *settings)
 {
 	static const double tl[] = {1e6, 1e18}, overhead[] = {0.01, 100}, tick[] = {250, 5000};
 	double tl_ns = 0, overhead_pct = 0, tick_ms = 0;
-	struct arena arena = {0};
 	struct err err = {0};
-	const struct json_node *root = NULL;
+	const struct json_node *root = call_json(call, &err);
 	bool right;
 
-	if (call->request->body)
-		root = json_read(call->request->body, call->request->body_bytes, &arena, &err);
 	if (!root || root->kind != JSON_OBJECT)
 		right = answer_refuse(call->answer, 400,
 				      "the body must be {\"tl_ns\": N, \"overhead_pct\": N, "
@@ -272,7 +268,6 @@ static bool config_read(struct call *call, struct watch_settings *settings)
 		right = members_known(call, root) && member_read(call, root, "tl_ns", tl, &tl_ns) &&
 			member_read(call, root, "overhead_pct", overhead, &overhead_pct) &&
 			member_read(call, root, "tick_ms", tick, &tick_ms);
-	arena_release(&arena);
 	*settings = (struct watch_settings){(u64)tl_ns, overhead_pct / 100, (u64)tick_ms * 1000000};
 	return right;
 }

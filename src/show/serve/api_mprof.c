@@ -151,20 +151,20 @@ static const char *mprof_keys(enum mprof_table table, const struct study *trace)
 
 /* All rows of the base: what is small there may be large here. */
 static void reply_mprof_beside(struct call *call, enum mprof_table table,
-			       const struct mprof_queries *queries, const struct view_scope *base)
+			       const struct mprof_queries *queries)
 {
 	const char *keys = mprof_keys(table, call->trace);
 	struct mprof_queries all = *queries;
 	struct err err = {0};
-	struct study *other = call_part(call, base, &err);
-	struct result *ours = other ? mprof_result(call->trace, table, queries, &err) : NULL;
+	struct study *other = call->base_part;
+	struct result *ours = mprof_result(call->trace, table, queries, &err);
 	struct result *theirs, *ours_all;
 	struct page page;
 
 	all.leaks.verbosity = all.bins.verbosity = MPROF_VERBOSE;
 	theirs = ours ? mprof_result(other, table, &all, &err) : NULL;
 	ours_all = theirs ? mprof_result(call->trace, table, &all, &err) : NULL;
-	if (other && model_is_collected(other->model) != model_is_collected(call->trace->model)) {
+	if (model_is_collected(other->model) != model_is_collected(call->trace->model)) {
 		answer_refuse(call->answer, 400,
 			      "a Lisp recording can only be compared with another Lisp recording");
 	} else if (!ours_all || result_failed(ours) || result_failed(theirs) ||
@@ -179,24 +179,19 @@ static void reply_mprof_beside(struct call *call, enum mprof_table table,
 	result_free(ours);
 	result_free(ours_all);
 	result_free(theirs);
-	if (other)
-		call_part_put(call, base, other);
 }
 
 static void reply_mprof(struct call *call, enum mprof_table table)
 {
-	struct view_scope base = {0};
 	struct mprof_queries queries;
-	bool compared = false;
 	struct err err = {0};
 
-	if (mprof_read(call, &queries) && call_base(call, &base, &compared)) {
-		if (compared)
-			reply_mprof_beside(call, table, &queries, &base);
-		else
-			reply_table(call, mprof_result(call->trace, table, &queries, &err), &err);
-	}
-	view_scope_release(&base);
+	if (!mprof_read(call, &queries) || !call_base_part(call))
+		return;
+	if (call_is_compared(call))
+		reply_mprof_beside(call, table, &queries);
+	else
+		reply_table(call, mprof_result(call->trace, table, &queries, &err), &err);
 }
 
 void api_mprof_leaks(struct call *call) { reply_mprof(call, MPROF_LEAKS); }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * Notes about findings over HTTP. Runs on threads of the server. */
-#include "host/base/jsontree.h"
 #include "show/serve/notes.h"
 #include "show/serve/api.h"
 
@@ -34,21 +33,18 @@ void api_notes(struct call *call) { reply_notes(call); }
 
 void api_note_put(struct call *call)
 {
-	struct arena arena = {0};
 	struct err err = {0};
-	const struct json_node *root;
+	const struct json_node *root = call_body(call);
 	struct note note = {.finding = call->match->segments[0]};
 
-	if (call_body(call, &arena, &root)) {
-		note.status = json_text_of(json_member(root, "status"));
-		note.text = json_text_of(json_member(root, "text"));
-		if (!note.status || !note.text)
-			answer_refuse(call->answer, 400,
-				      "the body needs the texts 'status' and 'text'");
-		else if (notes_write(call->trace->path, &note, &err) < 0)
-			refuse(call, &err);
-		else
-			reply_notes(call);
-	}
-	arena_release(&arena);
+	if (!root)
+		return;
+	note.status = json_text_of(json_member(root, "status"));
+	note.text = json_text_of(json_member(root, "text"));
+	if (!note.status || !note.text)
+		answer_refuse(call->answer, 400, "the body needs the texts 'status' and 'text'");
+	else if (notes_write(call->trace->path, &note, &err) < 0)
+		refuse(call, &err);
+	else
+		reply_notes(call);
 }

@@ -5,39 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/base/jsontree.h"
 #include "show/serve/api.h"
 #include "study/layout/source.h"
 
 struct wish {
 	u32 file;
 	u64 line;
-	char *folder; /* "" without one; the caller's to free */
+	const char *folder; /* "" without one */
 };
 
 /* What the body says; false if that is none of a file, or no line. */
 static bool wish_read(struct call *call, u64 files, struct wish *wish)
 {
-	struct arena arena = {0};
 	struct err err = {0};
-	const struct json_node *root = NULL;
+	const struct json_node *root = call_json(call, &err);
 	const char *folder;
 	double number, at;
 
-	if (call->request->body)
-		root = json_read(call->request->body, call->request->body_bytes, &arena, &err);
 	number = root ? json_number_of(json_member(root, "file"), -1) : -1;
 	at = root ? json_number_of(json_member(root, "line"), 1) : -1;
 	folder = root ? json_text_of(json_member(root, "folder")) : NULL;
-	wish->folder = strdup(folder ? folder : "");
-	arena_release(&arena);
-	if (!(number >= 0 && number < (double)files && at >= 1 && at <= UINT32_MAX) ||
-	    !wish->folder) {
-		free(wish->folder);
+	wish->folder = folder ? folder : "";
+	if (!(number >= 0 && number < (double)files && at >= 1 && at <= UINT32_MAX))
 		return answer_refuse(call->answer, 400,
 				     "the body must be {\"file\": number from 'files', \"line\": "
 				     "N}");
-	}
 	wish->file = (u32)number;
 	wish->line = (u64)at;
 	return true;
@@ -77,12 +69,10 @@ void api_open(struct call *call)
 		return;
 	}
 	table = view_source(call->trace, &err);
-	if (!table) {
+	if (!table)
 		call_fail(call, &err);
-	} else if (wish_read(call, table->files.count, &wish)) {
+	else if (wish_read(call, table->files.count, &wish))
 		show(call, wish.file, wish.line);
-		free(wish.folder);
-	}
 }
 
 /* The folder is the one that the user was shown, and the one that the file needs: neither a client
@@ -116,10 +106,8 @@ void api_source_allow(struct call *call)
 	const struct source_table *table = view_source(call->trace, &err);
 	struct wish wish;
 
-	if (!table) {
+	if (!table)
 		call_fail(call, &err);
-	} else if (wish_read(call, table->files.count, &wish)) {
+	else if (wish_read(call, table->files.count, &wish))
 		allow(call, &wish);
-		free(wish.folder);
-	}
 }

@@ -47,105 +47,72 @@ static bool sorts_need_base(const struct points_query_view *query)
 
 /* ---- columns of a row ---- */
 
-enum row_field {
-	ROW_FN,
-	ROW_FILE,
-	ROW_LINE,
-	ROW_MODULE,
-	ROW_TYPE,
-	ROW_CHUNKS,
-	ROW_BYTES,
-	ROW_PEAK,
-	ROW_LIVE,
-	ROW_LEAKED,
-	ROW_TEMPORARY,
-	ROW_AVG_LIFE,
-	ROW_THREADS,
-	ROW_SEV,
-	ROW_LIFETIME,
-	ROW_USAGE,
-	ROW_USEFUL,
-	ROW_INF,
-	ROW_ALLOCS_PCT,
-	ROW_SPARK,
-	ROW_FIELDS
-};
+/* All of a row; "cols" may name some of them. */
+static const char row_columns[] = "id,fn,file,line,module,type,chunks,bytes,peak,live,kept,"
+				  "temporary,avg_life,threads,sev,lifetime,usage,useful,inf,"
+				  "allocs_pct,spark";
 
-static const char *const row_names[ROW_FIELDS] = {
-	"fn",       "file",  "line",   "module",    "type",       "chunks",  "bytes",
-	"peak",     "live",  "kept",   "temporary", "avg_life",   "threads", "sev",
-	"lifetime", "usage", "useful", "inf",       "allocs_pct", "spark",
-};
-
-enum { ROW_ALL = (1u << ROW_FIELDS) - 1 };
-
-/* "fn,bytes": which of these a row has; the id is always there. */
-static bool cols_read(struct call *call, u32 *cols)
+static bool list_has(const char *list, const char *word, size_t bytes)
 {
-	const char *text = call_text(call, "cols");
+	for (; *list; list += *list == ',') {
+		size_t length = strcspn(list, ",");
 
-	*cols = text ? 0 : ROW_ALL;
-	while (text && *text) {
+		if (bytes && length == bytes && memcmp(list, word, bytes) == 0)
+			return true;
+		list += length;
+	}
+	return false;
+}
+
+/* "fn,bytes": which of these a row has; NULL = all. */
+static bool cols_read(struct call *call, const char **cols)
+{
+	*cols = call_text(call, "cols");
+	for (const char *text = *cols; text && *text; text += *text == ',') {
 		size_t bytes = strcspn(text, ",");
-		u32 i = 0;
 
-		while (i < ROW_FIELDS &&
-		       (strlen(row_names[i]) != bytes || memcmp(row_names[i], text, bytes) != 0))
-			i++;
-		if (i == ROW_FIELDS && (bytes != 2 || memcmp(text, "id", 2) != 0))
+		if (!list_has(row_columns, text, bytes))
 			return call_bad(call, "cols", "names of columns separated by commas");
-		*cols |= i < ROW_FIELDS ? 1u << i : 0;
 		text += bytes;
-		text += *text == ',';
 	}
 	return true;
 }
 
-/* A member of a row, if it is among those that are wanted. */
-static struct named_value column(u32 cols, enum row_field field, struct named_value value)
+/* The id is always there, and the offset is part of the module. */
+static bool is_wanted(const char *cols, const char *name)
 {
-	value.name = row_names[field];
-	return field_when(cols >> field & 1, value);
-}
-
-static struct named_value score_column(u32 cols, enum row_field field,
-				       const struct score_set *scores)
-{
-	u32 score = field - ROW_LIFETIME;
-
-	return column(cols, field, FIELD("", scores->known[score] ? scores->value[score] : NAN));
+	name = strcmp(name, "offset") == 0 ? "module" : name;
+	return !cols || strcmp(name, "id") == 0 || list_has(cols, name, strlen(name));
 }
 
 enum { SCORE_FIELDS = 4, SUM_FIELDS = 8 };
 
-/* Severity and scores. */
-static void score_columns(struct named_value *to, const struct study *trace, u32 point, u32 cols)
+static void score_fields(struct named_value *to, const struct study *trace, u32 point)
 {
+	static const char *const names[SCORES] = {"lifetime", "usage", "useful"};
 	const struct score_set *scores = &trace->scores[point];
 
-	to[0] = column(cols, ROW_SEV, SOME("", trace->severity[point]));
+	*to++ = SOME("sev", trace->severity[point]);
 	for (u32 i = 0; i < SCORES; i++)
-		to[1 + i] = score_column(cols, ROW_LIFETIME + i, scores);
+		*to++ = FIELD(names[i], scores->known[i] ? scores->value[i] : NAN);
 }
 
 /* live_bytes NAN: not asked for a moment, so that it is what is kept. */
-static void sum_columns(struct named_value *to, const struct point_sums *sums, double live_bytes,
-			const struct model *model, u32 cols)
+static void sum_fields(struct named_value *to, const struct point_sums *sums, double live_bytes,
+		       const struct model *model)
 {
-	const double values[SUM_FIELDS] = {
-		round(sums->chunks),
-		floor(sums->bytes),
-		floor(sums->peak_bytes),
-		floor(isnan(live_bytes) ? sums->kept_bytes : live_bytes),
-		floor(sums->kept_bytes),
-		round(sums->temporary),
-		sums->freed > 0 ? tick_clock_span_ns(&model->clock, sums->life_ticks / sums->freed)
-				: NAN,
-		sums->threads,
-	};
+	double life = sums->freed > 0
+			      ? tick_clock_span_ns(&model->clock, sums->life_ticks / sums->freed)
+			      : NAN;
 
-	for (u32 i = 0; i < SUM_FIELDS; i++)
-		to[i] = column(cols, ROW_CHUNKS + i, field_whole("", values[i]));
+	*to++ = field_whole("chunks", round(sums->chunks));
+	*to++ = field_whole("bytes", floor(sums->bytes));
+	*to++ = field_whole("peak", floor(sums->peak_bytes));
+	*to++ = field_whole("live", floor(isnan(live_bytes) ? sums->kept_bytes : live_bytes));
+	*to++ = field_whole("kept", floor(sums->kept_bytes));
+	*to++ = field_whole("temporary", round(sums->temporary));
+	*to++ = field_whole("avg_life", life);
+	*to++ = field_whole("threads", sums->threads);
 }
 
 /* The inferences that hold. */
@@ -163,8 +130,6 @@ static struct named_value inferences_field(const struct study *trace, u32 point,
 
 /* The points of another trace beside ours. */
 struct points_base {
-	struct view_scope scope;
-	bool given;
 	struct view_pairs pairs;
 	struct point_sums *sums;   /* by its points */
 	struct point_sums *beside; /* the same by ours; zeros where it has none */
@@ -174,10 +139,10 @@ static int base_make(struct points_base *self, struct call *call, struct err *er
 {
 	u64 points = call->trace->model->points.count;
 
-	if (!self->given)
+	if (!call_is_compared(call))
 		return 0;
-	self->sums = point_sums_make(&self->scope, err);
-	if (!self->sums || view_pairs_make(&self->pairs, call->trace, self->scope.trace, err) < 0)
+	self->sums = point_sums_make(&call->base, err);
+	if (!self->sums || view_pairs_make(&self->pairs, call->trace, call->base.trace, err) < 0)
 		return err->code;
 	self->beside = calloc(points + 1, sizeof *self->beside);
 	if (!self->beside)
@@ -193,7 +158,6 @@ static void base_release(struct points_base *self)
 	view_pairs_release(&self->pairs);
 	free(self->sums);
 	free(self->beside);
-	view_scope_release(&self->scope);
 }
 
 /* What an answer about points is made of. */
@@ -202,13 +166,13 @@ struct points_answer {
 	struct points_query_view query;
 	struct points_base base;
 	struct points_page page;
-	u32 cols;
+	const char *cols;
 	double *live; /* by point, at the moment that was asked for; NULL = for none */
 };
 
 /* What the point was in the base, null if it is new; and the difference. */
-static void base_columns(struct named_value to[2], struct call *call,
-			 const struct points_base *base, const struct point_row *row)
+static void base_fields(struct named_value to[2], struct call *call, const struct points_base *base,
+			const struct point_row *row)
 {
 	static const struct point_sums nothing;
 	u32 point = base->pairs.base_of[row->point];
@@ -216,7 +180,7 @@ static void base_columns(struct named_value to[2], struct call *call,
 				*theirs = point ? &base->sums[point - 1] : &nothing;
 	struct named_value sums[1 + SUM_FIELDS] = {FIELD("id", point - 1)};
 
-	sum_columns(sums + 1, theirs, NAN, base->scope.trace->model, ROW_ALL);
+	sum_fields(sums + 1, theirs, NAN, call->base.trace->model);
 	to[0] = field_if(theirs->chunks > 0, field_kept("base", call, sums, 1 + SUM_FIELDS));
 	to[1] = KEPT("delta", call, FIELD("chunks", round(ours->chunks) - round(theirs->chunks)),
 		     FIELD("bytes", ours->bytes - theirs->bytes),
@@ -231,7 +195,7 @@ static struct named_value gone_field(struct call *call, const struct points_base
 	u64 points = 0;
 	double chunks = 0, bytes = 0;
 
-	for (u64 i = 0; i < base->scope.trace->model->points.count; i++)
+	for (u64 i = 0; i < call->base.trace->model->points.count; i++)
 		if (!base->pairs.taken[i] && base->sums[i].chunks > 0) {
 			points++;
 			chunks += base->sums[i].chunks;
@@ -248,34 +212,32 @@ static void put_row(struct json *json, const void *list, u64 i)
 	struct call *call = self->call;
 	const char *inferences[INFERENCES];
 	double chunks = self->page.chunks;
-	u32 cols = self->cols;
 	struct named_value fields[] = {
 		FIELD("id", row->point),
-		column(cols, ROW_FN, NAME("", row->function)),
-		column(cols, ROW_FILE, NAME("", row->file)),
-		column(cols, ROW_LINE, SOME("", row->line)),
-		column(cols, ROW_MODULE, NAME("", row->module)),
-		field_when(cols >> ROW_MODULE & 1, FIELD("offset", row->offset)),
-		column(cols, ROW_TYPE, NAME("", row->type)),
+		NAME("fn", row->function),
+		NAME("file", row->file),
+		SOME("line", row->line),
+		NAME("module", row->module),
+		FIELD("offset", row->offset),
+		NAME("type", row->type),
 		[7 + SUM_FIELDS + SCORE_FIELDS] =
-			column(cols, ROW_INF,
-			       inferences_field(call->trace, row->point, inferences)),
-		column(cols, ROW_ALLOCS_PCT,
-		       FIELD("", chunks > 0 ? 100 * row->sums.chunks / chunks : NAN)),
-		row->spark ? column(cols, ROW_SPARK,
-				    field_base64("", call, row->spark, self->query.spark))
-			   : ABSENT,
+			inferences_field(call->trace, row->point, inferences),
+		FIELD("allocs_pct", chunks > 0 ? 100 * row->sums.chunks / chunks : NAN),
+		row->spark ? field_base64("spark", call, row->spark, self->query.spark)
+			   : field_when(false, FIELD("spark", 0)),
 		ABSENT, /* base */
 		ABSENT, /* delta */
 	};
 	u64 count = sizeof fields / sizeof *fields;
 
-	sum_columns(fields + 7, &row->sums, self->live ? self->live[row->point] : NAN,
-		    call->trace->model, cols);
-	score_columns(fields + 7 + SUM_FIELDS, call->trace, row->point, cols);
-	if (self->base.given)
-		base_columns(fields + count - 2, call, &self->base, row);
-	render_json_fields(json, (struct named_value[]){field_object(NULL, fields, count)}, 1);
+	sum_fields(fields + 7, &row->sums, self->live ? self->live[row->point] : NAN,
+		   call->trace->model);
+	score_fields(fields + 7 + SUM_FIELDS, call->trace, row->point);
+	for (u64 k = 0; k < count - 2; k++)
+		fields[k] = field_when(is_wanted(self->cols, fields[k].name), fields[k]);
+	if (call_is_compared(call))
+		base_fields(fields + count - 2, call, &self->base, row);
+	put_fields(json, field_object(NULL, fields, count));
 }
 
 static bool points_read(struct call *call, struct points_answer *self)
@@ -284,12 +246,11 @@ static bool points_read(struct call *call, struct points_answer *self)
 	if (!sorts_read(call, &self->query) || !cols_read(call, &self->cols) ||
 	    !call_number(call, "offset", 0, UINT32_MAX, &self->query.offset) ||
 	    !call_number(call, "limit", 1, POINTS_PAGE_MAX, &self->query.limit) ||
-	    !call_u32(call, "spark", 0, SPARK_MAX, &self->query.spark) ||
-	    !call_base(call, &self->base.scope, &self->base.given))
+	    !call_u32(call, "spark", 0, SPARK_MAX, &self->query.spark) || !call_base(call))
 		return false;
-	if (!(self->cols >> ROW_SPARK & 1))
+	if (!is_wanted(self->cols, "spark"))
 		self->query.spark = 0;
-	return self->base.given || !sorts_need_base(&self->query) ||
+	return call_is_compared(call) || !sorts_need_base(&self->query) ||
 	       call_bad(call, "base",
 			"set if points are sorted by the difference from another trace");
 }
@@ -314,7 +275,7 @@ static void reply_points(struct call *call, const struct points_answer *self)
 
 	reply_object(call, self->query.offset + rows < self->page.total,
 		     FIELD("total", self->page.total), FIELD("offset", self->query.offset),
-		     self->base.given ? gone_field(call, &self->base) : ABSENT,
+		     call_is_compared(call) ? gone_field(call, &self->base) : ABSENT,
 		     LIST("rows", rows, put_row, self));
 }
 
@@ -368,7 +329,7 @@ static struct named_value stats_field(struct call *call, const struct point_deta
 	bool measured = behaviour->measured.chunks != 0;
 	struct named_value fields[SUM_FIELDS + 4];
 
-	sum_columns(fields, &detail->sums, NAN, call->trace->model, ROW_ALL);
+	sum_fields(fields, &detail->sums, NAN, call->trace->model);
 	fields[SUM_FIELDS] = KEPT("size", call, FIELD("min", detail->min_size),
 				  FIELD("med", detail->median_size), FIELD("max", detail->max_size),
 				  LIST("hist", BINS, put_bin, &detail->sizes));
@@ -396,7 +357,7 @@ static struct named_value scores_field(const struct point_answer *self)
 	const struct study *trace = self->call->trace;
 	struct named_value fields[SCORE_FIELDS + 2];
 
-	score_columns(fields, trace, self->detail.point, ROW_ALL);
+	score_fields(fields, trace, self->detail.point);
 	fields[SCORE_FIELDS] = FIELD("groups", trace->behaviour.points[self->detail.point].groups);
 	fields[SCORE_FIELDS + 1] = LIST("worst_groups", self->worst.count, put_worst_group, self);
 	return field_kept("scores", self->call, fields, SCORE_FIELDS + 2);

@@ -13,13 +13,14 @@
 #include "show/serve/api.h"
 #include "show/serve/graph_store.h"
 
-/* A text of the body, such as {"text": …}. */
-static const char *body_text(struct call *call, const struct json_node *root, const char *name)
+/* The text of {"text": …}; NULL if a 400 was answered. */
+static const char *body_text(struct call *call)
 {
-	const char *text = json_text_of(json_member(root, name));
+	const struct json_node *root = call_body(call);
+	const char *text = root ? json_text_of(json_member(root, "text")) : NULL;
 
-	if (!text)
-		answer_refuse(call->answer, 400, "the body needs a text '%s'", name);
+	if (root && !text)
+		answer_refuse(call->answer, 400, "the body needs a text 'text'");
 	return text;
 }
 
@@ -65,23 +66,17 @@ static void reply_check(struct call *call, const struct query *query,
 void api_query_check(struct call *call)
 {
 	struct query_error error = {0};
-	struct arena arena = {0};
-	const struct json_node *root;
-	const char *text = NULL;
+	const char *text = body_text(call);
+	struct query *query = text ? query_parse(text, &error) : NULL;
 
-	if (call_body(call, &arena, &root))
-		text = body_text(call, root, "text");
-	if (text) {
-		struct query *query = query_parse(text, &error);
-
-		if (query || error.code == ERR_USAGE)
-			reply_check(call, query, &error);
-		else
-			call_fail_query(call, &error);
-		if (query)
-			query_free(query);
-	}
-	arena_release(&arena);
+	if (!text)
+		return;
+	if (query || error.code == ERR_USAGE)
+		reply_check(call, query, &error);
+	else
+		call_fail_query(call, &error);
+	if (query)
+		query_free(query);
 }
 
 /* ---- graphs ---- */
@@ -108,15 +103,10 @@ static void reply_query(struct call *call, const char *name, const char *text)
 
 void api_query_graph(struct call *call)
 {
-	struct arena arena = {0};
-	const struct json_node *root;
-	const char *text = NULL;
+	const char *text = body_text(call);
 
-	if (call_body(call, &arena, &root))
-		text = body_text(call, root, "text");
 	if (text)
 		reply_query(call, NULL, text);
-	arena_release(&arena);
 }
 
 /* The text of {"graph": …}; NULL if that is answered with an error. */
@@ -138,16 +128,12 @@ static char *compile(struct call *call, const struct json_node *root)
 
 void api_query_compile(struct call *call)
 {
-	struct arena arena = {0};
-	const struct json_node *root;
-	char *text = NULL;
+	const struct json_node *root = call_body(call);
+	char *text = root ? compile(call, root) : NULL;
 
-	if (call_body(call, &arena, &root))
-		text = compile(call, root);
 	if (text)
 		reply_object(call, false, FIELD("text", text));
 	free(text);
-	arena_release(&arena);
 }
 
 void api_query_boxes(struct call *call)
@@ -212,20 +198,13 @@ static void reply_counts(struct call *call, const char *text)
 /* The query of the body, which is a text or a graph. */
 static void with_query(struct call *call, void (*use)(struct call *call, const char *text))
 {
-	struct arena arena = {0};
-	const struct json_node *root;
-	char *compiled = NULL;
-	const char *text = NULL;
+	const struct json_node *root = call_body(call);
+	const char *text = root ? json_text_of(json_member(root, "text")) : NULL;
+	char *compiled = root && !text ? compile(call, root) : NULL;
 
-	if (call_body(call, &arena, &root)) {
-		text = json_text_of(json_member(root, "text"));
-		if (!text)
-			text = compiled = compile(call, root);
-	}
-	if (text)
-		use(call, text);
+	if (text || compiled)
+		use(call, text ? text : compiled);
 	free(compiled);
-	arena_release(&arena);
 }
 
 void api_query_counts(struct call *call) { with_query(call, reply_counts); }

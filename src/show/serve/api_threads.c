@@ -11,10 +11,8 @@ enum { ROWS_MAX = 500 };
 
 /* Threads of another trace: those of the same name, in the order of their start. */
 struct threads_base {
-	struct view_scope scope;
 	struct threads_view view;
-	u32 *row_of; /* by thread of ours: row of theirs + 1; 0 = none */
-	bool given;
+	u32 *row_of; /* by thread of ours: row of theirs + 1; 0 = none. NULL = no other trace */
 };
 
 static const char *thread_name(const struct model *model, u32 thread)
@@ -37,32 +35,24 @@ static u32 thread_match(const struct model *ours, u32 thread, const struct model
 	return at;
 }
 
-static int threads_base_make(struct threads_base *self, const struct model *ours, struct err *err)
+static int threads_base_make(struct threads_base *self, const struct model *ours,
+			     const struct view_scope *base, struct err *err)
 {
-	const struct model *theirs = self->scope.trace ? self->scope.trace->model : NULL;
-
-	if (!self->given)
+	if (!base->trace)
 		return 0;
-	if (threads_view_make(&self->view, &self->scope, err) < 0)
+	if (threads_view_make(&self->view, base, err) < 0)
 		return err->code;
 	self->row_of = calloc(ours->threads.count + 1, sizeof *self->row_of);
 	if (!self->row_of)
 		return err_memory_for(err, "the threads");
 	for (u32 i = 0; i < ours->threads.count && i < ROWS_MAX; i++) {
-		u32 other = thread_match(ours, i, theirs);
+		u32 other = thread_match(ours, i, base->trace->model);
 
 		for (u32 k = 0; k < self->view.rows.count; k++)
 			if (self->view.rows.data[k].thread == other)
 				self->row_of[i] = k + 1;
 	}
 	return 0;
-}
-
-static void threads_base_release(struct threads_base *self)
-{
-	free(self->row_of);
-	threads_view_release(&self->view);
-	view_scope_release(&self->scope);
 }
 
 struct threads_answer {
@@ -81,7 +71,7 @@ static void put_thread(struct json *json, const void *list, u64 i)
 	const struct thread_row *row = &self->view.rows.data[i];
 	bool known = row->thread < model->threads.count;
 	const struct model_thread *thread = known ? &model->threads.data[row->thread] : &unknown;
-	u32 place = base->given && known ? base->row_of[row->thread] : 0;
+	u32 place = base->row_of && known ? base->row_of[row->thread] : 0;
 	const struct thread_row *was = place ? &base->view.rows.data[place - 1] : &nothing;
 	u64 start = tick_clock_ns(&model->clock, thread->start_ticks);
 
@@ -96,13 +86,13 @@ static void put_thread(struct json *json, const void *list, u64 i)
 		   FIELD("frees_other", round(row->frees_other)),
 		   FIELD("kept", (u64)row->kept_bytes),
 		   field_if(row->alloc_ns > 0, FIELD("alloc_time", round(row->alloc_ns))),
-		   field_when(base->given,
+		   field_when(base->row_of,
 			      field_if(place, OBJECT("base", FIELD("thread", was->thread),
 						     FIELD("allocs", round(was->chunks)),
 						     FIELD("bytes", (u64)was->bytes),
 						     FIELD("peak", was->peak_bytes),
 						     FIELD("kept", (u64)was->kept_bytes)))),
-		   field_when(base->given,
+		   field_when(base->row_of,
 			      OBJECT("delta",
 				     FIELD("allocs", round(row->chunks) - round(was->chunks)),
 				     FIELD("bytes", row->bytes - was->bytes),
@@ -150,14 +140,15 @@ void api_threads(struct call *call)
 		return;
 	}
 	self->model = call->trace->model;
-	if (call_base(call, &self->base.scope, &self->base.given)) {
+	if (call_base(call)) {
 		if (threads_view_make(&self->view, &call->scope, &err) < 0 ||
-		    threads_base_make(&self->base, self->model, &err) < 0)
+		    threads_base_make(&self->base, self->model, &call->base, &err) < 0)
 			call_fail(call, &err);
 		else
 			reply_threads(call, self);
 	}
-	threads_base_release(&self->base);
+	free(self->base.row_of);
+	threads_view_release(&self->base.view);
 	threads_view_release(&self->view);
 	free(self);
 }

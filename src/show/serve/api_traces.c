@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "host/base/jsontree.h"
 #include "format/atomics.h"
 #include "host/trace/reader.h"
 #include "show/serve/api.h"
@@ -140,9 +139,8 @@ static char *path_asked(struct call *call, const struct json_node *root)
 
 void api_traces(struct call *call)
 {
-	struct arena arena = {0};
-	const struct json_node *root;
-	char *path = call_body(call, &arena, &root) ? path_asked(call, root) : NULL;
+	const struct json_node *root = call_body(call);
+	char *path = root ? path_asked(call, root) : NULL;
 
 	if (path) {
 		struct study *trace = known_trace(call->api, path);
@@ -154,7 +152,6 @@ void api_traces(struct call *call)
 		if (trace)
 			reply_trace(call, trace);
 	}
-	arena_release(&arena);
 }
 
 void api_upload(struct call *call)

@@ -146,25 +146,21 @@ static struct result *types_of(struct study *trace, const struct types_query *qu
 }
 
 /* All types of the base: those that are not among our first ones are no news. */
-static void reply_types_beside(struct call *call, const struct view_scope *base,
-			       const struct types_query *query, bool guess)
+static void reply_types_beside(struct call *call, const struct types_query *query, bool guess)
 {
 	struct types_query all = *query;
 	struct err err = {0};
-	struct study *other = call_part(call, base, &err);
 	struct result *ours, *theirs;
 
 	all.top = all.offset = 0;
-	ours = other ? types_of(call->trace, &all, guess, &err) : NULL;
-	theirs = ours ? types_of(other, &all, guess, &err) : NULL;
+	ours = types_of(call->trace, &all, guess, &err);
+	theirs = ours ? types_of(call->base_part, &all, guess, &err) : NULL;
 	if (!theirs || result_failed(ours) || result_failed(theirs))
 		call_fail(call, &err);
 	else
 		reply_type_pairs(call, ours, theirs);
 	result_free(ours);
 	result_free(theirs);
-	if (other)
-		call_part_put(call, base, other);
 }
 
 static bool types_read(struct call *call, struct types_query *query, bool *guess)
@@ -211,16 +207,14 @@ static void reply_types(struct call *call, const struct types_query *query, bool
 void api_types(struct call *call)
 {
 	struct types_query query = {.top = 100, .thresholds = THRESHOLDS_DEFAULT};
-	struct view_scope base = {0};
-	bool guess = true, compared = false;
+	bool guess = true;
 
-	if (types_read(call, &query, &guess) && call_base(call, &base, &compared)) {
-		if (compared)
-			reply_types_beside(call, &base, &query, guess);
-		else
-			reply_types(call, &query, guess);
-	}
-	view_scope_release(&base);
+	if (!types_read(call, &query, &guess) || !call_base_part(call))
+		return;
+	if (call_is_compared(call))
+		reply_types_beside(call, &query, guess);
+	else
+		reply_types(call, &query, guess);
 }
 
 void api_fields(struct call *call)

@@ -118,20 +118,17 @@ static void reply_flame(struct call *call, const struct flame_query *query,
 void api_flame(struct call *call)
 {
 	struct flame_view view = {0};
-	struct view_scope base = {0};
 	struct flame_query query;
 	struct err err = {0};
-	bool compared;
 
-	if (flame_read(call, &query) && call_base(call, &base, &compared)) {
-		query.base = compared ? &base : NULL;
-		if (flame_view_make(&view, &call->scope, &query, &err) < 0)
-			call_fail(call, &err);
-		else
-			reply_flame(call, &query, &view);
-	}
+	if (!flame_read(call, &query) || !call_base(call))
+		return;
+	query.base = call_is_compared(call) ? &call->base : NULL;
+	if (flame_view_make(&view, &call->scope, &query, &err) < 0)
+		call_fail(call, &err);
+	else
+		reply_flame(call, &query, &view);
 	flame_view_release(&view);
-	view_scope_release(&base);
 }
 
 static void put_first(struct json *json, const void *boxes, u64 i)
@@ -252,28 +249,23 @@ void api_timeline(struct call *call)
 {
 	struct timeline_answer self = {0};
 	struct timeline_view other = {0};
-	struct view_scope base = {0};
 	struct timeline_query query, line;
 	struct err err = {0};
-	bool compared = false;
 	int status = 0;
 
-	if (!timeline_read(call, &query) || !call_base(call, &base, &compared)) {
-		view_scope_release(&base);
+	if (!timeline_read(call, &query) || !call_base(call))
 		return;
-	}
-	if (compared) {
-		share_axis(&call->scope, &base);
+	if (call_is_compared(call)) {
+		share_axis(&call->scope, &call->base);
 		line = query;
 		line.by = BY_NONE;
-		status = timeline_view_make(&other, &base, &line, &err);
+		status = timeline_view_make(&other, &call->base, &line, &err);
 	}
 	self.by = query.by;
 	if (status < 0 || timeline_view_make(&self.view, &call->scope, &query, &err) < 0)
 		call_fail(call, &err);
 	else
-		reply_timeline(call, &self, compared ? &other : NULL);
+		reply_timeline(call, &self, call_is_compared(call) ? &other : NULL);
 	timeline_view_release(&self.view);
 	timeline_view_release(&other);
-	view_scope_release(&base);
 }
