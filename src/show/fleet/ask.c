@@ -145,10 +145,7 @@ void ask_limit(struct question *self, u64 rows)
 
 /* ---- stacks ---- */
 
-enum {
-	FRAMES_MAX = 1024,
-	AT_ONCE = 4000, /* numbers in one statement: a server takes 256 KiB */
-};
+enum { FRAMES_MAX = 1024 };
 
 struct stack_row {
 	u64 key;
@@ -164,7 +161,7 @@ struct stack_book {
 	VEC(u64) wanted;   /* keys of names */
 };
 
-static int read_stack(struct stack_book *self, char **fields)
+static bool read_stack(struct stack_book *self, char **fields)
 {
 	struct stack_row row = {.key = reply_number(fields[0])};
 
@@ -173,38 +170,26 @@ static int read_stack(struct stack_book *self, char **fields)
 
 		if (!reply_ids(fields[1 + i], numbers, FRAMES_MAX, &count) ||
 		    (i && count != row.count))
-			return -1;
+			return false;
 		row.count = count;
 		row.columns[i] = arena_new_array(&self->arena, u64, count + 1);
 		if (!row.columns[i])
-			return -1;
+			return false;
 		memcpy(row.columns[i], numbers, count * sizeof *numbers);
 	}
 	for (u64 i = 0; i < row.count; i++)
 		if (!vec_push(&self->wanted, row.columns[0][i]) ||
 		    !vec_push(&self->wanted, row.columns[1][i]) ||
 		    !vec_push(&self->wanted, row.columns[3][i]))
-			return -1;
-	if (!vec_push(&self->rows, row))
-		return -1;
-	return map_put(&self->by_key, row.key, self->rows.count) ? 0 : -1;
+			return false;
+	return vec_push(&self->rows, row) && map_put(&self->by_key, row.key, self->rows.count);
 }
 
-static int read_stacks(struct stack_book *self, struct store *store, const u64 *keys, u64 count,
-		       struct err *err)
+static int take_stack(void *self, char **fields, struct err *err)
 {
-	struct question ask = {.store = store};
-	char *fields[7];
-
-	strbuf_add(&ask.sql, "SELECT stack, functions, files, lines, modules, offsets, inlined");
-	ask_table(&ask, TABLE_STACKS);
-	strbuf_add(&ask.sql, " WHERE stack IN (");
-	question_list(&ask, keys, count);
-	strbuf_add(&ask.sql, ") LIMIT 1 BY stack");
-	while (question_row(&ask, fields, 7, err))
-		if (read_stack(self, fields) < 0)
-			ask.status = err_set(err, ERR_INPUT, "a stack in the store cannot be read");
-	return question_end(&ask);
+	return read_stack(self, fields)
+		       ? 0
+		       : err_set(err, ERR_INPUT, "a stack in the store cannot be read");
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -214,40 +199,27 @@ static int compare_keys(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int read_some_names(struct stack_book *self, struct store *store, const u64 *keys, u64 count,
-			   struct err *err)
+static int take_name(void *book, char **fields, struct err *err)
 {
-	struct question ask = {.store = store};
-	char *fields[2];
+	struct stack_book *self = book;
+	const char *text = arena_copy(&self->arena, fields[1]);
 
-	strbuf_add(&ask.sql, "SELECT name, text");
-	ask_table(&ask, TABLE_NAMES);
-	strbuf_add(&ask.sql, " WHERE name IN (");
-	question_list(&ask, keys, count);
-	strbuf_add(&ask.sql, ") LIMIT 1 BY name");
-	while (question_row(&ask, fields, 2, err)) {
-		const char *text = arena_copy(&self->arena, fields[1]);
-
-		if (!text || !map_put(&self->names, reply_number(fields[0]), (u64)(uintptr_t)text))
-			ask.status = err_memory(err);
-	}
-	return question_end(&ask);
+	return text && map_put(&self->names, reply_number(fields[0]), (u64)(uintptr_t)text)
+		       ? 0
+		       : err_memory(err);
 }
 
-static int read_names(struct stack_book *self, struct store *store, struct err *err)
+/* Sorts the keys, and leaves each but 0 once. */
+static void unique_keys(struct stack_book *self)
 {
 	u64 *keys = self->wanted.data, count = 0;
-	int status = 0;
 
 	if (self->wanted.count)
 		qsort(keys, self->wanted.count, sizeof *keys, compare_keys);
 	for (u64 i = 0; i < self->wanted.count; i++)
 		if (keys[i] && (!count || keys[count - 1] != keys[i]))
 			keys[count++] = keys[i];
-	for (u64 i = 0; i < count && status == 0; i += AT_ONCE)
-		status = read_some_names(self, store, keys + i,
-					 count - i < AT_ONCE ? count - i : AT_ONCE, err);
-	return status;
+	self->wanted.count = count;
 }
 
 /* A copy that the result has. */
@@ -295,13 +267,28 @@ int ask_stacks(struct store *store, const u64 *keys, u32 depth, struct result *t
 {
 	u64 count = result_rows(table), columns = table->columns.count;
 	struct stack_book book = {0};
-	int status = 0;
+	const struct key_question ask_stacks = {
+		.store = store,
+		.columns = "stack, functions, files, lines, modules, offsets, inlined",
+		.table = "stacks",
+		.key = "stack",
+		.rest = " LIMIT 1 BY stack",
+		.fields = 7,
+		.row = take_stack,
+		.self = &book};
+	const struct key_question ask_names = {.store = store,
+					       .columns = "name, text",
+					       .table = "names",
+					       .key = "name",
+					       .rest = " LIMIT 1 BY name",
+					       .fields = 2,
+					       .row = take_name,
+					       .self = &book};
+	int status = question_keys(&ask_stacks, keys, count, err);
 
-	for (u64 i = 0; i < count && status == 0; i += AT_ONCE)
-		status = read_stacks(&book, store, keys + i,
-				     count - i < AT_ONCE ? count - i : AT_ONCE, err);
+	unique_keys(&book);
 	if (status == 0)
-		status = read_names(&book, store, err);
+		status = question_keys(&ask_names, book.wanted.data, book.wanted.count, err);
 	for (u64 i = 0; i < count && status == 0; i++) {
 		const u64 *row = map_find(&book.by_key, keys[i]);
 
@@ -323,31 +310,33 @@ void found_points_release(struct found_points *self)
 	vec_release(&self->stacks);
 }
 
+static int take_runs(void *runs, char **fields, struct err *err)
+{
+	return map_put(runs, reply_number(fields[0]), reply_number(fields[1])) ? 0
+									       : err_memory(err);
+}
+
 /* Only for points that are shown: to count the runs of all would take a set for each. */
 static int count_runs(struct store *store, const struct fleet_query *query,
 		      const struct found_points *found, struct map *runs, struct err *err)
 {
-	u64 count = found->places.count;
-	int status = 0;
+	struct question filter = {.store = store};
+	struct key_question ask = {.store = store,
+				   .columns = "place, uniqExact(push)",
+				   .table = "points",
+				   .key = found->key,
+				   .fields = 2,
+				   .row = take_runs,
+				   .self = runs};
 
-	for (u64 i = 0; i < count && status == 0; i += AT_ONCE) {
-		struct question ask = {.store = store};
-		char *fields[2];
-
-		strbuf_add(&ask.sql, "SELECT place, uniqExact(push)");
-		ask_table(&ask, TABLE_POINTS);
-		strbuf_addf(&ask.sql, " WHERE %s AND place IN (", found->condition);
-		question_list(&ask, found->places.data + i,
-			      count - i < AT_ONCE ? count - i : AT_ONCE);
-		strbuf_add(&ask.sql, ") AND ");
-		ask_pushes(&ask, &query->filter);
-		strbuf_add(&ask.sql, " GROUP BY place");
-		while (question_row(&ask, fields, 2, err))
-			if (!map_put(runs, reply_number(fields[0]), reply_number(fields[1])))
-				ask.status = err_memory(err);
-		status = question_end(&ask);
-	}
-	return status;
+	strbuf_add(&filter.sql, " AND ");
+	ask_pushes(&filter, &query->filter);
+	strbuf_add(&filter.sql, " GROUP BY place");
+	ask.rest = strbuf_text(&filter.sql);
+	filter.status = filter.sql.failed
+				? err_memory(err)
+				: question_keys(&ask, found->places.data, found->places.count, err);
+	return question_end(&filter);
 }
 
 int ask_found(struct store *store, const struct fleet_query *query,

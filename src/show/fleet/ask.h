@@ -80,8 +80,8 @@ int ask_stacks(struct store *store, const u64 *keys, u32 depth, struct result *t
 	       struct err *err);
 
 /* Points that are shown: their places and one stack of each, by row of a table. */
-struct found_points {          /* all zero but the condition = empty */
-	const char *condition; /* that holds in runs that are counted */
+struct found_points {    /* all zero but the key = empty */
+	const char *key; /* "place", after a condition that holds in runs that are counted */
 	VEC(u64) places;
 	VEC(u64) stacks;
 };

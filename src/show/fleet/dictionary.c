@@ -10,8 +10,6 @@
 #include "show/fleet/rows.h"
 #include "host/trace/block.h"
 
-enum { ASK_KEYS = 4000 }; /* in one statement: a server takes 256 KiB */
-
 bool dictionary_wants(struct dictionary *self, u64 key)
 {
 	u64 *known = map_at(&self->known, key);
@@ -23,78 +21,71 @@ bool dictionary_wants(struct dictionary *self, u64 key)
 	return !(*known)++;
 }
 
-void dictionary_added(struct dictionary *self, u64 key, u64 first)
+void dictionary_added(struct dictionary *self, u64 key)
 {
-	struct dictionary_row row = {.key = key, .first = first, .bytes = self->rows.count - first};
-
-	if (self->rows.failed || !vec_push(&self->waiting, row))
+	if (self->rows.failed || !vec_push(&self->keys, key) ||
+	    !vec_push(&self->ends, self->rows.count))
 		self->failed = true;
-}
-
-/* Which of the keys from `first` on the shard has. */
-static int ask_keys(const struct dictionary *self, const struct dictionary_target *to, u64 first,
-		    struct map *there, struct err *err)
-{
-	struct question ask = {.store = to->store, .one_shard = true, .shard = to->shard};
-	char *field;
-
-	strbuf_addf(&ask.sql, "SELECT DISTINCT %s FROM %s WHERE %s IN ", to->key,
-		    schema_table(to->table), to->key);
-	for (u64 i = first; i < self->waiting.count && i < first + ASK_KEYS; i++)
-		strbuf_addf(&ask.sql, "%s%llu", i == first ? "(" : ",",
-			    (unsigned long long)self->waiting.data[i].key);
-	strbuf_add(&ask.sql, ")");
-	while (question_row(&ask, &field, 1, err))
-		if (!map_put(there, reply_number(field), 1))
-			ask.status = err_memory_for(err, "names");
-	return question_end(&ask);
 }
 
 static int send_new(struct dictionary *self, const struct dictionary_target *to,
 		    const struct map *there, struct err *err)
 {
-	struct strbuf rows = {0}, into = {0};
+	struct strbuf rows = {0};
 	u64 count = 0;
-	int status = schema_into(to->table, &into, err);
+	int status = 0;
 
-	for (u64 i = 0; i < self->waiting.count; i++) {
-		const struct dictionary_row *row = &self->waiting.data[i];
+	for (u64 i = 0; i < self->keys.count; i++) {
+		u64 first = i ? self->ends.data[i - 1] : 0;
 
-		if (map_find(there, row->key))
+		if (map_find(there, self->keys.data[i]))
 			continue;
-		strbuf_add_bytes(&rows, self->rows.text + row->first, row->bytes);
+		strbuf_add_bytes(&rows, self->rows.text + first, self->ends.data[i] - first);
 		count++;
 	}
-	if (status == 0 && count)
-		status = store_insert(to->store, to->shard, strbuf_text(&into), &rows, err);
+	if (count)
+		status = schema_insert(to->store, to->shard, to->table, &rows, err);
 	if (status == 0)
 		*to->sent += count;
 	strbuf_release(&rows);
-	strbuf_release(&into);
 	return status;
 }
 
 int dictionary_send(struct dictionary *self, const struct dictionary_target *to, struct err *err)
 {
 	struct map there = {0};
+	struct strbuf columns = {0};
+	struct key_question ask = {.store = to->store,
+				   .one_shard = true,
+				   .shard = to->shard,
+				   .table = schema_table(to->table),
+				   .key = to->key,
+				   .fields = 1,
+				   .row = take_key,
+				   .self = &there};
 	int status = self->failed ? err_memory_for(err, "names") : 0;
 
-	for (u64 i = 0; i < self->waiting.count && status == 0; i += ASK_KEYS)
-		status = ask_keys(self, to, i, &there, err);
-	if (status == 0 && self->waiting.count)
+	strbuf_addf(&columns, "DISTINCT %s", to->key);
+	ask.columns = strbuf_text(&columns);
+	if (status == 0)
+		status = question_keys(&ask, self->keys.data, self->keys.count, err);
+	if (status == 0)
 		status = send_new(self, to, &there, err);
 	if (status == 0) {
-		vec_clear(&self->waiting);
+		vec_clear(&self->keys);
+		vec_clear(&self->ends);
 		strbuf_clear(&self->rows);
 	}
 	map_release(&there);
+	strbuf_release(&columns);
 	return status;
 }
 
 void dictionary_release(struct dictionary *self)
 {
 	map_release(&self->known);
-	vec_release(&self->waiting);
+	vec_release(&self->keys);
+	vec_release(&self->ends);
 	strbuf_release(&self->rows);
 }
 
@@ -102,12 +93,12 @@ u64 name_key(const char *text) { return *text ? checksum(text, strlen(text)) : 0
 
 u64 dictionary_name(struct dictionary *names, const char *text)
 {
-	u64 key = name_key(text), first = names->rows.count;
+	u64 key = name_key(text);
 
 	if (!key || !dictionary_wants(names, key))
 		return key;
 	row_u64(&names->rows, key);
 	row_text(&names->rows, text);
-	dictionary_added(names, key, first);
+	dictionary_added(names, key);
 	return key;
 }

@@ -7,13 +7,10 @@
 #include "host/base/map.h"
 #include "show/fleet/schema.h"
 
-struct dictionary_row {
-	u64 key, first, bytes; /* where in `rows` */
-};
-
 struct dictionary {       /* all zero = empty */
 	struct map known; /* keys that are in the store or will be */
-	VEC(struct dictionary_row) waiting;
+	/* Of rows that wait: their keys, and where each ends in `rows`. */
+	VEC(u64) keys, ends;
 	struct strbuf rows;
 	bool failed;
 };
@@ -21,9 +18,8 @@ struct dictionary {       /* all zero = empty */
 /* Whether a row of that key is wanted: it is not if it was added before. */
 bool dictionary_wants(struct dictionary *self, u64 key);
 
-/* To be called when the row that is wanted was put at the end of self->rows, which had `first`
- * bytes. */
-void dictionary_added(struct dictionary *self, u64 key, u64 first);
+/* To be called when the row that is wanted was put at the end of self->rows. */
+void dictionary_added(struct dictionary *self, u64 key);
 
 /* Where a dictionary goes. */
 struct dictionary_target {

@@ -118,7 +118,6 @@ static void put_stack(struct dictionary *stacks, u64 key, u64 place, const struc
 		      u64 count)
 {
 	struct strbuf *rows = &stacks->rows;
-	u64 first = rows->count;
 
 	row_u64(rows, key);
 	row_u64(rows, place);
@@ -128,7 +127,7 @@ static void put_stack(struct dictionary *stacks, u64 key, u64 place, const struc
 	ROW_EACH(row_u64, module);
 	ROW_EACH(row_u64, offset);
 	ROW_EACH(row_u8, inlined);
-	dictionary_added(stacks, key, first);
+	dictionary_added(stacks, key);
 }
 
 /* The key of a frame's stack, which is added to the dictionary. */

@@ -121,7 +121,7 @@ static void add_point(struct result *table, const struct build_list *builds, cha
 static int read_points(struct store *store, const struct fleet_query *query,
 		       const struct build_list *builds, struct result *table, struct err *err)
 {
-	struct found_points found = {.condition = "kept_bytes > 0"};
+	struct found_points found = {.key = "kept_bytes > 0 AND place"};
 	struct question ask = {.store = store};
 	char *fields[5];
 

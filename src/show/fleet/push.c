@@ -15,7 +15,6 @@ enum {
 	BATCH_POINTS = 200000,
 	BATCH_DAYS = 50,        /* a server takes rows of 100 days at once */
 	BATCH_BYTES = 64 << 20, /* of new stacks and names */
-	ASK_RUNS = 4000,
 };
 
 u64 push_number(void)
@@ -32,20 +31,15 @@ u64 push_number(void)
 static int send_table(struct lane *self, enum fleet_table table, struct err *err)
 {
 	struct batch *batch = &self->batch;
-	struct strbuf into = {0};
 	int status = 0;
 
-	if (batch->rows[table].count) {
-		status = schema_into(table, &into, err);
-		if (status == 0)
-			status = store_insert(&self->pusher->store, self->shard, strbuf_text(&into),
-					      &batch->rows[table], err);
-		if (status == 0)
-			self->pusher->sent[table] += batch->counts[table];
-	}
+	if (batch->rows[table].count)
+		status = schema_insert(&self->pusher->store, self->shard, table,
+				       &batch->rows[table], err);
+	if (status == 0)
+		self->pusher->sent[table] += batch->counts[table];
 	batch->counts[table] = 0;
 	strbuf_clear(&batch->rows[table]);
-	strbuf_release(&into);
 	return status;
 }
 
@@ -145,37 +139,23 @@ void pusher_close(struct pusher *self)
 	memset(self, 0, sizeof *self);
 }
 
-static int ask_shard(struct question *ask, const u64 *runs, u64 count, struct map *there,
-		     struct err *err)
-{
-	char *field;
-
-	strbuf_add(&ask->sql, "SELECT DISTINCT run FROM runs WHERE run IN (");
-	question_list(ask, runs, count);
-	strbuf_add(&ask->sql, ")");
-	while (question_row(ask, &field, 1, err))
-		if (!map_put(there, reply_number(field), 1))
-			ask->status = err_memory(err);
-	return question_end(ask);
-}
-
 /* Each shard is asked for all: a run may have gone to another one when there were fewer. */
 int pusher_has(struct pusher *self, const u64 *runs, u64 count, bool *there, struct err *err)
 {
 	struct map found = {0};
+	struct key_question ask = {.store = &self->store,
+				   .one_shard = true,
+				   .columns = "DISTINCT run",
+				   .table = "runs",
+				   .key = "run",
+				   .fields = 1,
+				   .row = take_key,
+				   .self = &found};
 	int status = 0;
 
-	for (u32 shard = 0; shard < self->store.shards.count && status == 0; shard++)
-		for (u64 first = 0; first < count && status == 0 && !self->lanes[shard].failed;
-		     first += ASK_RUNS) {
-			struct question ask = {.store = &self->store,
-					       .one_shard = true,
-					       .shard = shard};
-
-			status = ask_shard(&ask, runs + first,
-					   count - first < ASK_RUNS ? count - first : ASK_RUNS,
-					   &found, err);
-		}
+	for (; ask.shard < self->store.shards.count && status == 0; ask.shard++)
+		if (!self->lanes[ask.shard].failed)
+			status = question_keys(&ask, runs, count, err);
 	for (u64 i = 0; i < count; i++)
 		there[i] = map_find(&found, runs[i]) != NULL;
 	map_release(&found);

@@ -28,6 +28,24 @@ void question_list(struct question *self, const u64 *numbers, u64 count);
 /* The next row; asks before the first one. Fields live until the end. */
 bool question_row(struct question *self, char **fields, u32 count, struct err *err);
 
+/* The same for rows that are asked for by their keys, of which there may be many: some thousand go
+ * into one statement. */
+struct key_question {
+	struct store *store;
+	bool one_shard;
+	u32 shard;
+	const char *columns, *table;
+	const char *key;  /* a column; before it a further condition and AND, or nothing */
+	const char *rest; /* " GROUP BY …"; NULL = nothing */
+	u32 fields;
+	int (*row)(void *self, char **fields, struct err *err);
+	void *self;
+};
+int question_keys(const struct key_question *self, const u64 *keys, u64 count, struct err *err);
+
+/* A row of one number, which becomes a key of a map; self is the map. */
+int take_key(void *self, char **fields, struct err *err);
+
 /* Releases the question; its status. */
 int question_end(struct question *self);
 

@@ -4,202 +4,129 @@
  * Host. */
 #include "show/fleet/schema.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "show/fleet/question.h"
 
-struct column {
-	const char *name, *type;
-};
-
 struct table {
 	const char *name;
-	const char *engine; /* and what orders rows */
-	const struct column *columns;
-	u32 count;
-	bool by_day; /* rows belong to a run, and go with its day */
+	const char *engine;  /* and what orders rows */
+	const char *columns; /* "name type, name type" */
+	bool by_day;         /* rows belong to a run, and go with its day */
 };
 
 /* What begins each table of rows that belong to a run. */
-#define OF_RUN                                                                                     \
-	{"day", "Date"}, {"program", "UInt64"}, {"build", "UInt64"}, { "push", "UInt64" }
+#define OF_RUN "day Date, program UInt64, build UInt64, push UInt64, "
 
-static const struct column runs[] = {
-	{"day", "Date"},
-	{"run", "UInt64"},
-	{"push", "UInt64"},
-	{"time", "DateTime"},
-	{"pushed", "DateTime"},
-	{"host", "String"},
-	{"program", "UInt64"},
-	{"program_name", "String"},
-	{"program_path", "String"},
-	{"build", "UInt64"},
-	{"build_id", "String"},
-	{"version", "String"},
-	{"command", "String"},
-	{"labels.key", "Array(String)"},
-	{"labels.value", "Array(String)"},
-	{"pid", "UInt32"},
-	{"image", "UInt32"},
-	{"duration_ns", "UInt64"},
-	{"end", "String"},
-	{"end_value", "Int32"},
-	{"complete", "UInt8"},
-	{"sample_bytes", "UInt64"},
-	{"access", "String"},
-	{"allocations", "UInt64"},
-	{"bytes", "UInt64"},
-	{"frees", "UInt64"},
-	{"freed_bytes", "UInt64"},
-	{"peak_bytes", "UInt64"},
-	{"peak_chunks", "UInt64"},
-	{"kept_bytes", "UInt64"},
-	{"kept_chunks", "UInt64"},
-	{"temporary", "UInt64"},
-	{"lost_bytes", "UInt64"},
-	{"byte_seconds", "Float64"},
-	{"lost_events", "UInt64"},
-	{"points", "UInt64"},
-	{"chunks", "UInt64"},
-	{"trace", "String"},
-	{"trace_bytes", "UInt64"},
-	{"heapwise", "String"},
-};
+static const char runs[] =
+	"day Date, run UInt64, push UInt64, time DateTime, pushed DateTime, host String, "
+	"program UInt64, program_name String, program_path String, build UInt64, "
+	"build_id String, version String, command String, labels.key Array(String), "
+	"labels.value Array(String), pid UInt32, image UInt32, duration_ns UInt64, "
+	"end String, end_value Int32, complete UInt8, sample_bytes UInt64, access String, "
+	"allocations UInt64, bytes UInt64, frees UInt64, freed_bytes UInt64, "
+	"peak_bytes UInt64, peak_chunks UInt64, kept_bytes UInt64, kept_chunks UInt64, "
+	"temporary UInt64, lost_bytes UInt64, byte_seconds Float64, lost_events UInt64, "
+	"points UInt64, chunks UInt64, trace String, trace_bytes UInt64, heapwise String";
 
-static const struct column points[] = {
-	OF_RUN,
-	{"place", "UInt64"},
-	{"stack", "UInt64"},
-	{"kind", "String"},
-	{"type", "UInt64"},
-	{"allocations", "UInt64"},
-	{"bytes", "UInt64"},
-	{"frees", "UInt64"},
-	{"freed_bytes", "UInt64"},
-	{"kept_chunks", "UInt64"},
-	{"kept_bytes", "UInt64"},
-	{"lost_bytes", "UInt64"},
-	{"indirect_bytes", "UInt64"},
-	{"possible_bytes", "UInt64"},
-	{"own_peak_chunks", "UInt64"},
-	{"own_peak_bytes", "UInt64"},
-	{"at_peak_chunks", "UInt64"},
-	{"at_peak_bytes", "UInt64"},
-	{"temporary", "UInt64"},
-	{"temporary_bytes", "UInt64"},
-	{"byte_seconds", "Float64"},
-	{"lifetime", "Float32"},
-	{"usage", "Float32"},
-	{"useful", "Float32"},
-	{"severity", "UInt8"},
-	{"inferences", "UInt32"},
-	{"unknown", "UInt32"},
-};
+static const char points[] = OF_RUN
+	"place UInt64, stack UInt64, kind String, type UInt64, allocations UInt64, "
+	"bytes UInt64, frees UInt64, freed_bytes UInt64, kept_chunks UInt64, "
+	"kept_bytes UInt64, lost_bytes UInt64, indirect_bytes UInt64, possible_bytes UInt64, "
+	"own_peak_chunks UInt64, own_peak_bytes UInt64, at_peak_chunks UInt64, "
+	"at_peak_bytes UInt64, temporary UInt64, temporary_bytes UInt64, "
+	"byte_seconds Float64, lifetime Float32, usage Float32, useful Float32, "
+	"severity UInt8, inferences UInt32, unknown UInt32";
 
-static const struct column types[] = {
-	OF_RUN,
-	{"type", "UInt64"},
-	{"chunks", "UInt64"},
-	{"bytes", "UInt64"},
-	{"peak_bytes", "UInt64"},
-	{"kept_bytes", "UInt64"},
-	{"kept_chunks", "UInt64"},
-	{"life_ns", "Float64"},
-};
+static const char types[] =
+	OF_RUN "type UInt64, chunks UInt64, bytes UInt64, peak_bytes UInt64, kept_bytes UInt64, "
+	       "kept_chunks UInt64, life_ns Float64";
 
-static const struct column findings[] = {
-	OF_RUN,
-	{"id", "String"},
-	{"kind", "String"},
-	{"confidence", "String"},
-	{"rank", "Float64"},
-	{"share", "Float64"},
-	{"where", "String"},
-	{"text", "String"},
-	{"stack", "UInt64"},
-};
+static const char findings[] =
+	OF_RUN "id String, kind String, confidence String, rank Float64, share Float64, "
+	       "where String, text String, stack UInt64";
 
-static const struct column timelines[] = {
-	OF_RUN,
-	{"start_ns", "UInt64"},
-	{"end_ns", "UInt64"},
-	{"min_bytes", "UInt64"},
-	{"max_bytes", "UInt64"},
-	{"last_bytes", "UInt64"},
-	{"max_chunks", "UInt64"},
-	{"allocations", "UInt64"},
-};
+static const char timelines[] =
+	OF_RUN "start_ns UInt64, end_ns UInt64, min_bytes UInt64, max_bytes UInt64, "
+	       "last_bytes UInt64, max_chunks UInt64, allocations UInt64";
 
-static const struct column chunks[] = {
-	OF_RUN,
-	{"chunk", "UInt64"},
-	{"stack", "UInt64"},
-	{"size", "UInt64"},
-	{"alloc_ns", "UInt64"},
-	{"free_ns", "UInt64"},
-	{"alloc_thread", "UInt32"},
-	{"end", "String"},
-	{"class", "String"},
-	{"weight", "Float64"},
-};
+static const char chunks[] =
+	OF_RUN "chunk UInt64, stack UInt64, size UInt64, alloc_ns UInt64, free_ns UInt64, "
+	       "alloc_thread UInt32, end String, class String, weight Float64";
 
-static const struct column traces[] = {
-	OF_RUN,
-	{"part", "UInt32"},
-	{"data", "String"},
-};
+static const char traces[] = OF_RUN "part UInt32, data String";
 
-static const struct column stacks[] = {
-	{"stack", "UInt64"},          {"place", "UInt64"},         {"functions", "Array(UInt64)"},
-	{"files", "Array(UInt64)"},   {"lines", "Array(UInt32)"},  {"modules", "Array(UInt64)"},
-	{"offsets", "Array(UInt64)"}, {"inlined", "Array(UInt8)"},
-};
+static const char stacks[] =
+	"stack UInt64, place UInt64, functions Array(UInt64), files Array(UInt64), "
+	"lines Array(UInt32), modules Array(UInt64), offsets Array(UInt64), "
+	"inlined Array(UInt8)";
 
-static const struct column names[] = {
-	{"name", "UInt64"},
-	{"text", "String"},
-};
+static const char names[] = "name UInt64, text String";
 
-static const struct column meta[] = {
-	{"key", "String"},
-	{"value", "String"},
-	{"made", "DateTime"},
-};
+static const char meta[] = "key String, value String, made DateTime";
 
-#define COLUMNS(array) .columns = array, .count = sizeof(array) / sizeof(array[0])
 #define BY_DAY(order) "MergeTree PARTITION BY day ORDER BY (" order ")"
 
 static const struct table tables[FLEET_TABLES] = {
-	[TABLE_RUNS] = {"runs", BY_DAY("program, build, time, run"), COLUMNS(runs), true},
-	[TABLE_POINTS] = {"points", BY_DAY("program, build, place, stack"), COLUMNS(points), true},
-	[TABLE_TYPES] = {"types", BY_DAY("program, build, type"), COLUMNS(types), true},
-	[TABLE_FINDINGS] = {"findings", BY_DAY("program, build, kind"), COLUMNS(findings), true},
-	[TABLE_TIMELINES] = {"timelines", BY_DAY("push, start_ns"), COLUMNS(timelines), true},
-	[TABLE_CHUNKS] = {"chunks", BY_DAY("push, chunk"), COLUMNS(chunks), true},
-	[TABLE_TRACES] = {"traces", BY_DAY("push, part"), COLUMNS(traces), true},
-	[TABLE_STACKS] = {"stacks", "ReplacingMergeTree ORDER BY stack", COLUMNS(stacks), false},
-	[TABLE_NAMES] = {"names", "ReplacingMergeTree ORDER BY name", COLUMNS(names), false},
+	[TABLE_RUNS] = {"runs", BY_DAY("program, build, time, run"), runs, true},
+	[TABLE_POINTS] = {"points", BY_DAY("program, build, place, stack"), points, true},
+	[TABLE_TYPES] = {"types", BY_DAY("program, build, type"), types, true},
+	[TABLE_FINDINGS] = {"findings", BY_DAY("program, build, kind"), findings, true},
+	[TABLE_TIMELINES] = {"timelines", BY_DAY("push, start_ns"), timelines, true},
+	[TABLE_CHUNKS] = {"chunks", BY_DAY("push, chunk"), chunks, true},
+	[TABLE_TRACES] = {"traces", BY_DAY("push, part"), traces, true},
+	[TABLE_STACKS] = {"stacks", "ReplacingMergeTree ORDER BY stack", stacks, false},
+	[TABLE_NAMES] = {"names", "ReplacingMergeTree ORDER BY name", names, false},
 };
 
-static const struct table meta_table = {"meta", "MergeTree ORDER BY (key, made)", COLUMNS(meta),
-					false};
+static const struct table meta_table = {"meta", "MergeTree ORDER BY (key, made)", meta, false};
 
 const char *schema_table(enum fleet_table table) { return tables[table].name; }
 
-int schema_into(enum fleet_table table, struct strbuf *into, struct err *err)
-{
-	const struct table *of = &tables[table];
+struct column {
+	const char *name, *type;
+	int name_length, type_length;
+};
 
-	strbuf_clear(into);
-	strbuf_add(into, of->name);
-	for (u32 i = 0; i < of->count; i++)
-		strbuf_addf(into, "%s`%s`", i ? ", " : " (", of->columns[i].name);
-	strbuf_add(into, ")");
-	return into->failed ? err_memory(err) : 0;
+/* The next column of a list; false at its end. */
+static bool next_column(const char **list, struct column *column)
+{
+	column->name = *list;
+	column->name_length = (int)strcspn(*list, " ");
+	if (!column->name_length)
+		return false;
+	column->type = *list + column->name_length + 1;
+	column->type_length = (int)strcspn(column->type, ",");
+	*list = column->type + column->type_length;
+	*list += strspn(*list, ", ");
+	return true;
+}
+
+/* " (`day` Date, `program` UInt64 …)" */
+static void list_columns(struct strbuf *sql, const struct table *table, bool typed)
+{
+	const char *list = table->columns, *before = " (";
+
+	for (struct column column; next_column(&list, &column); before = ", ")
+		strbuf_addf(sql, "%s`%.*s`%s%.*s", before, column.name_length, column.name,
+			    typed ? " " : "", typed ? column.type_length : 0, column.type);
+	strbuf_add(sql, ")");
+}
+
+int schema_insert(struct store *self, u32 shard, enum fleet_table table, const struct strbuf *rows,
+		  struct err *err)
+{
+	struct strbuf into = {0};
+	int status;
+
+	strbuf_add(&into, tables[table].name);
+	list_columns(&into, &tables[table], false);
+	status = into.failed ? err_memory(err)
+			     : store_insert(self, shard, strbuf_text(&into), rows, err);
+	strbuf_release(&into);
+	return status;
 }
 
 /* ---- making ---- */
@@ -213,51 +140,32 @@ static int tell(struct store *self, u32 shard, struct strbuf *sql, struct err *e
 	return status;
 }
 
-static void list_columns(struct strbuf *sql, const struct table *table)
-{
-	for (u32 i = 0; i < table->count; i++)
-		strbuf_addf(sql, "%s`%s` %s", i ? ", " : " (", table->columns[i].name,
-			    table->columns[i].type);
-	strbuf_add(sql, ")");
-}
-
-/* Which columns of the table are among those listed, a bit for each. */
-static u64 columns_among(struct reply *listed, const struct table *table)
-{
-	u64 there = 0;
-	char *field;
-
-	assert(table->count <= 64);
-	while (reply_row(listed, &field, 1))
-		for (u32 i = 0; i < table->count; i++)
-			if (strcmp(field, table->columns[i].name) == 0)
-				there |= 1ull << i;
-	return there;
-}
-
 /* A table of an earlier version gets the columns that it lacks. */
 static int add_columns(struct store *self, u32 shard, const struct table *table, struct err *err)
 {
-	struct reply listed = {0};
-	struct strbuf sql = {0};
-	u64 there = 0;
+	struct question ask = {.store = self, .one_shard = true, .shard = shard};
+	const char *list = table->columns;
+	struct strbuf there = {0}, sql = {0};
+	char *name;
 	int status;
 
-	strbuf_addf(&sql, "SELECT name FROM system.columns WHERE database = '%s' AND table = '%s'",
+	strbuf_addf(&ask.sql,
+		    "SELECT name FROM system.columns WHERE database = '%s' AND table = '%s'",
 		    self->database, table->name);
-	status = sql.failed ? err_memory(err)
-			    : store_ask(self, shard, strbuf_text(&sql), &listed, err);
-	strbuf_clear(&sql);
-	if (status == 0)
-		there = columns_among(&listed, table);
-	for (u32 i = 0; i < table->count && status == 0; i++) {
-		if (there >> i & 1)
+	while (question_row(&ask, &name, 1, err))
+		strbuf_addf(&there, " %s ", name);
+	status = question_end(&ask);
+	for (struct column column; status == 0 && next_column(&list, &column);) {
+		strbuf_clear(&sql);
+		strbuf_addf(&sql, " %.*s ", column.name_length, column.name);
+		if (strstr(strbuf_text(&there), strbuf_text(&sql)))
 			continue;
-		strbuf_addf(&sql, "ALTER TABLE %s ADD COLUMN `%s` %s", table->name,
-			    table->columns[i].name, table->columns[i].type);
-		status = tell(self, shard, &sql, err);
+		strbuf_clear(&sql);
+		strbuf_addf(&sql, "ALTER TABLE %s ADD COLUMN `%.*s` %.*s", table->name,
+			    column.name_length, column.name, column.type_length, column.type);
+		status = there.failed ? err_memory(err) : tell(self, shard, &sql, err);
 	}
-	reply_release(&listed);
+	strbuf_release(&there);
 	strbuf_release(&sql);
 	return status;
 }
@@ -268,7 +176,7 @@ static int make_table(struct store *self, u32 shard, const struct table *table, 
 	int status;
 
 	strbuf_addf(&sql, "CREATE TABLE IF NOT EXISTS %s", table->name);
-	list_columns(&sql, table);
+	list_columns(&sql, table, true);
 	strbuf_addf(&sql, " ENGINE = %s", table->engine);
 	status = tell(self, shard, &sql, err);
 	strbuf_release(&sql);
@@ -285,7 +193,7 @@ static int make_distributed(struct store *self, u32 shard, const struct table *t
 	strbuf_addf(&sql, "DROP TABLE IF EXISTS %s_all", table->name);
 	status = tell(self, shard, &sql, err);
 	strbuf_addf(&sql, "CREATE TABLE %s_all", table->name);
-	list_columns(&sql, table);
+	list_columns(&sql, table, true);
 	strbuf_addf(&sql, " ENGINE = Distributed(%s, %s, %s)", cluster, self->database,
 		    table->name);
 	if (status == 0)

@@ -23,8 +23,9 @@ enum fleet_table {
 
 const char *schema_table(enum fleet_table table);
 
-/* "points (day, program …)": what store_insert wants. */
-int schema_into(enum fleet_table table, struct strbuf *into, struct err *err);
+/* Inserts rows that are encoded as RowBinary, all or nothing per month of rows. */
+int schema_insert(struct store *self, u32 shard, enum fleet_table table, const struct strbuf *rows,
+		  struct err *err);
 
 /* Makes the database, or adds what a version of later has, on each server of the address. cluster:
  * the servers' own name for all of them (remote_servers of their configuration), for tables that

@@ -89,7 +89,7 @@ enum { POINT_COLUMNS = sizeof point_columns / sizeof *point_columns };
 static void fill_points(struct question *ask, const struct fleet_query *query, struct result *table,
 			struct err *err)
 {
-	struct found_points found = {.condition = "1"};
+	struct found_points found = {.key = "1 AND place"};
 	char *fields[7];
 
 	while (question_row(ask, fields, 7, err)) {
