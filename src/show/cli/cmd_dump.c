@@ -117,13 +117,15 @@ static void put_value(const struct named_value *field)
 
 static struct named_value hex(const char *name, u64 number)
 {
-	return (struct named_value){name, VALUE_ADDRESS, value_number(number)};
+	return (struct named_value){.name = name,
+				    .type = VALUE_ADDRESS,
+				    .value = value_number(number)};
 }
 
 /* A text that needs no cleaning. */
 static struct named_value clean(const char *name, const char *text)
 {
-	return (struct named_value){name, VALUE_PATH, value_text(text)};
+	return (struct named_value){.name = name, .type = VALUE_PATH, .value = value_text(text)};
 }
 
 static struct named_value time_at(const struct dump *self, const char *name, u64 ticks)

@@ -197,7 +197,7 @@ static struct named_value caps_field(struct call *call)
 
 void api_trace(struct call *call)
 {
-	const struct study *trace = call->trace;
+	struct study *trace = call->trace;
 	const struct model *model = trace->model;
 	const struct stream_image *image = &model->image;
 

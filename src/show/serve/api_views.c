@@ -110,6 +110,7 @@ static void reply_flame(struct call *call, const struct flame_query *query,
 			FIELD("unit", view_metric_unit(query->metric)), FIELD("total", view->total),
 			FIELD("root_total", view->root_total), FIELD("nodes_all", view->nodes_all),
 			FIELD("max_depth", view->max_depth), FIELD("at", view->at_ns),
+			LIST("path", view->path.count, put_path, view),
 			field_when(compared, FIELD("base_total", view->base_total)),
 			field_when(compared, FIELD("gone_total", view->gone_total)),
 			field_when(compared, LIST("gone", view->gone.count, put_gone, view))));
