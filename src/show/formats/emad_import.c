@@ -2,7 +2,6 @@
  * Messages of the text form → a trace: routines, allocations with their stacks, totals, names.
  * Host. Blocks are matched by address; times are those of the exits. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +9,6 @@
 
 #include "show/formats/emad.h"
 #include "show/formats/import.h"
-#include "host/trace/symtab.h"
 #include "format/session.h"
 
 struct called {
@@ -24,77 +22,44 @@ struct thread {
 	u64 made, gone; /* block that it allocated or freed last, until the other happens to it */
 };
 
-struct live {
-	u64 chunk, size;
-};
-
 struct importing {
+	struct import trace; /* first */
 	const struct emad_import *how;
 	struct emad_summary *summary;
 	struct emad_routines routines;
-	struct trace_writer *writer;
-	struct stream_sink sink;
 	struct map threads; /* number → index + 1 */
 	VEC(struct thread) stacks;
 	struct map contexts; /* parent, routine → id */
-	u32 last_context;
-	struct map blocks;      /* address → place in lives + 1 */
-	VEC(struct live) lives; /* by chunk */
-	struct stream_totals totals;
-	u64 live_bytes, live_chunks;
-	u64 first, now, last; /* times */
+	struct map blocks;   /* address → chunk + 1 */
+	VEC(u64) sizes;      /* by chunk */
+	u64 first, last;     /* times */
 	bool timed;
 };
 
-/* ---- reading lines ---- */
+/* ---- a first reading ---- */
 
-static int each_message(struct importing *self,
-			int (*take)(struct importing *self, const struct emad_message *message,
-				    struct err *err),
-			struct err *err)
+/* The message of a line; 1 = it is empty. */
+static int read_message(struct unpack *file, struct emad_message *message, struct err *err)
 {
-	FILE *in = fopen(self->how->from, "re");
-	struct emad_message message;
-	char *line = NULL;
-	size_t room = 0;
-	u64 number = 0;
-	ssize_t bytes;
-	int status = 0;
-
-	if (!in)
-		return err_set(err, ERR_INPUT, "cannot open %s: %s", self->how->from,
-			       strerror(errno));
-	while (status == 0 && (bytes = getline(&line, &room, in)) >= 0) {
-		number++;
-		if (strlen(line) != (size_t)bytes) {
-			status = err_set(err, ERR_INPUT, "line %llu: zero byte in a text file",
-					 (unsigned long long)number);
-			break;
-		}
-		status = emad_parse(line, number, &message, err);
-		if (status == 0)
-			status = take(self, &message, err);
-		else if (status > 0)
-			status = 0;
-	}
-	if (status == 0 && ferror(in))
-		status = err_set(err, ERR_INPUT, "cannot read: %s", strerror(errno));
-	free(line);
-	fclose(in);
-	if (status < 0)
-		err_prefix(err, "%s", self->how->from);
-	return status;
+	if (strlen(file->line) != file->length)
+		return err_set(err, ERR_INPUT, "zero byte in a text file");
+	return emad_parse(file->line, file->number, message, err);
 }
 
-static int take_first(struct importing *self, const struct emad_message *message, struct err *err)
+static int take_first(void *self_, struct unpack *file, struct err *err)
 {
+	struct importing *self = self_;
+	struct emad_message message;
 	struct emad_facts facts;
-	int status = emad_learn(&self->routines, message, err);
+	int status = read_message(file, &message, err);
 
+	if (status)
+		return status < 0 ? status : 0;
 	self->summary->messages++;
-	if (status < 0 || !message->exits)
+	status = emad_learn(&self->routines, &message, err);
+	if (status < 0 || !message.exits)
 		return status;
-	status = emad_understand(&self->routines, message, &facts, err);
+	status = emad_understand(&self->routines, &message, &facts, err);
 	if (status == 0 && facts.has_time && !self->timed) {
 		self->first = facts.time;
 		self->timed = true;
@@ -106,14 +71,14 @@ static int take_first(struct importing *self, const struct emad_message *message
 
 static int tell_row(struct importing *self, struct stream_routine row, struct err *err)
 {
-	row.ticks = self->now;
-	return self->sink.routines(self->sink.self, &row, 1, err);
+	row.ticks = self->trace.ticks;
+	return self->trace.sink.routines(self->trace.sink.self, &row, 1, err);
 }
 
 static int thread_of(struct importing *self, u32 number, u32 *thread, struct err *err)
 {
 	u64 *index = map_at(&self->threads, number);
-	struct stream_thread told = {.tid = number, .start_ticks = self->now};
+	struct stream_thread told = {.tid = number, .start_ticks = self->trace.ticks};
 
 	if (!index)
 		return err_memory_for(err, "the text");
@@ -126,7 +91,7 @@ static int thread_of(struct importing *self, u32 number, u32 *thread, struct err
 	*thread = told.index;
 	if (!vec_push(&self->stacks, (struct thread){.made = 0}))
 		return err_memory_for(err, "the text");
-	return self->sink.thread(self->sink.self, &told, err);
+	return self->trace.sink.thread(self->trace.sink.self, &told, err);
 }
 
 static u64 address_of(const struct emad_routine *routine)
@@ -136,8 +101,7 @@ static u64 address_of(const struct emad_routine *routine)
 
 static int context_add(struct importing *self, u32 parent, u32 routine, u32 *id, struct err *err)
 {
-	struct stream_context told = {.parent = parent,
-				      .pc = address_of(&self->routines.list.data[routine]) + 1};
+	u64 pc = address_of(&self->routines.list.data[routine]) + 1;
 	u64 *known = map_at(&self->contexts, (u64)parent << 32 | routine);
 
 	if (!known)
@@ -146,9 +110,8 @@ static int context_add(struct importing *self, u32 parent, u32 routine, u32 *id,
 		*id = (u32)*known;
 		return 0;
 	}
-	told.id = *id = ++self->last_context;
-	*known = told.id;
-	return self->sink.contexts(self->sink.self, &told, 1, err);
+	*known = self->trace.last_context + 1;
+	return import_context(&self->trace, parent, pc, id, err);
 }
 
 /* The context of the innermost frame, made from the outermost frame on that has none. */
@@ -183,72 +146,44 @@ static u8 kind_of(const char *name, bool allocates)
 	return strcmp(name, "calloc") == 0 ? HW_CALLOC : HW_MALLOC;
 }
 
-static int tell_event(struct importing *self, struct event *event, struct thread *thread,
-		      struct err *err)
+/* The thread that an event is of, and its stack. */
+static int place_event(struct importing *self, struct event *event, struct thread *thread,
+		       struct err *err)
 {
-	int status = context_of(self, thread, &event->context, err);
-
 	event->thread = (u32)(thread - self->stacks.data);
-	event->ticks = self->now;
-	return status < 0 ? status : self->sink.events(self->sink.self, event, 1, err);
+	event->ticks = self->trace.ticks;
+	return context_of(self, thread, &event->context, err);
 }
 
 /* The chunk at the address ends. */
 static int tell_end(struct importing *self, struct event *event, struct thread *thread,
 		    struct err *err)
 {
-	u64 index;
+	u64 index = 0;
+	bool known = map_remove(&self->blocks, event->address, &index);
+	int status = place_event(self, event, thread, err);
 
-	self->totals.frees++;
-	if (!map_remove(&self->blocks, event->address, &index)) {
-		self->summary->unknown_frees++;
-		self->totals.unknown_frees++;
-		event->chunk = NO_CHUNK;
-		return tell_event(self, event, thread, err);
-	}
-	event->chunk = index - 1;
-	event->size = self->lives.data[index - 1].size;
-	self->totals.freed_bytes += event->size;
-	self->live_bytes -= event->size;
-	self->live_chunks--;
-	return tell_event(self, event, thread, err);
-}
-
-static void count_birth(struct importing *self, u64 size)
-{
-	struct stream_totals *totals = &self->totals;
-
-	totals->allocations++;
-	totals->bytes += size;
-	self->live_bytes += size;
-	self->live_chunks++;
-	if (self->live_bytes > totals->peak_bytes) {
-		totals->peak_bytes = self->live_bytes;
-		totals->peak_chunks = self->live_chunks;
-		totals->peak_ticks = self->now;
-	}
+	self->summary->unknown_frees += !known;
+	event->chunk = known ? index - 1 : NO_CHUNK;
+	event->size = known ? self->sizes.data[index - 1] : 0;
+	return status < 0 ? status : import_death(&self->trace, event, err);
 }
 
 static int tell_birth(struct importing *self, struct event *event, struct thread *thread,
 		      struct err *err)
 {
-	struct live live = {self->lives.count, event->size};
 	struct event implied = {.address = event->address, .kind = HW_FREE, .flags = EVENT_IMPLIED};
-	u64 *known = map_find(&self->blocks, event->address);
 	int status = 0;
 
-	if (known) { /* its free is not in the text */
-		self->totals.implied_frees++;
+	if (map_find(&self->blocks, event->address)) /* its free is not in the text */
 		status = tell_end(self, &implied, thread, err);
-	}
 	if (status < 0)
 		return status;
-	event->chunk = self->lives.count;
-	if (!vec_push(&self->lives, live) ||
-	    !map_put(&self->blocks, event->address, self->lives.count))
+	if (!vec_push(&self->sizes, event->size) ||
+	    !map_put(&self->blocks, event->address, self->sizes.count))
 		return err_memory_for(err, "the text");
-	count_birth(self, event->size);
-	return tell_event(self, event, thread, err);
+	status = place_event(self, event, thread, err);
+	return status < 0 ? status : import_birth(&self->trace, event, err);
 }
 
 /* ---- messages ---- */
@@ -301,7 +236,9 @@ static int take_allocation(struct importing *self, u32 index, const struct emad_
 	if (!event.address) {
 		event.aux = event.kind;
 		event.kind = HW_FAILED;
-		return tell_event(self, &event, thread, err);
+		status = place_event(self, &event, thread, err);
+		return status < 0 ? status
+				  : self->trace.sink.events(self->trace.sink.self, &event, 1, err);
 	}
 	if (event.address == thread->made) { /* a wrapper returns what it was given */
 		self->summary->repeated++;
@@ -349,7 +286,7 @@ static int take_exit(struct importing *self, u32 thread, const struct emad_facts
 
 	take_off(&self->stacks.data[thread], routine, &frame);
 	if (facts->has_time) {
-		self->now = facts->time;
+		self->trace.ticks = facts->time;
 		if (facts->time > self->last)
 			self->last = facts->time;
 	}
@@ -360,18 +297,23 @@ static int take_exit(struct importing *self, u32 thread, const struct emad_facts
 	return status < 0 ? status : tell_row(self, row, err);
 }
 
-static int take_second(struct importing *self, const struct emad_message *message, struct err *err)
+static int take_second(void *self_, struct unpack *file, struct err *err)
 {
+	struct importing *self = self_;
+	struct emad_message message;
 	struct emad_facts facts;
 	u32 thread = 0;
-	int status = emad_understand(&self->routines, message, &facts, err);
+	int status = read_message(file, &message, err);
 
+	if (status)
+		return status < 0 ? status : 0;
+	status = emad_understand(&self->routines, &message, &facts, err);
 	if (status == 0)
-		status = thread_of(self, message->thread, &thread, err);
+		status = thread_of(self, message.thread, &thread, err);
 	if (status < 0)
 		return status;
-	return message->exits ? take_exit(self, thread, &facts, err)
-			      : take_start(self, thread, &facts, err);
+	return message.exits ? take_exit(self, thread, &facts, err)
+			     : take_start(self, thread, &facts, err);
 }
 
 /* ---- the trace around it ---- */
@@ -384,7 +326,8 @@ static int tell_beginning(struct importing *self, struct err *err)
 				     .program = self->how->from,
 				     .flags = HW_RUN_ALLOC_STACKS | HW_RUN_FREE_STACKS,
 				     .command = self->how->from};
-	int status = self->sink.image(self->sink.self, &image, err);
+	const struct stream_sink *sink = &self->trace.sink;
+	int status = sink->image(sink->self, &image, err);
 
 	for (u32 i = 0; i < EMAD_KINDS && status == 0; i++) {
 		struct stream_module module = {.id = i,
@@ -394,10 +337,9 @@ static int tell_beginning(struct importing *self, struct err *err)
 					       .path = paths[i],
 					       .loaded_ticks = self->first};
 
-		status = self->sink.module(self->sink.self, &module, err);
+		status = sink->module(sink->self, &module, err);
 	}
-	return status < 0 ? status
-			  : self->sink.note(self->sink.self, EMAD_NOTE_KEY, EMAD_NOTE, err);
+	return status < 0 ? status : sink->note(sink->self, EMAD_NOTE_KEY, EMAD_NOTE, err);
 }
 
 static int tell_ending(struct importing *self, struct err *err)
@@ -405,58 +347,27 @@ static int tell_ending(struct importing *self, struct err *err)
 	u64 last = self->last > self->first ? self->last : self->first + 1;
 	struct stream_clock clock = {.ticks = last,
 				     .ns = (last - self->first) * self->how->tick_ns};
-	struct stream_image_end end = {.ticks = last, .how = IMAGE_EXITED, .totals = self->totals};
-	int status = self->sink.clock(self->sink.self, &clock, err);
+	int status = import_end(&self->trace, &clock, true, err);
 
-	end.totals.kept_bytes = self->live_bytes;
-	end.totals.kept_chunks = self->live_chunks;
-	return status < 0 ? status : self->sink.image_end(self->sink.self, &end, err);
-}
-
-static int write_names(struct importing *self, struct err *err)
-{
-	u64 count = self->routines.list.count;
-	struct symbol_entry *entries = calloc(count + 1, sizeof(*entries));
-	struct symbol_frame *frames = calloc(count + 1, sizeof(*frames));
-	int status = entries && frames ? 0 : err_memory_for(err, "the text");
-
-	for (u64 i = 0; i < count && status == 0; i++) {
+	for (u64 i = 0; i < self->routines.list.count && status == 0; i++) {
 		const struct emad_routine *routine = &self->routines.list.data[i];
 
-		frames[i] = (struct symbol_frame){.function = routine->name, .file = ""};
-		entries[i] =
-			(struct symbol_entry){.module = routine->kind,
-					      .address = (u64)routine->number * EMAD_ROUTINE_BYTES,
-					      .frames = &frames[i],
-					      .frame_count = 1};
+		status = import_name(&self->trace, routine->kind,
+				     (u64)routine->number * EMAD_ROUTINE_BYTES, routine->name, err);
 	}
-	if (status == 0)
-		status = trace_write_symbols(self->how->to, entries, count, err);
-	free(entries);
-	free(frames);
 	return status;
 }
 
-static int write_trace(struct importing *self, struct err *err)
+static int tell_all(struct import *trace, struct err *err)
 {
+	struct importing *self = (struct importing *)trace;
 	int status;
 
-	self->writer = trace_writer_open(self->how->to, NULL, err);
-	if (!self->writer)
-		return err->code;
-	self->sink = trace_writer_sink(self->writer);
-	self->now = self->last = self->first;
+	trace->ticks = self->last = self->first;
 	status = tell_beginning(self, err);
 	if (status == 0)
-		status = each_message(self, take_second, err);
-	if (status == 0)
-		status = tell_ending(self, err);
-	status = import_close(self->writer, status, err);
-	if (status == 0)
-		status = write_names(self, err);
-	if (status < 0)
-		unlink(self->how->to);
-	return status;
+		status = import_text(self->how->from, take_second, self, err);
+	return status < 0 ? status : tell_ending(self, err);
 }
 
 static int check_files(const struct emad_import *how, struct err *err)
@@ -475,22 +386,26 @@ static int check_files(const struct emad_import *how, struct err *err)
 
 int emad_import(const struct emad_import *how, struct emad_summary *summary, struct err *err)
 {
-	struct importing self = {.how = how, .summary = summary};
+	struct importing self = {.trace.named = true, .how = how, .summary = summary};
 	int status = check_files(how, err);
 
 	*summary = (struct emad_summary){0};
 	if (status == 0)
-		status = each_message(&self, take_first, err);
+		status = import_text(how->from, take_first, &self, err);
 	if (status == 0 && emad_settle(&self.routines, err) < 0)
 		status = err_prefix(err, "%s", how->from);
-	if (status == 0)
-		status = write_trace(&self, err);
+	if (status == 0) {
+		status = import_write(&self.trace, how->to, tell_all, err);
+		if (status < 0)
+			unlink(how->to);
+	}
 	summary->routines = self.routines.list.count;
 	summary->threads = self.stacks.count;
 	for (u64 i = 0; i < self.stacks.count; i++)
 		vec_release(&self.stacks.data[i].frames);
 	vec_release(&self.stacks);
-	vec_release(&self.lives);
+	vec_release(&self.sizes);
+	import_release(&self.trace);
 	map_release(&self.threads);
 	map_release(&self.contexts);
 	map_release(&self.blocks);

@@ -63,10 +63,9 @@ static bool number_u32(const char *word, u32 *number)
 	return true;
 }
 
-static int bad(u64 line, struct err *err, const char *what, const char *word)
+static int bad(struct err *err, const char *what, const char *word)
 {
-	return err_set(err, ERR_INPUT, "line %llu: %s, not '%.100s'", (unsigned long long)line,
-		       what, word);
+	return err_set(err, ERR_INPUT, "%s, not '%.100s'", what, word);
 }
 
 int emad_parse(char *text, u64 line, struct emad_message *message, struct err *err)
@@ -81,17 +80,16 @@ int emad_parse(char *text, u64 line, struct emad_message *message, struct err *e
 	if (!*word)
 		return 1;
 	if (!number_u32(word, &message->thread))
-		return bad(line, err, "expected a thread number at the start of the line", word);
+		return bad(err, "expected a thread number at the start of the line", word);
 	word = take_word(&text);
 	if (!number_u32(word, &message->routine))
-		return bad(line, err, "expected a routine number after the thread", word);
+		return bad(err, "expected a routine number after the thread", word);
 	word = take_word(&text);
 	message->exits = strcmp(word, "exit") == 0;
 	if (!message->exits && strcmp(word, "start") != 0)
-		return bad(line, err, "expected 'start' or 'exit' after the routine", word);
+		return bad(err, "expected 'start' or 'exit' after the routine", word);
 	if (!*text)
-		return err_set(err, ERR_INPUT, "line %llu: the name of the routine is missing",
-			       (unsigned long long)line);
+		return err_set(err, ERR_INPUT, "the name of the routine is missing");
 	message->rest = text;
 	return 0;
 }
@@ -169,10 +167,9 @@ static struct emad_routine *routine_add(struct emad_routines *self,
 static int other_name(const struct emad_routine *routine, const struct emad_message *message,
 		      struct err *err)
 {
-	return err_set(err, ERR_INPUT,
-		       "line %llu: routine %u is '%.100s' here, but '%.100s' in line %llu",
-		       (unsigned long long)message->line, message->routine, message->rest,
-		       routine->name, (unsigned long long)routine->line);
+	return err_set(err, ERR_INPUT, "routine %u is '%.100s' here, but '%.100s' in line %llu",
+		       message->routine, message->rest, routine->name,
+		       (unsigned long long)routine->line);
 }
 
 static int learn_start(struct emad_routine *routine, const struct emad_message *message,
@@ -188,8 +185,7 @@ static int learn_start(struct emad_routine *routine, const struct emad_message *
 	if (!*argument)
 		return 0;
 	if (!is_argument(argument))
-		return bad(message->line, err,
-			   "expected nothing, a size or an address after the name of a start",
+		return bad(err, "expected nothing, a size or an address after the name of a start",
 			   argument);
 	if (!routine->argument_line)
 		routine->argument_line = message->line;
@@ -198,12 +194,12 @@ static int learn_start(struct emad_routine *routine, const struct emad_message *
 	return 0;
 }
 
-static int learn_kind(struct emad_routine *routine, enum emad_kind kind, u64 line, struct err *err)
+static int learn_kind(struct emad_routine *routine, enum emad_kind kind, struct err *err)
 {
 	if (routine->kind != EMAD_PLAIN && routine->kind != kind)
 		return err_set(err, ERR_INPUT,
-			       "line %llu: routine %u (%.100s) %s here, but not in earlier lines",
-			       (unsigned long long)line, routine->number, routine->name,
+			       "routine %u (%.100s) %s here, but not in earlier lines",
+			       routine->number, routine->name,
 			       kind == EMAD_FREES ? "frees" : "allocates");
 	routine->kind = kind;
 	return 0;
@@ -252,13 +248,13 @@ static int learn_exit(struct emad_routine *routine, const struct emad_message *m
 	routine->settled = true;
 	count = exit_numbers(numbers, values);
 	if (count < 0)
-		return bad(message->line, err,
+		return bad(err,
 			   "expected nothing, a time, or an address and a time after the name of "
 			   "an exit",
 			   numbers);
 	if (count == 0)
 		return 0;
-	return learn_kind(routine, count == 2 ? EMAD_ALLOCATES : EMAD_FREES, message->line, err);
+	return learn_kind(routine, count == 2 ? EMAD_ALLOCATES : EMAD_FREES, err);
 }
 
 int emad_learn(struct emad_routines *self, const struct emad_message *message, struct err *err)
@@ -318,13 +314,12 @@ int emad_understand(const struct emad_routines *self, const struct emad_message 
 	*facts = (struct emad_facts){.routine = routine_find(self, message->routine)};
 	rest = facts->routine ? after_name(message->rest, facts->routine->name) : NULL;
 	if (!rest)
-		return err_set(err, ERR_INPUT, "line %llu: the file changed while it was read",
-			       (unsigned long long)message->line);
+		return err_set(err, ERR_INPUT, "the file changed while it was read");
 	if (!message->exits) {
 		facts->has_argument = *rest != 0;
 		if (*rest && !number_of(rest, facts->routine->kind == EMAD_FREES ? 16 : 10,
 					&facts->argument))
-			return bad(message->line, err, "expected a size or an address", rest);
+			return bad(err, "expected a size or an address", rest);
 		return 0;
 	}
 	count = exit_numbers(rest, values);

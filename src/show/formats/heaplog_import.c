@@ -4,20 +4,15 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "host/base/arena.h"
 #include "host/base/map.h"
 #include "host/base/strbuf.h"
-#include "host/base/vec.h"
 #include "show/formats/heaplog.h"
 #include "show/formats/import.h"
 #include "format/session.h"
-#include "host/trace/symtab.h"
 #include "host/trace/typenames.h"
 
 #define TICKS_NS_MAX ((u64)100 * 366 * 86400 * 1000000000)
@@ -41,6 +36,7 @@ struct node {
 };
 
 struct importing {
+	struct import trace; /* first */
 	const struct heaplog_import *how;
 	struct heaplog_summary *summary;
 	VEC(struct entry) entries;
@@ -48,12 +44,8 @@ struct importing {
 	struct map by_number;  /* node → index + 1 */
 	struct map type_names; /* type_id → index of names + 1 */
 	VEC(struct type_name) names;
-	struct arena arena;
-	struct stream_sink sink;
-	struct stream_totals totals;
-	u64 live_bytes, live_chunks, chunks;
-	u32 contexts;
-	VEC(u64) path; /* scratch of tell_node */
+	enum table table; /* that is read */
+	VEC(u64) path;    /* scratch of tell_node */
 };
 
 /* ---- lines ---- */
@@ -125,7 +117,7 @@ static int add_node(struct importing *self, const struct node *node, struct err 
 
 static const char *rest_of(struct importing *self, const char *line)
 {
-	return arena_copy(&self->arena, line + strspn(line, " "));
+	return arena_copy(&self->trace.arena, line + strspn(line, " "));
 }
 
 static int take_node(struct importing *self, const char *line, struct err *err)
@@ -159,7 +151,7 @@ static int take_type(struct importing *self, const char *line, struct err *err)
 	return 0;
 }
 
-static int take_line(struct importing *self, char *line, enum table *table, struct err *err)
+static int take_line(void *self_, struct unpack *file, struct err *err)
 {
 	static const struct {
 		const char *header;
@@ -171,15 +163,18 @@ static int take_line(struct importing *self, char *line, enum table *table, stru
 		{"Types|version=4|type_id|name", TABLE_TYPES},
 	};
 
+	struct importing *self = self_;
+	char *line = file->line;
+
 	line[strcspn(line, "\r\n")] = 0;
 	if (!line[strspn(line, " \t")])
 		return 0;
 	for (u32 i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
 		if (strcmp(line, headers[i].header) == 0) {
-			*table = headers[i].table;
+			self->table = headers[i].table;
 			return 0;
 		}
-	switch (*table) {
+	switch (self->table) {
 	case TABLE_ENTRIES: return take_entry(self, line, err);
 	case TABLE_NODES: return take_node(self, line, err);
 	case TABLE_TYPES: return take_type(self, line, err);
@@ -191,28 +186,13 @@ static int take_line(struct importing *self, char *line, enum table *table, stru
 
 static int read_dump(struct importing *self, const char *path, struct err *err)
 {
-	FILE *in = fopen(path, "re");
-	enum table table = TABLE_NONE;
-	char *line = NULL;
-	size_t room = 0;
-	u64 number = 0;
-	int status = 0;
+	int status;
 
-	if (!in)
-		return err_set(err, ERR_INPUT, "cannot open %s: %s", path, strerror(errno));
-	while (status == 0 && getline(&line, &room, in) >= 0) {
-		number++;
-		status = take_line(self, line, &table, err);
-	}
-	if (status < 0)
-		err_prefix(err, "%s: line %llu", path, (unsigned long long)number);
-	else if (ferror(in))
-		status = err_set(err, ERR_INPUT, "cannot read %s: %s", path, strerror(errno));
-	else if (table == TABLE_NONE)
-		status = err_set(err, ERR_INPUT, "%s is empty", path);
-	free(line);
-	fclose(in);
-	return status;
+	self->table = TABLE_NONE;
+	status = import_text(path, take_line, self, err);
+	return status == 0 && self->table == TABLE_NONE
+		       ? err_set(err, ERR_INPUT, "%s is empty", path)
+		       : status;
 }
 
 /* ---- contexts ---- */
@@ -234,7 +214,7 @@ static int need_node(struct importing *self, u64 number, struct err *err)
 	if (!number || node_find(self, number))
 		return 0;
 	strbuf_addf(&text, "callgraph_node %08" PRIX64, number);
-	node.function = arena_copy(&self->arena, strbuf_text(&text));
+	node.function = arena_copy(&self->trace.arena, strbuf_text(&text));
 	strbuf_release(&text);
 	status = node.function ? add_node(self, &node, err) : err_memory_for(err, "the dumps");
 	return status;
@@ -257,12 +237,10 @@ static int tell_node(struct importing *self, u64 number, u32 *context, struct er
 	}
 	*context = node && node->id != UINT32_MAX ? node->id : 0;
 	for (u64 i = self->path.count; i-- > 0 && status == 0;) {
-		struct stream_context told = {.parent = *context};
-
 		node = node_find(self, self->path.data[i]);
-		told.id = node->id = *context = ++self->contexts;
-		told.pc = HEAPLOG_CODE | node->address;
-		status = self->sink.contexts(self->sink.self, &told, 1, err);
+		status = import_context(&self->trace, *context, HEAPLOG_CODE | node->address,
+					&node->id, err);
+		*context = node->id;
 	}
 	return status;
 }
@@ -291,49 +269,32 @@ static int compare_moments(const void *a, const void *b)
 
 static int tell_birth(struct importing *self, struct entry *entry, struct err *err)
 {
-	struct event event = {.ticks = entry->tick,
-			      .address = entry->address,
+	const struct stream_sink *sink = &self->trace.sink;
+	struct event event = {.address = entry->address,
 			      .size = entry->size,
-			      .chunk = self->chunks,
 			      .kind = entry->type ? HW_NEW : HW_MALLOC};
-	struct stream_type type = {.chunk = self->chunks,
-				   .identity = HEAPLOG_IDENTITY | entry->type,
+	struct stream_type type = {.identity = HEAPLOG_IDENTITY | entry->type,
 				   .count = entry->count,
 				   .source = TYPE_DECLARED};
 	int status = tell_node(self, entry->node, &event.context, err);
 
-	entry->chunk = self->chunks++;
-	self->totals.allocations++;
-	self->totals.bytes += entry->size;
-	self->live_bytes += entry->size;
-	self->live_chunks++;
-	if (self->live_bytes > self->totals.peak_bytes) {
-		self->totals.peak_bytes = self->live_bytes;
-		self->totals.peak_chunks = self->live_chunks;
-		self->totals.peak_ticks = entry->tick;
-	}
 	if (status == 0)
-		status = self->sink.events(self->sink.self, &event, 1, err);
-	return status == 0 && entry->type ? self->sink.types(self->sink.self, &type, 1, err)
-					  : status;
+		status = import_birth(&self->trace, &event, err);
+	type.chunk = entry->chunk = event.chunk;
+	return status == 0 && entry->type ? sink->types(sink->self, &type, 1, err) : status;
 }
 
 static int tell_death(struct importing *self, const struct entry *entry, struct err *err)
 {
-	struct event event = {.ticks = entry->freed_tick,
-			      .address = entry->address,
+	struct event event = {.address = entry->address,
 			      .size = entry->size,
 			      .chunk = entry->chunk,
 			      .kind = entry->type ? HW_DELETE : HW_FREE};
 
-	self->totals.frees++;
-	self->totals.freed_bytes += entry->size;
-	self->live_bytes -= entry->size;
-	self->live_chunks--;
-	return self->sink.events(self->sink.self, &event, 1, err);
+	return import_death(&self->trace, &event, err);
 }
 
-static int tell_events(struct importing *self, u64 *last, struct err *err)
+static int tell_events(struct importing *self, struct err *err)
 {
 	u64 room = 2 * self->entries.count + 1, count = 0;
 	struct moment *moments = calloc(room, sizeof(*moments));
@@ -355,7 +316,7 @@ static int tell_events(struct importing *self, u64 *last, struct err *err)
 	for (u64 i = 0; i < count && status == 0; i++) {
 		struct entry *entry = &self->entries.data[moments[i].entry];
 
-		*last = moments[i].tick;
+		self->trace.ticks = moments[i].tick;
 		status = moments[i].order == 1 ? tell_birth(self, entry, err)
 					       : tell_death(self, entry, err);
 	}
@@ -365,8 +326,10 @@ static int tell_events(struct importing *self, u64 *last, struct err *err)
 
 /* ---- the trace around it ---- */
 
-static int tell_all(struct importing *self, struct err *err)
+static int tell_all(struct import *trace, struct err *err)
 {
+	struct importing *self = (struct importing *)trace;
+	const struct stream_sink *sink = &trace->sink;
 	struct stream_image image = {.program = self->how->from[0],
 				     .command = self->how->from[0],
 				     .flags = HW_RUN_ALLOC_STACKS};
@@ -375,50 +338,26 @@ static int tell_all(struct importing *self, struct err *err)
 				       .end = 2 * HEAPLOG_CODE,
 				       .path = "[heaplog]"};
 	struct stream_thread thread = {.tid = 1};
-	struct stream_image_end end = {.how = IMAGE_EXITED};
 	struct stream_clock clock;
-	u64 last = 0;
-	int status = self->sink.image(self->sink.self, &image, err);
+	int status = sink->image(sink->self, &image, err);
 
 	if (status == 0)
-		status = self->sink.module(self->sink.self, &module, err);
+		status = sink->module(sink->self, &module, err);
 	if (status == 0)
-		status = self->sink.thread(self->sink.self, &thread, err);
+		status = sink->thread(sink->self, &thread, err);
 	if (status == 0)
-		status = tell_events(self, &last, err);
-	clock = (struct stream_clock){.ticks = last + 1, .ns = (last + 1) * self->how->tick_ns};
+		status = tell_events(self, err);
+	clock = (struct stream_clock){.ticks = trace->ticks + 1,
+				      .ns = (trace->ticks + 1) * self->how->tick_ns};
 	if (status == 0)
-		status = self->sink.clock(self->sink.self, &clock, err);
-	end.ticks = last + 1;
-	end.totals = self->totals;
-	end.totals.kept_bytes = self->live_bytes;
-	end.totals.kept_chunks = self->live_chunks;
-	return status < 0 ? status : self->sink.image_end(self->sink.self, &end, err);
-}
-
-/* A node's name stands where its return address is looked up. */
-static int write_functions(struct importing *self, struct err *err)
-{
-	u64 count = 0;
-	struct symbol_entry *entries = calloc(self->nodes.count + 1, sizeof(*entries));
-	struct symbol_frame *frames = calloc(self->nodes.count + 1, sizeof(*frames));
-	int status = entries && frames ? 0 : err_memory_for(err, "the dumps");
-
+		status = import_end(trace, &clock, true, err);
+	/* A node's name stands where its return address is looked up. */
 	for (u64 i = 0; i < self->nodes.count && status == 0; i++) {
 		const struct node *node = &self->nodes.data[i];
 
-		if (!node->id || !node->address || !node->function[0])
-			continue;
-		frames[count] = (struct symbol_frame){.function = node->function, .file = ""};
-		entries[count] = (struct symbol_entry){.address = node->address - 1,
-						       .frames = &frames[count],
-						       .frame_count = 1};
-		count++;
+		if (node->id && node->address && node->function[0])
+			status = import_name(trace, 0, node->address - 1, node->function, err);
 	}
-	if (status == 0)
-		status = trace_write_symbols(self->how->to, entries, count, err);
-	free(entries);
-	free(frames);
 	return status;
 }
 
@@ -435,7 +374,7 @@ static int name_types(struct importing *self, struct err *err)
 		if (!type || *known)
 			continue;
 		strbuf_addf(&text, "type_id %08" PRIX64, type);
-		row.name = arena_copy(&self->arena, strbuf_text(&text));
+		row.name = arena_copy(&self->trace.arena, strbuf_text(&text));
 		strbuf_release(&text);
 		if (!row.name || !vec_push(&self->names, row))
 			return err_memory_for(err, "the dumps");
@@ -446,29 +385,10 @@ static int name_types(struct importing *self, struct err *err)
 				 : 0;
 }
 
-static int write_trace(struct importing *self, struct err *err)
-{
-	struct trace_writer *writer = trace_writer_open(self->how->to, NULL, err);
-	int status;
-
-	if (!writer)
-		return err->code;
-	self->sink = trace_writer_sink(writer);
-	status = tell_all(self, err);
-	status = import_close(writer, status, err);
-	if (status == 0)
-		status = write_functions(self, err);
-	if (status == 0)
-		status = name_types(self, err);
-	if (status < 0)
-		unlink(self->how->to);
-	return status;
-}
-
 int heaplog_import(const struct heaplog_import *how, struct heaplog_summary *summary,
 		   struct err *err)
 {
-	struct importing self = {.how = how, .summary = summary};
+	struct importing self = {.trace.named = true, .how = how, .summary = summary};
 	int status = 0;
 
 	*summary = (struct heaplog_summary){0};
@@ -476,8 +396,13 @@ int heaplog_import(const struct heaplog_import *how, struct heaplog_summary *sum
 		status = import_check_output(how->from[i], how->to, err);
 	for (u32 i = 0; i < how->from_count && status == 0; i++)
 		status = read_dump(&self, how->from[i], err);
-	if (status == 0)
-		status = write_trace(&self, err);
+	if (status == 0) {
+		status = import_write(&self.trace, how->to, tell_all, err);
+		if (status == 0)
+			status = name_types(&self, err);
+		if (status < 0)
+			unlink(how->to);
+	}
 	summary->entries = self.entries.count;
 	summary->nodes = self.nodes.count;
 	summary->types = self.names.count;
@@ -487,6 +412,6 @@ int heaplog_import(const struct heaplog_import *how, struct heaplog_summary *sum
 	vec_release(&self.path);
 	map_release(&self.by_number);
 	map_release(&self.type_names);
-	arena_release(&self.arena);
+	import_release(&self.trace);
 	return status;
 }

@@ -40,8 +40,8 @@ static int module_number(struct importing *self, const char *path, u32 *module, 
 	*module = told.id = (u32)*known - 1;
 	told.base = told.start = module_base(*module);
 	told.end = told.base + (1ull << CODE_BITS);
-	told.loaded_ticks = self->ticks;
-	return status < 0 ? status : self->sink.module(self->sink.self, &told, err);
+	told.loaded_ticks = self->trace.ticks;
+	return status < 0 ? status : self->trace.sink.module(self->trace.sink.self, &told, err);
 }
 
 /* ---- code ---- */
@@ -137,16 +137,17 @@ static int add_names(struct importing *self, const char *at, u32 module, u64 ip,
 	if (!count)
 		return 0;
 	found[count - 1].inlined = false;
-	frames = arena_new_array(&self->arena, struct symbol_frame, count);
+	frames = arena_new_array(&self->trace.arena, struct symbol_frame, count);
 	if (!frames)
 		return err_memory_for(err, "the file");
 	memcpy(frames, found, count * sizeof(*frames));
 	self->summary->named += *frames->function != 0;
-	return vec_push(&self->symbols, (struct symbol_entry){.module = module,
-							      .address = pc_in(module, ip) - 1 -
-									 module_base(module),
-							      .frames = frames,
-							      .frame_count = count})
+	return vec_push(&self->trace.symbols,
+			(struct symbol_entry){.module = module,
+					      .address =
+						      pc_in(module, ip) - 1 - module_base(module),
+					      .frames = frames,
+					      .frame_count = count})
 		       ? 0
 		       : err_memory_for(err, "the file");
 }
@@ -180,27 +181,25 @@ int heaptrack_address(struct importing *self, const char *at, struct err *err)
 
 int heaptrack_stack(struct importing *self, const char *at, struct err *err)
 {
-	struct stream_context told;
-	u64 numbers[2];
+	u64 numbers[2], pc = 0;
+	u32 id;
 	int status;
 
 	if (!heaptrack_numbers(at, numbers, 2, false))
 		return heaptrack_bad("expected an address and the calling stack after 't'", err);
-	if (numbers[1] > self->stacks)
+	if (numbers[1] > self->trace.last_context)
 		return heaptrack_bad("'t' refers to an unknown stack", err);
 	if (!self->summary->raw && numbers[0] > self->pcs.count)
 		return heaptrack_bad("'t' refers to an unknown address", err);
-	if (self->stacks == UINT32_MAX - 1)
+	if (self->trace.last_context == UINT32_MAX - 1)
 		return heaptrack_bad("too many stacks", err);
 	status = heaptrack_need_image(self, err);
-	told = (struct stream_context){.id = ++self->stacks, .parent = (u32)numbers[1]};
 	if (self->summary->raw) {
 		const struct segment *segment = segment_find(self, numbers[0]);
 
-		told.pc = segment ? pc_in(segment->module, numbers[0] - segment->base)
-				  : numbers[0] + 1;
+		pc = segment ? pc_in(segment->module, numbers[0] - segment->base) : numbers[0] + 1;
 	} else if (numbers[0]) {
-		told.pc = self->pcs.data[numbers[0] - 1];
+		pc = self->pcs.data[numbers[0] - 1];
 	}
-	return status < 0 ? status : self->sink.contexts(self->sink.self, &told, 1, err);
+	return status < 0 ? status : import_context(&self->trace, (u32)numbers[1], pc, &id, err);
 }

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "host/base/strbuf.h"
-#include "show/formats/import.h"
 #include "show/formats/heaptrack_inside.h"
 #include "format/session.h"
 
@@ -62,24 +61,10 @@ const char *heaptrack_string(struct importing *self, const char **at, bool whole
 		bytes = whole_line ? (u64)(end - *at) : strcspn(*at, " ");
 	}
 	*at += bytes;
-	return arena_copy_text(&self->arena, *at - bytes, bytes);
+	return arena_copy_text(&self->trace.arena, *at - bytes, bytes);
 }
 
 /* ---- the trace ---- */
-
-static int flush(struct importing *self, struct err *err)
-{
-	u32 count = self->batched;
-
-	self->batched = 0;
-	return count ? self->sink.events(self->sink.self, self->batch, count, err) : 0;
-}
-
-static int tell_event(struct importing *self, const struct event *event, struct err *err)
-{
-	self->batch[self->batched++] = *event;
-	return self->batched == HEAPTRACK_BATCH ? flush(self, err) : 0;
-}
 
 static int tell_note(struct importing *self, struct err *err)
 {
@@ -89,10 +74,10 @@ static int tell_note(struct importing *self, struct err *err)
 	snprintf(text, sizeof(text), "heaptrack %" PRIx64 ".%" PRIx64 ".%" PRIx64 ", %s",
 		 self->version >> 16, self->version >> 8 & 0xff, self->version & 0xff,
 		 self->summary->raw ? "raw" : "interpreted");
-	status = self->sink.note(self->sink.self, "imported", text, err);
+	status = self->trace.sink.note(self->trace.sink.self, "imported", text, err);
 	if (status == 0 && !self->pointers_told)
-		status = self->sink.note(
-			self->sink.self, "runtime_hint",
+		status = self->trace.sink.note(
+			self->trace.sink.self, "runtime_hint",
 			"imported from a heaptrack file without block addresses: addresses are "
 			"invented, and a free ends the newest chunk of its size and stack",
 			err);
@@ -111,15 +96,15 @@ int heaptrack_need_image(struct importing *self, struct err *err)
 	self->told_image = true;
 	image.command = self->command ? self->command : self->how->from;
 	image.program = self->program ? self->program
-				      : arena_copy_text(&self->arena, image.command,
+				      : arena_copy_text(&self->trace.arena, image.command,
 							strcspn(image.command, " "));
 	if (!image.program)
 		return err_memory_for(err, "the file");
 	if (self->continued)
 		image.flags |= HW_RUN_CONTINUED;
-	status = self->sink.image(self->sink.self, &image, err);
+	status = self->trace.sink.image(self->trace.sink.self, &image, err);
 	if (status == 0)
-		status = self->sink.thread(self->sink.self, &thread, err);
+		status = self->trace.sink.thread(self->trace.sink.self, &thread, err);
 	return status;
 }
 
@@ -138,58 +123,32 @@ static struct live *live_new(struct importing *self, u64 *number)
 	return &self->lives.data[*number];
 }
 
-static void count_allocation(struct importing *self, u64 size)
-{
-	self->totals.allocations++;
-	self->totals.bytes += size;
-	self->live_bytes += size;
-	self->live_chunks++;
-	if (self->live_bytes <= self->totals.peak_bytes)
-		return;
-	self->totals.peak_bytes = self->live_bytes;
-	self->totals.peak_chunks = self->live_chunks;
-	self->totals.peak_ticks = self->ticks;
-}
-
 static int end_newest(struct importing *self, u64 key, u8 flags, struct err *err)
 {
-	struct event event = {.ticks = self->ticks,
-			      .address = key,
-			      .chunk = NO_CHUNK,
-			      .kind = HW_FREE,
-			      .flags = flags};
+	struct event event = {.address = key, .chunk = NO_CHUNK, .kind = HW_FREE, .flags = flags};
 	u64 *head = map_find(&self->heads, key), number;
 	struct live *live;
 
-	self->totals.frees++;
-	if (!head) {
-		self->totals.unknown_frees++;
-		return tell_event(self, &event, err);
-	}
+	if (!head)
+		return import_death(&self->trace, &event, err);
 	number = *head - 1;
 	live = &self->lives.data[number];
 	event.address = live->address;
 	event.size = live->size;
 	event.chunk = live->chunk;
-	self->totals.freed_bytes += live->size;
-	self->live_bytes -= live->size;
-	self->live_chunks--;
-	self->totals.implied_frees += (flags & EVENT_IMPLIED) != 0;
 	if (live->next)
 		*head = live->next;
 	else
 		map_remove(&self->heads, key, NULL);
 	live->next = self->unused;
 	self->unused = number + 1;
-	return tell_event(self, &event, err);
+	return import_death(&self->trace, &event, err);
 }
 
 static int begin(struct importing *self, u64 key, const struct live *block, struct err *err)
 {
-	struct event event = {.ticks = self->ticks,
-			      .address = block->address,
+	struct event event = {.address = block->address,
 			      .size = block->size,
-			      .chunk = self->chunks,
 			      .context = block->stack,
 			      .kind = HW_MALLOC};
 	u64 number, *head;
@@ -198,14 +157,13 @@ static int begin(struct importing *self, u64 key, const struct live *block, stru
 	if (!live)
 		return err_memory_for(err, "the file");
 	*live = *block;
-	live->chunk = self->chunks++;
+	live->chunk = self->trace.chunks;
 	head = map_at(&self->heads, key);
 	if (!head)
 		return err_memory_for(err, "the file");
 	live->next = *head;
 	*head = number + 1;
-	count_allocation(self, block->size);
-	return tell_event(self, &event, err);
+	return import_birth(&self->trace, &event, err);
 }
 
 /* One owner at a time: if the end of the last one was missed, it ends now. */
@@ -216,7 +174,7 @@ static int allocate_at(struct importing *self, const char *at, struct err *err)
 
 	if (!heaptrack_numbers(at, numbers, 3, false))
 		return heaptrack_bad("expected size, stack and address after '+'", err);
-	if (numbers[1] > self->stacks)
+	if (numbers[1] > self->trace.last_context)
 		return heaptrack_bad("'+' refers to an unknown stack", err);
 	if (numbers[0] > SIZE_MAX_BYTES)
 		return heaptrack_bad("an allocation is larger than the address space", err);
@@ -252,7 +210,7 @@ static int take_kind(struct importing *self, const char *at, struct err *err)
 
 	if (!heaptrack_numbers(at, numbers, 2, false))
 		return heaptrack_bad("expected size and stack after 'a'", err);
-	if (numbers[1] > self->stacks)
+	if (numbers[1] > self->trace.last_context)
 		return heaptrack_bad("'a' refers to an unknown stack", err);
 	if (numbers[0] > SIZE_MAX_BYTES)
 		return heaptrack_bad("an allocation is larger than the address space", err);
@@ -296,29 +254,27 @@ static int take_time(struct importing *self, const char *at, struct err *err)
 
 	if (!heaptrack_numbers(at, &ms, 1, true) || ms > MS_MAX)
 		return heaptrack_bad("expected a time in milliseconds after 'c'", err);
-	if (1 + ms * NS_PER_MS > self->ticks)
-		self->ticks = 1 + ms * NS_PER_MS;
+	if (1 + ms * NS_PER_MS > self->trace.ticks)
+		self->trace.ticks = 1 + ms * NS_PER_MS;
 	return 0;
 }
 
 static int take_resident(struct importing *self, const char *at, struct err *err)
 {
-	struct stream_usage usage = {.ticks = self->ticks};
+	struct stream_usage usage = {.ticks = self->trace.ticks};
 	u64 pages;
 	int status = heaptrack_need_image(self, err);
 
 	if (!heaptrack_number(&at, &pages) ||
 	    __builtin_mul_overflow(pages, self->page_bytes, &usage.rss_bytes))
 		return heaptrack_bad("expected a number of pages after 'R'", err);
-	if (status == 0)
-		status = flush(self, err);
-	return status < 0 ? status : self->sink.usage(self->sink.self, &usage, err);
+	return status < 0 ? status : self->trace.sink.usage(self->trace.sink.self, &usage, err);
 }
 
 static int take_text(struct importing *self, char mode, const char *at, struct err *err)
 {
-	const char *text =
-		mode == 'X' ? arena_copy(&self->arena, at) : heaptrack_string(self, &at, true);
+	const char *text = mode == 'X' ? arena_copy(&self->trace.arena, at)
+				       : heaptrack_string(self, &at, true);
 
 	if (!text)
 		return heaptrack_bad("a string is shorter than its stated length", err);
@@ -344,10 +300,11 @@ static void learn(struct importing *self, char mode)
 	self->pointers_told = self->summary->raw || self->format < FORMAT_INDEXES;
 }
 
-static int take_line(struct importing *self, struct err *err)
+static int take_line(void *self_, struct unpack *file, struct err *err)
 {
-	char mode = *self->file.line;
-	const char *at = self->file.line + (mode != 0);
+	struct importing *self = self_;
+	char mode = *file->line;
+	const char *at = file->line + (mode != 0);
 	u64 numbers[1];
 
 	if (!mode || mode == '#')
@@ -384,61 +341,30 @@ static int take_line(struct importing *self, struct err *err)
 
 static int read_all(struct importing *self, struct err *err)
 {
-	int status = unpack_open(&self->file, self->how->from, err);
+	int status = import_lines(&self->file, self->how->from, take_line, self, err);
 
-	while (status == 0) {
-		status = unpack_line(&self->file, err);
-		if (status < 0 || !self->file.line)
-			break;
-		status = take_line(self, err);
-		if (status < 0)
-			err_prefix(err, "%s: line %" PRIu64, self->how->from, self->file.number);
-	}
 	self->summary->cut = self->file.cut;
 	if (status == 0 && !self->has_version)
 		status = err_set(err, ERR_INPUT,
 				 self->file.cut ? "%s is truncated before the end of its first line"
 						: "%s is empty",
 				 self->how->from);
-	unpack_close(&self->file);
 	return status;
 }
 
 /* A file that breaks off gives a trace that does. */
-static int tell_end(struct importing *self, struct err *err)
+static int tell_all(struct import *trace, struct err *err)
 {
-	struct stream_clock clock = {.ticks = self->ticks + 1, .ns = self->ticks};
-	struct stream_image_end end = {.how = IMAGE_EXITED, .ticks = self->ticks + 1};
-	int status = heaptrack_need_image(self, err);
+	struct importing *self = (struct importing *)trace;
+	struct stream_clock clock;
+	int status = read_all(self, err);
 
 	if (status == 0)
-		status = flush(self, err);
+		status = heaptrack_need_image(self, err);
 	if (status == 0)
 		status = tell_note(self, err);
-	if (status == 0)
-		status = self->sink.clock(self->sink.self, &clock, err);
-	self->totals.kept_bytes = self->live_bytes;
-	self->totals.kept_chunks = self->live_chunks;
-	end.totals = self->totals;
-	return status < 0 || self->summary->cut ? status
-						: self->sink.image_end(self->sink.self, &end, err);
-}
-
-static int write_trace(struct importing *self, const char *path, struct err *err)
-{
-	int status;
-
-	self->writer = trace_writer_open(path, NULL, err);
-	if (!self->writer)
-		return err->code;
-	self->sink = trace_writer_sink(self->writer);
-	status = read_all(self, err);
-	if (status == 0)
-		status = tell_end(self, err);
-	status = import_close(self->writer, status, err);
-	if (status == 0 && self->symbols.count)
-		status = trace_write_symbols(path, self->symbols.data, self->symbols.count, err);
-	return status;
+	clock = (struct stream_clock){.ticks = trace->ticks + 1, .ns = trace->ticks};
+	return status < 0 ? status : import_end(trace, &clock, !self->summary->cut, err);
 }
 
 /* Written beside its place, so that a bad file costs nothing. */
@@ -456,7 +382,7 @@ static int write_beside(struct importing *self, struct err *err)
 		return status;
 	}
 	close(fd);
-	status = write_trace(self, path.text, err);
+	status = import_write(&self->trace, path.text, tell_all, err);
 	if (status == 0 && rename(path.text, self->how->to) != 0)
 		status = err_set(err, ERR_SYSTEM, "cannot write %s: %s", self->how->to,
 				 strerror(errno));
@@ -475,10 +401,9 @@ static void release(struct importing *self)
 	vec_release(&self->segments);
 	vec_release(&self->kinds);
 	vec_release(&self->lives);
-	vec_release(&self->symbols);
 	map_release(&self->modules);
 	map_release(&self->heads);
-	arena_release(&self->arena);
+	import_release(&self->trace);
 	free(self);
 }
 
@@ -493,14 +418,14 @@ int heaptrack_import(const struct heaptrack_import *how, struct heaptrack_summar
 		return err_memory_for(err, "the file");
 	self->how = how;
 	self->summary = summary;
-	self->ticks = 1;
+	self->trace.ticks = 1;
 	self->page_bytes = 4096;
 	self->next_address = BLOCK_FIRST;
 	status = write_beside(self, err);
-	summary->allocations = self->totals.allocations;
-	summary->frees = self->totals.frees;
-	summary->unknown_frees = self->totals.unknown_frees;
-	summary->stacks = self->stacks;
+	summary->allocations = self->trace.totals.allocations;
+	summary->frees = self->trace.totals.frees;
+	summary->unknown_frees = self->trace.totals.unknown_frees;
+	summary->stacks = self->trace.last_context;
 	release(self);
 	return status;
 }

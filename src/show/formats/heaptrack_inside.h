@@ -4,15 +4,9 @@
 #ifndef SHOW_FORMATS_HEAPTRACK_INSIDE_H
 #define SHOW_FORMATS_HEAPTRACK_INSIDE_H
 
-#include "host/base/arena.h"
 #include "host/base/map.h"
-#include "host/base/vec.h"
 #include "show/formats/heaptrack.h"
-#include "show/formats/unpack.h"
-#include "host/trace/symtab.h"
-#include "host/trace/writer.h"
-
-enum { HEAPTRACK_BATCH = 1024 };
+#include "show/formats/import.h"
 
 struct segment { /* raw: of a mapped file */
 	u64 start, end, base;
@@ -31,6 +25,7 @@ struct live {
 };
 
 struct importing {
+	struct import trace; /* first */
 	const struct heaptrack_import *how;
 	struct heaptrack_summary *summary;
 	struct unpack file;
@@ -40,10 +35,8 @@ struct importing {
 	const char *program, *command;
 	u64 page_bytes;
 
-	struct arena arena;
 	VEC(const char *) strings;
-	VEC(u64) pcs; /* interpreted: by number of an address less 1 */
-	u32 stacks;
+	VEC(u64) pcs;       /* interpreted: by number of an address less 1 */
 	struct map modules; /* hash of a path → number + 1 */
 	VEC(const char *) module_paths;
 	VEC(u32) module_of_string; /* interpreted: number + 1 */
@@ -54,15 +47,6 @@ struct importing {
 	u64 unused;       /* list of free places in lives, + 1 */
 	struct map heads; /* address, or number of a kind → newest live + 1 */
 	u64 next_address;
-	VEC(struct symbol_entry) symbols;
-
-	struct trace_writer *writer;
-	struct stream_sink sink;
-	struct event batch[HEAPTRACK_BATCH];
-	u32 batched;
-	u64 ticks;
-	struct stream_totals totals;
-	u64 live_bytes, live_chunks, chunks;
 };
 
 /* The err of a line that does not fit. */
