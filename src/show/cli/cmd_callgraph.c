@@ -26,9 +26,11 @@ static const struct option_spec options[] = {
 	TOP_OPTION(struct trace_args,
 		   "rows of each table (default: 30 in text, all in json and csv; 0 = all)"),
 	OPT(dot, 0, "dot", STRING, "FILE",
-	    "write the whole graph to FILE for Graphviz instead of printing tables; - = standard output"),
+	    "write the whole graph to FILE for Graphviz instead of printing tables; - = standard "
+	    "output"),
 	OPT(from, 0, "from", CHOICE, "auto|routines|stacks",
-	    "build the graph from recorded routines or from allocation stacks (default: auto, routines if recorded)"),
+	    "build the graph from recorded routines or from allocation stacks (default: auto, "
+	    "routines if recorded)"),
 	TRACE_OPTIONS, OPTION_END};
 
 struct show {

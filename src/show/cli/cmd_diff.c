@@ -27,7 +27,8 @@ static const struct diff_args defaults = {.trace = {TRACE_DEFAULTS, .top = TOP_D
 
 static const struct option_spec options[] = {
 	OPT(at, 0, "at", STRINGS, "MOMENT",
-	    "compare two moments of one trace; give it twice. MOMENT is a time (1.5s, 200ms), start, peak, end, the name of a mark, #NUMBER, or snapshotN"),
+	    "compare two moments of one trace; give it twice. MOMENT is a time (1.5s, 200ms), "
+	    "start, peak, end, the name of a mark, #NUMBER, or snapshotN"),
 	OPT(by, 'b', "by", CHOICE, COMPARE_BY_CHOICES, "what to compare (default stack)"),
 	OPT(metric, 'm', "metric", CHOICE, COMPARE_METRIC_CHOICES,
 	    "number to compare and sort by (default: bytes; with --at kept)"),

@@ -36,7 +36,8 @@ static const struct option_spec options[] = {
 	NO_PAGER_OPTION(struct dump_args),
 	OPT(stacks, 0, "stacks", SET, NULL, "show each event's stack, innermost frame first"),
 	OPT(facts, 0, "facts", SET, NULL,
-	    "text: also show modules, threads, contexts, clocks, memory samples and notes, as # lines"),
+	    "text: also show modules, threads, contexts, clocks, memory samples and notes, as # "
+	    "lines"),
 	OPT(image, 0, "image", NUMBER, "N", "only program image N, counted from 0 (default all)"),
 	OPT(strict, 0, "strict", SET, NULL,
 	    "stop at the first damaged section instead of skipping it"),

@@ -31,12 +31,14 @@ static const struct option_spec options[] = {
 	OPT(method, 0, "method", CHOICE, "kmeans|iqr|both",
 	    "method: clusters, outliers of frequency / life, or both compared (default both)"),
 	OPT(rule, 0, "rule", CHOICE, "robust|paper",
-	    "robust: compare lives with their spread and apply the floor (default); paper: follow the paper literally"),
+	    "robust: compare lives with their spread and apply the floor (default); paper: follow "
+	    "the paper literally"),
 	OPT(by, 'b', "by", CHOICE, "object|caller",
-	    "what an object is: chunks of one size, caller and destroyer (object), or of one caller and destroyer (caller)"),
-	OPT_LIMIT(
-		floor, "floor", PERCENT, "PERCENT",
-		"objects below this percentage of the CPU time, or of all allocations, are not excessive (default 1)"),
+	    "what an object is: chunks of one size, caller and destroyer (object), or of one "
+	    "caller and destroyer (caller)"),
+	OPT_LIMIT(floor, "floor", PERCENT, "PERCENT",
+		  "objects below this percentage of the CPU time, or of all allocations, are not "
+		  "excessive (default 1)"),
 	OPT_LIMIT(k, "k", NUMBER, "N",
 		  "number of clusters, 2 to 64 (default: the best separation of 2 to 12)"),
 	OPT(raw, 0, "raw", SET, NULL,
@@ -44,11 +46,12 @@ static const struct option_spec options[] = {
 	OPT_LIMIT(seed, "seed", NUMBER, "N",
 		  "seed for the random choices of clustering (default 1)"),
 	OPT_LIMIT(restarts, "restarts", NUMBER, "N", "use the tightest of N attempts (default 10)"),
-	OPT_LIMIT(
-		mu, "mu", STRING, "X|auto",
-		"outliers are above Q3 + X * IQR (default auto: the IQR, then the largest gap, then 3)"),
+	OPT_LIMIT(mu, "mu", STRING, "X|auto",
+		  "outliers are above Q3 + X * IQR (default auto: the IQR, then the largest gap, "
+		  "then 3)"),
 	OPT(wrappers, 'w', "wrappers", STRING, "auto|none|LIST",
-	    "attribute calls by these functions to their callers; * matches any characters (default auto)"),
+	    "attribute calls by these functions to their callers; * matches any characters "
+	    "(default auto)"),
 	TOP_OPTION(struct trace_args, "objects (default 10; 0 = all)"),
 	OPT(all_paths, 0, "all-paths", SET, NULL,
 	    "show all call paths to each object, not only the heaviest"),

@@ -32,7 +32,8 @@ static const struct option_spec options[] = {
 	DEPTH_OPTION(struct trace_args, "default: 4 in text, all in json and csv"),
 	OPT_LIMIT(
 		min_share, "min-share", PERCENT, "PERCENT",
-		"hide findings that would save less than this share of the peak, the mean heap or the CPU time; misuse is always shown (default 1)"),
+		"hide findings that would save less than this share of the peak, the mean heap or "
+		"the CPU time; misuse is always shown (default 1)"),
 	OPT(all, 'a', "all", SET, NULL, "show every finding, however little it would save"),
 	FOLDING_OPTIONS,
 	TRACE_OPTIONS,

@@ -32,7 +32,8 @@ static const struct fleet_args defaults = {.top = 10,
 
 static const struct option_spec options[] = {
 	OPT(to, 't', "to", STRING, "ADDRESS",
-	    "the store: clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE (default: HEAPWISE_STORE)"),
+	    "the store: clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE (default: "
+	    "HEAPWISE_STORE)"),
 	OPT(program, 0, "program", STRING, "NAME", "only runs of this program"),
 	OPT(build, 0, "build", STRING, "ID",
 	    "only runs of this build: the first digits of its build-id, or its version"),
@@ -40,7 +41,8 @@ static const struct option_spec options[] = {
 	OPT(labels, 'l', "label", STRINGS, "KEY=VALUE", "only runs with this label. Repeatable"),
 	OPT(days, 0, "days", NUMBER, "N", "only runs of the last N days"),
 	OPT(by, 'b', "by", CHOICE, MEASURE_WORDS,
-	    "top, growth, hosts: what to measure (default: top: time, which is bytes x time; others: peak)"),
+	    "top, growth, hosts: what to measure (default: top: time, which is bytes x time; "
+	    "others: peak)"),
 	TOP_OPTION(struct fleet_args, "rows (default 10; 0 = all)"),
 	DEPTH_OPTION(struct fleet_args, "default: 8 in text, all in json and csv"),
 	OPT(old_build, 0, "old", STRING, "BUILD",

@@ -28,7 +28,8 @@ static const struct leaks_args defaults = {.trace = {TRACE_DEFAULTS, .top = 20},
 
 static const struct option_spec options[] = {
 	OPT(kinds, 'k', "kinds", STRING, "LIST",
-	    "list call stacks with these leak kinds, comma-separated: lost, indirect, possible, reachable, unknown, all (default: all but reachable)"),
+	    "list call stacks with these leak kinds, comma-separated: lost, indirect, possible, "
+	    "reachable, unknown, all (default: all but reachable)"),
 	TOP_OPTION(struct trace_args, "rows of each list (default 20; 0 = all)"),
 	DEPTH_OPTION(struct trace_args, "default: 8 in text, all in json and csv"),
 	OPT(suppressions, 0, "suppressions", STRINGS, "FILE",
@@ -36,7 +37,8 @@ static const struct option_spec options[] = {
 	OPT(default_suppressions, 0, "no-default-suppressions", CLEAR, NULL,
 	    "also show what the C and C++ libraries and the dynamic loader keep on purpose"),
 	OPT(fail_on, 0, "fail-on", STRING, "LIST",
-	    "exit with status 1 if any of these is found, comma-separated: lost, indirect, possible, growth, misuse; all but misuse take an allowance, as in lost=4K"),
+	    "exit with status 1 if any of these is found, comma-separated: lost, indirect, "
+	    "possible, growth, misuse; all but misuse take an allowance, as in lost=4K"),
 	OPT_LIMIT(growth_steps, "growth-steps", NUMBER, "N",
 		  "sample live bytes N times over the run to find growing points (default 64)"),
 	OPT_LIMIT(growth_min, "growth-min", BYTES, "BYTES",

@@ -48,7 +48,8 @@ static const struct option_spec options[] = {
 	    "do not search debug information for types that match the bins' sizes"),
 	DEBUG_PATH_OPTION(struct trace_args),
 	OPT(cycles, 0, "cycles", CHOICE, "merge|keep",
-	    "merge functions that call each other in a cycle, or show the calls in the cycle (default merge)"),
+	    "merge functions that call each other in a cycle, or show the calls in the cycle "
+	    "(default merge)"),
 	OPT(fold, 0, "no-fold", CLEAR, NULL,
 	    "do not merge standard library functions that call each other"),
 	OPT(startup, 0, "startup", SET, NULL,

@@ -28,7 +28,8 @@ static const struct push_args defaults = {.image = NOT_GIVEN,
 
 static const struct option_spec options[] = {
 	OPT(to, 't', "to", STRING, "ADDRESS",
-	    "clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE, or pprof+http://HOST:PORT/PATH"),
+	    "clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE, or "
+	    "pprof+http://HOST:PORT/PATH"),
 	OPT(labels, 'l', "label", STRINGS, "KEY=VALUE",
 	    "attach this label to the runs. Repeatable"),
 	OPT(host, 0, "host", STRING, "NAME", "host on which they ran (default: this host)"),
@@ -38,9 +39,11 @@ static const struct option_spec options[] = {
 	OPT(trace, 0, "trace", SET, NULL, "also push the trace itself, for 'heapwise fleet fetch'"),
 	OPT(partial, 0, "partial", SET, NULL, "also push traces that are incomplete or damaged"),
 	OPT(spool, 0, "spool", STRING, "FOLDER",
-	    "keep traces in FOLDER while the store is unreachable, and deliver those that are there"),
+	    "keep traces in FOLDER while the store is unreachable, and deliver those that are "
+	    "there"),
 	OPT(spool_max, 0, "spool-max", BYTES, "BYTES",
-	    "with --spool: maximum size of the folder; then the oldest traces are dropped (default 1G)"),
+	    "with --spool: maximum size of the folder; then the oldest traces are dropped (default "
+	    "1G)"),
 	IMAGE_OPTION(struct push_args),
 	SYMBOLS_OPTION(struct push_args),
 	FORMAT_OPTION(struct push_args),

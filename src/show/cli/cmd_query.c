@@ -32,7 +32,8 @@ static const struct option_spec options[] = {
 	OPT(to, 0, "to", STRING, "TIME",
 	    "only chunks that were live at this time of the run or earlier"),
 	OPT(by, 0, "window", CHOICE, "overlap|alloc|free",
-	    "apply --from and --to to when chunks were live, allocated or freed (default: overlap, live)"),
+	    "apply --from and --to to when chunks were live, allocated or freed (default: overlap, "
+	    "live)"),
 	OPT(canonical, 0, "canonical", SET, NULL, "print only the query, in canonical form"),
 	OPT(graph, 0, "graph", SET, NULL, "print only the query, as a filter graph in JSON"),
 	OPT(from_graph, 0, "from-graph", STRING, "FILE",

@@ -30,9 +30,11 @@ static const struct option_spec options[] = {
 	FOLDING_OPTIONS,
 	OPT_LIMIT(
 		slack, "temporary-slack", NUMBER, "N",
-		"count a chunk as temporary if its thread made at most N other allocations during its life (default 0)"),
+		"count a chunk as temporary if its thread made at most N other allocations during "
+		"its life (default 0)"),
 	OPT(merged, 0, "merged", SET, NULL,
-	    "for a folder: show only the process tree, its totals and common points, not the report of each process"),
+	    "for a folder: show only the process tree, its totals and common points, not the "
+	    "report of each process"),
 	TRACE_OPTIONS,
 	LIMITS_OPTION(struct trace_args),
 	OPTION_END};

@@ -36,9 +36,11 @@ static const struct option_spec options[] = {
 	    "let clients open more traces from this folder and its subfolders (default none)"),
 	OPT(open, 0, "open", SET, NULL, "open the start page in $BROWSER or the desktop's browser"),
 	OPT(editor, 0, "editor", STRING, "NAME|COMMAND",
-	    "let the page open source lines in vim, emacs, code, clion, kate, or a command with %f and %l (default: no editor)"),
+	    "let the page open source lines in vim, emacs, code, clion, kate, or a command with %f "
+	    "and %l (default: no editor)"),
 	OPT(sources, 0, "source-folder", STRINGS, "DIR",
-	    "show source files in this folder without asking (default: the page asks once per folder). Repeatable"),
+	    "show source files in this folder without asking (default: the page asks once per "
+	    "folder). Repeatable"),
 	OPT(print_url, 0, "print-url", SET, NULL,
 	    "print only the address on standard output, for scripts"),
 	OPT(timeout, 0, "timeout", NUMBER, "SECONDS",

@@ -39,9 +39,12 @@ static const struct watch_args watch_defaults = {.overhead = OVERHEAD_UNSTATED,
 
 static const struct option_spec watch_options[] = {
 	OPT(policy, 0, "policy", CHOICE, "ladder|mpc|all",
-	    "which memory is monitored when. ladder (default): thresholds that rise and fall; mpc (default with --overhead): by each area's hit rate, within the overhead; all: everything, each second"),
+	    "which memory is monitored when. ladder (default): thresholds that rise and fall; mpc "
+	    "(default with --overhead): by each area's hit rate, within the overhead; all: "
+	    "everything, each second"),
 	OPT(overhead, 0, "overhead", PERCENT, "PERCENT",
-	    "with --policy mpc: at most this percentage of the program's CPU time may go to monitoring: 2, 0.5 or 2% (default 2)"),
+	    "with --policy mpc: at most this percentage of the program's CPU time may go to "
+	    "monitoring: 2, 0.5 or 2% (default 2)"),
 	OPT(states, 0, "states", STRING, "LIST",
 	    "with --policy ladder: the thresholds, in rising order (default 1s,2s,4s,7s,10s)"),
 	OPT(leak_after, 0, "leak-after", STRING, "TIME",
@@ -49,21 +52,27 @@ static const struct option_spec watch_options[] = {
 	OPT(interval_ms, 0, "interval", NUMBER, "MS",
 	    "milliseconds between reports, at least 250 (default 1000)"),
 	OPT(batch, 0, "batch", STRING, "N",
-	    "print the first N reports and the last one as lines of JSON, instead of a screen and a summary; 0 = all"),
+	    "print the first N reports and the last one as lines of JSON, instead of a screen and "
+	    "a summary; 0 = all"),
 	OPT(output, 'o', "output", STRING, "FILE",
 	    "write to FILE instead of standard error: the lines of JSON (--batch), or the summary"),
 	OPT(trace, 0, "trace", STRING, "FILE",
 	    "also write a trace, as 'heapwise run' does, without function names"),
 	OPT(rotate, 0, "rotate", STRING, "SIZE|TIME",
-	    "with --trace: start a new file when the current one reaches a size (64M) or an age (30m); each can be read alone"),
+	    "with --trace: start a new file when the current one reaches a size (64M) or an age "
+	    "(30m); each can be read alone"),
 	OPT(window, 0, "window", STRING, "TIME",
-	    "with --trace: keep at least the events of the last TIME, such as 30m or 12h; from earlier ones keep only what is still live"),
+	    "with --trace: keep at least the events of the last TIME, such as 30m or 12h; from "
+	    "earlier ones keep only what is still live"),
 	OPT(access_stacks, 0, "access-stacks", SET, NULL,
-	    "also record what accesses monitored memory; JSON shows it for the least recently touched areas"),
+	    "also record what accesses monitored memory; JSON shows it for the least recently "
+	    "touched areas"),
 	OPT(pages, 0, "pages", CHOICE, "mprotect|userfaultfd",
-	    "how memory is monitored: by signals (mprotect, the default), or by userfaultfd, which needs privileges and sees only writes, but also those by the kernel"),
+	    "how memory is monitored: by signals (mprotect, the default), or by userfaultfd, which "
+	    "needs privileges and sees only writes, but also those by the kernel"),
 	OPT(web, 0, "web", SET, NULL,
-	    "also serve a web page and print its address; it stays after the program ends, until Ctrl-C, unless --batch is given"),
+	    "also serve a web page and print its address; it stays after the program ends, until "
+	    "Ctrl-C, unless --batch is given"),
 	OPT(open, 0, "open", SET, NULL,
 	    "open the web page in $BROWSER or the desktop's browser; implies --web"),
 	OPT(port, 'p', "port", NUMBER, "N",

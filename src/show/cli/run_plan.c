@@ -19,7 +19,8 @@ const struct run_args run_defaults = {.alloc_stacks = true,
 const struct option_spec run_option_table[] = {
 	OPT_UNDER(
 		"Output", output, 'o', "output", STRING, "FILE",
-		"write the trace to FILE, or with --children one trace per process to folder FILE (default heapwise.PROGRAM.PID.hwt; with --children heapwise.PROGRAM.PID)"),
+		"write the trace to FILE, or with --children one trace per process to folder FILE "
+		"(default heapwise.PROGRAM.PID.hwt; with --children heapwise.PROGRAM.PID)"),
 	OPT(report, 0, "report", SET, NULL,
 	    "when the program ends, print the report on standard output"),
 	OPT(open, 0, "open", SET, NULL,
@@ -27,16 +28,20 @@ const struct option_spec run_option_table[] = {
 	OPT(symbols, 0, "no-symbols", CLEAR, NULL,
 	    "do not look up function names at the end; 'heapwise trace symbolize' can do it later"),
 	OPT(dump, 0, "dump", STRING, "FILE",
-	    "when the program ends, write all allocation entries and the call graph to FILE, in HeapLog format version 4 (see 'heapwise export')"),
+	    "when the program ends, write all allocation entries and the call graph to FILE, in "
+	    "HeapLog format version 4 (see 'heapwise export')"),
 	OPT(dump_every, 0, "dump-every", NUMBER, "N",
-	    "with --dump: while the program runs, write every N freed entries to a separate file: FILE.0001, FILE.0002 ..."),
+	    "with --dump: while the program runs, write every N freed entries to a separate file: "
+	    "FILE.0001, FILE.0002 ..."),
 	OPT_UNDER("What to record", children, 0, "children", SET, NULL,
 		  "also record the processes that the program starts"),
 	OPT(sample_bytes, 0, "sample", BYTES, "BYTES",
-	    "record a sample: about one allocation per BYTES allocated, and every allocation of at least BYTES"),
+	    "record a sample: about one allocation per BYTES allocated, and every allocation of at "
+	    "least BYTES"),
 	OPT(mmap, 0, "mmap", SET, NULL, "also record mmap and munmap"),
 	OPT(leak_scan, 0, "leak-scan", CHOICE, "auto|off",
-	    "auto (the default): when the program ends, search its memory for pointers to each kept chunk; off: do not"),
+	    "auto (the default): when the program ends, search its memory for pointers to each "
+	    "kept chunk; off: do not"),
 	OPT(types, 0, "no-types", CLEAR, NULL,
 	    "do not read the class of new C++ objects from their vtable pointer"),
 	OPT(durations, 0, "no-durations", CLEAR, NULL,
@@ -44,18 +49,22 @@ const struct option_spec run_option_table[] = {
 	OPT(exact_times, 0, "exact-times", SET, NULL,
 	    "read the clock at every event; by default short gaps are sometimes estimated"),
 	OPT(unprofiled, 0, "unprofiled", SET, NULL,
-	    "if the program cannot be recorded (statically linked, setuid), run it without recording"),
+	    "if the program cannot be recorded (statically linked, setuid), run it without "
+	    "recording"),
 	OPT_UNDER("Call stacks", free_stacks, 0, "no-free-stacks", CLEAR, NULL,
 		  "do not record call stacks of frees; faster, smaller traces"),
 	OPT(alloc_stacks, 0, "no-stacks", CLEAR, NULL, "record no call stacks"),
 	OPT(max_depth, 0, "max-depth", NUMBER, "FRAMES",
 	    "keep the innermost FRAMES frames of each stack, at most 1024 (the default)"),
 	OPT(stacks, 0, "stacks", CHOICE, "unwind|routines",
-	    "how to find callers: unwind the program's frames (unwind, the default), or use the instrumented routines that have not returned yet (routines), for code that cannot be unwound; needs a program built with 'heapwise cc --routines'"),
-	OPT_UNDER(
-		"Memory accesses and routines", access, 0, "access", CHOICE,
-		"exact|adaptive|valgrind|off",
-		"record memory accesses. exact: every access (default for programs built with 'heapwise cc'); adaptive: sample hot memory; valgrind: every access of any program, slowly; off: none"),
+	    "how to find callers: unwind the program's frames (unwind, the default), or use the "
+	    "instrumented routines that have not returned yet (routines), for code that cannot be "
+	    "unwound; needs a program built with 'heapwise cc --routines'"),
+	OPT_UNDER("Memory accesses and routines", access, 0, "access", CHOICE,
+		  "exact|adaptive|valgrind|off",
+		  "record memory accesses. exact: every access (default for programs built with "
+		  "'heapwise cc'); adaptive: sample hot memory; valgrind: every access of any "
+		  "program, slowly; off: none"),
 	OPT(access_epoch_ms, 0, "access-epoch", NUMBER, "MS",
 	    "with --access adaptive: check hot memory again after MS milliseconds (default 20)"),
 	OPT(access_max, 0, "access-max", NUMBER, "N",
@@ -63,36 +72,50 @@ const struct option_spec run_option_table[] = {
 	OPT(coverage, 0, "coverage", SET, NULL,
 	    "also record which bytes of each chunk are accessed"),
 	OPT(routines, 0, "routines", OPTIONAL, "FILTER",
-	    "record calls and returns of routines: in programs built with 'heapwise cc --routines' or, with --access valgrind, in any program. FILTER is a comma-separated list of patterns for module file names and function names: --routines='app,libfoo*,parse_*'"),
+	    "record calls and returns of routines: in programs built with 'heapwise cc --routines' "
+	    "or, with --access valgrind, in any program. FILTER is a comma-separated list of "
+	    "patterns for module file names and function names: --routines='app,libfoo*,parse_*'"),
 	OPT(routine_sample, 0, "routine-sample", NUMBER, "N",
-	    "with --routines: record the first 16 calls of each routine, then every Nth, with everything it calls"),
+	    "with --routines: record the first 16 calls of each routine, then every Nth, with "
+	    "everything it calls"),
 	OPT_UNDER(
 		"Allocators", allocators, 0, "allocator", STRINGS, "NAME",
-		"record this allocator by patching its functions: auto (default: jemalloc, tcmalloc, mimalloc and allocators linked into the program), boehm, apr, talloc or pmr; none: patch nothing, record only calls through the dynamic linker. Repeatable"),
+		"record this allocator by patching its functions: auto (default: jemalloc, "
+		"tcmalloc, mimalloc and allocators linked into the program), boehm, apr, talloc or "
+		"pmr; none: patch nothing, record only calls through the dynamic linker. "
+		"Repeatable"),
 	OPT(alloc_fns, 0, "alloc-fn", STRINGS, "NAME[:ARG|:=BYTES]",
-	    "record this function's allocations instead of its calls to malloc. ARG is the number of the argument that holds the size (default 1); with =BYTES all blocks have that size. Repeatable"),
+	    "record this function's allocations instead of its calls to malloc. ARG is the number "
+	    "of the argument that holds the size (default 1); with =BYTES all blocks have that "
+	    "size. Repeatable"),
 	OPT(free_fns, 0, "free-fn", STRINGS, "NAME[:ARG]",
-	    "record frees by this function; ARG is the number of the argument that holds the block (default 1). Repeatable"),
+	    "record frees by this function; ARG is the number of the argument that holds the block "
+	    "(default 1). Repeatable"),
 	OPT(lisp, 0, "lisp", CHOICE, "ecl",
-	    "record objects of Embeddable Common Lisp, by Lisp type and function, instead of calls to malloc; see 'heapwise mprof'"),
+	    "record objects of Embeddable Common Lisp, by Lisp type and function, instead of calls "
+	    "to malloc; see 'heapwise mprof'"),
 	OPT_UNDER("Control while the program runs", start_paused, 0, "start-paused", SET, NULL,
 		  "start without recording; the program, 'heapwise ctl' or a toggle starts it"),
 	OPT(toggle_signal, 0, "toggle-signal", STRING, "NAME",
-	    "pause or resume recording when heapwise (not the program) receives this signal: USR1, USR2, HUP, WINCH, URG or RTMIN+N"),
+	    "pause or resume recording when heapwise (not the program) receives this signal: USR1, "
+	    "USR2, HUP, WINCH, URG or RTMIN+N"),
 	OPT(toggle_file, 0, "toggle-file", STRING, "PATH",
 	    "record only while this file exists; checked ten times per second"),
 	OPT(listen, 0, "listen", STRING, "[ADDRESS:]PORT",
-	    "also accept the verbs of 'heapwise ctl' (all but dump) over HTTP, and print the address; ADDRESS is 127.0.0.1 (this machine only) by default; port 0 means any free port"),
-	OPT_UNDER(
-		"Limits", max_size, 0, "max-size", BYTES, "BYTES",
-		"when the trace reaches BYTES, record only totals per allocation point; without this option, when the disk is 90 % full"),
+	    "also accept the verbs of 'heapwise ctl' (all but dump) over HTTP, and print the "
+	    "address; ADDRESS is 127.0.0.1 (this machine only) by default; port 0 means any free "
+	    "port"),
+	OPT_UNDER("Limits", max_size, 0, "max-size", BYTES, "BYTES",
+		  "when the trace reaches BYTES, record only totals per allocation point; without "
+		  "this option, when the disk is 90 % full"),
 	OPT(lossy, 0, "lossy", SET, NULL,
 	    "drop and count events instead of making the program wait for the monitor"),
-	OPT_UNDER(
-		"Many machines", push, 0, "push", STRING, "ADDRESS",
-		"when the program ends, send the trace to a fleet store or a profile server; see 'heapwise fleet push'"),
+	OPT_UNDER("Many machines", push, 0, "push", STRING, "ADDRESS",
+		  "when the program ends, send the trace to a fleet store or a profile server; see "
+		  "'heapwise fleet push'"),
 	OPT(spool, 0, "spool", STRING, "FOLDER",
-	    "with --push: write the trace to FOLDER, deliver it and everything else waiting there, and remove what was delivered"),
+	    "with --push: write the trace to FOLDER, deliver it and everything else waiting there, "
+	    "and remove what was delivered"),
 	OPT(labels, 'l', "label", STRINGS, "KEY=VALUE",
 	    "with --push: attach this label to the run. Repeatable"),
 	OPT_UNDER("Messages", progress, 0, "progress", SET, NULL,
