@@ -8,7 +8,6 @@
 
 #include "study/analysis/emad/callgraph.h"
 #include "study/analysis/summary/summary.h"
-#include "show/cli/progress.h"
 #include "show/cli/view.h"
 
 enum { TOP_TEXT = 30 };

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/cli/command.h"
 #include "show/cli/dumps.h"
-#include "show/cli/print.h"
 #include "show/cli/trace_options.h"
 #include "show/formats/heaplog.h"
 #include "live/control/control_server.h"

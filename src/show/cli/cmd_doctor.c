@@ -19,8 +19,6 @@
 #include "host/base/units.h"
 #include "host/symbols/remedy.h"
 #include "live/program/layout.h"
-#include "show/cli/command.h"
-#include "show/cli/print.h"
 #include "show/cli/trace_options.h"
 
 enum { FILE_MAX = 1 << 20 };

@@ -9,7 +9,6 @@
 #include "host/base/text.h"
 #include "host/base/outfile.h"
 #include "show/cli/opening.h"
-#include "show/cli/progress.h"
 #include "show/cli/web.h"
 #include "show/formats/formats.h"
 #include "show/formats/heaplog.h"

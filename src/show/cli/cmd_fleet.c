@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "show/cli/command.h"
 #include "host/base/outfile.h"
 #include "show/cli/trace_options.h"
 #include "show/fleet/ask.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "show/cli/command.h"
-#include "show/cli/progress.h"
+#include "show/cli/print.h"
 #include "show/formats/formats.h"
 
 struct import_args {

@@ -6,7 +6,6 @@
 
 #include "host/base/units.h"
 #include "show/cli/opening.h"
-#include "show/cli/progress.h"
 #include "show/cli/traces.h"
 #include "study/layout/points.h"
 

@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "host/base/units.h"
-#include "show/cli/command.h"
 #include "host/trace/kinds.h"
-#include "show/cli/print.h"
 #include "show/cli/trace_options.h"
 #include "format/session.h"
 #include "study/model/clock.h"

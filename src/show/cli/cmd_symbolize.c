@@ -4,9 +4,6 @@
 #include <stdio.h>
 
 #include "host/base/units.h"
-#include "show/cli/command.h"
-#include "show/cli/print.h"
-#include "show/cli/progress.h"
 #include "show/cli/trace_options.h"
 #include "show/cli/traces.h"
 #include "host/symbols/remedy.h"

@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include "host/base/strbuf.h"
-#include "show/cli/command.h"
-#include "show/cli/print.h"
 #include "show/cli/trace_options.h"
 #include "host/symbols/indexer/indexer.h"
 #include "host/symbols/types/index.h"

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "show/cli/command.h"
-#include "show/cli/watch_keys.h"
 #include "show/cli/watch_show.h"
 #include "show/cli/web.h"
 #include "show/serve/watched.h"

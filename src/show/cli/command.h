@@ -3,6 +3,8 @@
 #ifndef SHOW_CLI_COMMAND_H
 #define SHOW_CLI_COMMAND_H
 
+#include <stdio.h>
+
 #include "host/base/options.h"
 
 /* Rows of a command's options, which fill the struct ARGS. */
@@ -96,5 +98,30 @@ int command_end_like(int wait_status);
 
 /* Prints a completion script for "bash", "zsh" or "fish", made from the option tables. */
 int complete_shell(const char *shell);
+
+/* What a user means by a first word that is no command; see meant.c. */
+enum meant { MEANT_NEITHER, MEANT_TRACE, MEANT_PROGRAM };
+
+/* A trace is a file that begins as one, is called *.hwt, or a folder of such. A program is an
+ * executable file that is named with a slash, as in a shell. */
+enum meant meant_find(const char *word);
+
+/* Says on stderr why the word is none of that and what may have been meant. Returns the exit
+ * status. */
+int meant_explain(const char *word);
+
+/* The same for a word after the command `above`. */
+int meant_explain_below(const struct command *above, const char *word);
+
+/* --limits FILE: thresholds of all commands in one file, `name = value` in each line, # begins a
+ * comment. A name is that of an option with OPTION_LIMIT. */
+
+/* Puts the values of those names into fields that the table has. A name that no command has is an
+ * error: it is misspelt. Errors name the file and the line. The text is kept until the process
+ * ends. */
+int limits_read(const struct option_spec *table, void *fields, const char *path, struct err *err);
+
+/* Prints a file with all limits and their defaults. */
+void limits_print(FILE *out);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Files of limits.
  * Host. */
-#include "show/cli/limits.h"
+#include "show/cli/command.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/base/io.h"
-#include "show/cli/command.h"
 
 enum { FILE_BYTES_MAX = 1 << 20 };
 

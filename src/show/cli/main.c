@@ -8,10 +8,8 @@
 #include <string.h>
 
 #include "show/cli/command.h"
-#include "show/cli/limits.h"
-#include "show/cli/meant.h"
 #include "show/cli/pager.h"
-#include "show/cli/progress.h"
+#include "show/cli/print.h"
 
 #ifndef HEAPWISE_VERSION
 #define HEAPWISE_VERSION "0.1.0"

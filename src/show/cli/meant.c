@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Words that are no command.
  * Host. */
-#include "show/cli/meant.h"
+#include "show/cli/command.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,6 @@
 #ifndef SHOW_CLI_OPENING_H
 #define SHOW_CLI_OPENING_H
 
-#include "show/cli/command.h"
 #include "show/cli/trace_options.h"
 #include "study/open/study.h"
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "show/cli/pager.h"
-#include "show/cli/progress.h"
 
 enum { WIDTH_DEFAULT = 100, WIDTH_MIN = 60, WIDTH_MAX = 160 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Progress, drawn by a thread of its own: analyses need not know of it.
  * Host. */
-#include "show/cli/progress.h"
+#include "show/cli/print.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * The end of `heapwise run`. Host. Prints on standard error only. */
-#include "show/cli/run_end.h"
+#include "show/cli/run_plan.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "host/base/units.h"
-#include "show/cli/brief.h"
 #include "format/session.h"
 
 static void say_losses(const struct run_result *result)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * What `heapwise run` was asked to do: its options, and the plan that is made of them. */
+ * What `heapwise run` was asked to do: its options, the plan that is made of them, and what is
+ * said at the end. */
 #ifndef SHOW_CLI_RUN_PLAN_H
 #define SHOW_CLI_RUN_PLAN_H
 
+#include "format/session.h"
+#include "live/launch/run.h"
 #include "show/cli/command.h"
-#include "show/cli/run_pools.h"
+#include "study/open/loading.h"
 
 struct run_args {
 	const char *output, *recorder, *leak_scan, *access, *stacks;
@@ -30,6 +33,14 @@ struct run_args {
 extern const struct option_spec run_option_table[];
 extern const struct run_args run_defaults;
 
+/* --alloc-fn, --free-fn and --allocator. */
+struct run_pools {
+	struct hw_pool items[HW_POOLS];
+	u32 count;
+	u32 allocators; /* bits of enum hw_allocator */
+	bool below_valgrind;
+};
+
 struct run_plan {
 	const struct run_args *args;
 	struct run_pools pools;
@@ -41,5 +52,39 @@ struct run_plan {
 /* Reads the options, and checks that they can be meant; ERR_USAGE if not. Opens, writes and changes
  * nothing. */
 int run_plan_make(struct run_plan *self, const struct run_args *args, char **argv, struct err *err);
+
+/* ---- other allocators ---- */
+
+/* Reads NAME[:ARGUMENT] of both, and NAME:=BYTES of those that allocate options; ERR_USAGE if one
+ * cannot be meant. */
+int run_pools_read(struct run_pools *self, const struct option_strings *allocs,
+		   const struct option_strings *frees, struct err *err);
+
+/* Reads the words of --allocator; none at all: those that are looked for by default. */
+int run_allocators_read(struct run_pools *self, const struct option_strings *words,
+			struct err *err);
+
+/* Says on stderr which functions were not recorded, and why. */
+void run_pools_say(const struct run_pools *self, const struct run_result *result);
+
+/* Says that an allocator was found in the program itself; false if there was none. */
+bool run_allocators_say(const struct run_result *result);
+
+/* ---- the end ---- */
+
+/* Nothing is in the trace. */
+bool run_is_empty(const struct run_args *args, const struct run_result *result);
+
+/* Whether the first findings are to be told at the end, unless there is a reason not to. */
+bool run_may_brief(const struct run_args *args);
+
+/* On standard error: how it went, what is missing, what it cost, the first findings, and where to
+ * go on. */
+void run_end_say(const struct run_plan *plan, const struct run_result *result,
+		 struct loading *loading);
+
+/* Says the first findings of a trace in a few lines; how many there are. loading: of this trace,
+ * whose model is taken; NULL = the trace is read. */
+u64 brief_findings(const struct command *command, const char *path, struct loading *loading);
 
 #endif

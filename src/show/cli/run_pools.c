@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Which functions --alloc-fn, --free-fn and --allocator name, and what became of them; see
- * run_pools.h. Host. */
-#include "show/cli/run_pools.h"
+ * run_plan.h. Host. */
+#include "show/cli/run_plan.h"
 
 #include <stdio.h>
 #include <string.h>

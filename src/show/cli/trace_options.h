@@ -6,14 +6,19 @@
 #ifndef SHOW_CLI_TRACE_OPTIONS_H
 #define SHOW_CLI_TRACE_OPTIONS_H
 
-#include "host/base/options.h"
-#include "show/cli/folding.h"
+#include "show/cli/command.h"
 #include "show/cli/print.h"
 
 #define NOT_GIVEN UINT64_MAX /* of a number that has no default of its own */
 
+/* --wrapper and --no-fold: which functions are shown as part of their callers. */
+struct folding {
+	struct option_strings names;
+	bool none;
+};
+
 struct trace_args {
-	const char *where; /* see show/cli/where.h */
+	const char *where; /* the chunks that are looked at */
 	const char *format, *limits, *debug_path;
 	u64 top;
 	u64 image; /* NOT_GIVEN = the last */
@@ -66,6 +71,12 @@ struct trace_args {
 #define NO_PAGER_OPTION(type)                                                                      \
 	OPTION(type, no_pager, 0, "no-pager", OPTION_SET, NULL,                                    \
 	       "do not show long output in a pager ($HEAPWISE_PAGER, $PAGER, less)")
+
+#define FOLDING_OPTIONS                                                                            \
+	OPTION(struct trace_args, folding.names, 0, "wrapper", OPTION_STRINGS, "NAME[,NAME...]",   \
+	       "also fold these functions into their callers; * matches any characters"),          \
+		OPTION(struct trace_args, folding.none, 0, "no-fold", OPTION_SET, NULL,            \
+		       "do not fold allocator wrappers into their callers")
 
 /* What every command takes that looks at one trace. */
 #define TRACE_OPTIONS                                                                              \

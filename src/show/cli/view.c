@@ -34,12 +34,24 @@ static int view_one(void *data, const char *path)
 	return status;
 }
 
+static int read_folding(struct view *self, struct err *err)
+{
+	const struct folding *folding = &self->args->folding;
+	int status = 0;
+
+	if (folding->none && folding->names.count)
+		return err_set(err, ERR_USAGE, "--wrapper cannot be combined with --no-fold");
+	for (u32 i = 0; i < folding->names.count && status == 0; i++)
+		status = wrappers_add(&self->wrappers, folding->names.items[i], err);
+	return status;
+}
+
 int view_begin(struct view *self)
 {
 	struct err err = {0};
 
 	self->format = format_parse(self->args->format);
-	if (folding_read(&self->args->folding, &self->wrappers, &err) == 0)
+	if (read_folding(self, &err) == 0)
 		return EXIT_DONE;
 	view_end(self);
 	return command_usage(self->command, "%s", err.text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * See watch_keys.h. Host, on the thread that waits for the program; a snapshot is written by a
- * thread of its own. */
+ * Keys of the screen; see watch_show.h. Host, on the thread that waits for the program; a snapshot
+ * is written by a thread of its own. */
 #define _GNU_SOURCE
-#include "show/cli/watch_keys.h"
+#include "show/cli/watch_show.h"
 
 #include <fcntl.h>
 #include <signal.h>
