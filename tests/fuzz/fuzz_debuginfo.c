@@ -57,7 +57,7 @@ static void ask_places(const struct symbolizer_module *module)
 	must(symbolizer && symbolizer_add(symbolizer, module, &id, &err) == 0);
 	for (u32 i = 0; i < ADDRESSES; i++)
 		addresses[i] = FIRST + i * STEP;
-	if (symbolizer_resolve(symbolizer, id, addresses, ADDRESSES, answers, &err) == 0)
+	if (symbolizer_resolve(symbolizer, &(struct symbolizer_query){id, addresses, ADDRESSES, answers}, &err) == 0)
 		for (u32 i = 0; i < ADDRESSES; i++)
 			for (u32 k = 0; k < answers[i].frame_count; k++) {
 				use(answers[i].frames[k].function);

@@ -165,8 +165,10 @@ TOOL struct asked ask(const struct symbolizer_module *module, const struct addre
 	asked.symbolizer = symbolizer_new(options, &err);
 	if (!asked.answers || !asked.symbolizer ||
 	    symbolizer_add(asked.symbolizer, module, &id, &err) ||
-	    symbolizer_resolve(asked.symbolizer, id, addresses->data, addresses->count,
-			       asked.answers, &err))
+	    symbolizer_resolve(asked.symbolizer,
+			       &(struct symbolizer_query){id, addresses->data, addresses->count,
+							  asked.answers},
+			       &err))
 		FAIL("%s", err.text);
 	asked.state = symbolizer_state(asked.symbolizer, id);
 	symbolizer_drop(asked.symbolizer, id); /* answers must outlive the files */

@@ -108,7 +108,7 @@ static bool answered_ahead(const char *name, const struct addresses *addresses, 
 		symbolizer_drop(got.symbolizer, number);
 		MUST("rm moved");
 	}
-	CHECK_EQ(symbolizer_resolve(got.symbolizer, number, addresses->data, addresses->count, got.answers, &err), 0);
+	CHECK_EQ(symbolizer_resolve(got.symbolizer, &(struct symbolizer_query){number, addresses->data, addresses->count, got.answers}, &err), 0);
 	for (u64 i = 0; i < addresses->count; i++)
 		same &= same_answer(&got.answers[i], &want->answers[i]);
 	free(got.answers);

@@ -6,20 +6,14 @@
 #include <ctype.h>
 #include <string.h>
 
-static bool starts_with(const char *text, const char *start)
-{
-	return strncmp(text, start, strlen(start)) == 0;
-}
+#include "host/symbols/type_text.h"
 
 bool ada_is_certain(const char *linker_name)
 {
 	static const char *const starts[] = {"_ada_", "ada__", "system__", "gnat__",
 					     "interfaces__"};
 
-	for (u32 i = 0; i < sizeof starts / sizeof *starts; i++)
-		if (starts_with(linker_name, starts[i]))
-			return true;
-	return false;
+	return text_starts_any(linker_name, starts);
 }
 
 bool ada_is_possible(const char *linker_name)
@@ -74,7 +68,7 @@ static const char *add_operator(struct strbuf *out, const char *p, const char *e
 
 void ada_name_add(struct strbuf *out, const char *linker_name)
 {
-	const char *p = linker_name + (starts_with(linker_name, "_ada_") ? 5 : 0),
+	const char *p = linker_name + (span_starts(span_of(linker_name), "_ada_") ? 5 : 0),
 		   *end = p + without_ending(p);
 
 	while (p < end) {

@@ -20,13 +20,14 @@ static int compare_pcs(const void *a, const void *b)
 /* The number of the file that a module was loaded from; ERR_MEMORY if it cannot be kept. */
 static int file_of(struct collect *self, const struct modmap_module *module, u32 *file)
 {
-	struct symbolizer_module new = {.build_id_bytes = module->build_id_bytes,
+	struct symbolizer_module new = {.path = module->path[0] ? module->path : self->program,
+					.build_id = module->build_id,
+					.build_id_bytes = module->build_id_bytes,
 					.arch = self->arch};
 	struct strbuf key = {0};
 	const char *kept;
 	u64 *index;
 
-	new.path = module->path[0] ? module->path : self->program;
 	strbuf_addf(&key, "%u ", self->arch);
 	for (u32 i = 0; i < module->build_id_bytes; i++)
 		strbuf_addf(&key, "%02x", module->build_id[i]);
@@ -37,14 +38,10 @@ static int file_of(struct collect *self, const struct modmap_module *module, u32
 	if (!kept[0] || !index)
 		return ERR_MEMORY;
 	if (!*index) {
-		u8 *build_id = arena_alloc(&self->arena, module->build_id_bytes);
-
-		new.path = arena_copy(&self->arena, new.path);
-		new.build_id = build_id;
-		if (!new.path || !build_id || !vec_push(&self->files, new) ||
+		if (!symbolizer_module_copy(&self->arena, &new, &new) ||
+		    !vec_push(&self->files, new) ||
 		    !vec_push(&self->own, strcmp(new.path, self->program) == 0))
 			return ERR_MEMORY;
-		memcpy(build_id, module->build_id, module->build_id_bytes);
 		*index = self->files.count;
 	}
 	*file = (u32)*index - 1;

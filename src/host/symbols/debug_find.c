@@ -22,15 +22,11 @@ bool debug_servers_named(void)
 	return urls && urls[strspn(urls, " \t\n")];
 }
 
-void debug_build_id_path(struct strbuf *path, const char *folder, u64 folder_bytes,
-			 const u8 *build_id, u64 bytes, const char *suffix)
+void debug_add_build_id(struct strbuf *path, const u8 *build_id, u64 bytes)
 {
-	strbuf_clear(path);
-	strbuf_add_bytes(path, folder, folder_bytes);
 	strbuf_addf(path, "/.build-id/%02x/", build_id[0]);
 	for (u64 i = 1; i < bytes; i++)
 		strbuf_addf(path, "%02x", build_id[i]);
-	strbuf_add(path, suffix);
 }
 
 /* ---- by build-id ----------------------------------------------------------------------------- */
@@ -66,7 +62,10 @@ static int open_by_build_id(Dwfl_Module *module, const char *path, char **found)
 		u64 length = strcspn(folder, ":");
 
 		if (*folder == '/') {
-			debug_build_id_path(&file, folder, length, build_id, (u64)bytes, ".debug");
+			strbuf_clear(&file);
+			strbuf_add_bytes(&file, folder, length);
+			debug_add_build_id(&file, build_id, (u64)bytes);
+			strbuf_add(&file, ".debug");
 			fd = file.failed ? -1 : open_if_right(strbuf_text(&file), build_id, bytes);
 		}
 		folder += length;

@@ -14,9 +14,8 @@ struct module_lookup {
 	Elf *elf;         /* of a module that is no file; NULL otherwise */
 };
 
-/* FOLDER/.build-id/xx/yyyy with this suffix. */
-void debug_build_id_path(struct strbuf *path, const char *folder, u64 folder_bytes,
-			 const u8 *build_id, u64 bytes, const char *suffix);
+/* Adds /.build-id/xx/yyyy, where a folder has what belongs to the build-id. */
+void debug_add_build_id(struct strbuf *path, const u8 *build_id, u64 bytes);
 
 bool debug_servers_named(void);
 

@@ -9,8 +9,8 @@
 
 #include "host/base/order.h"
 #include "host/base/search.h"
-#include "host/base/vec.h"
 #include "host/symbols/ada_names.h"
+#include "host/symbols/die.h"
 #include "host/symbols/rust_names.h"
 
 #define NO_UNIT UINT32_MAX
@@ -18,14 +18,8 @@
 /* Bounds on what damaged debug info can ask for. */
 enum { FRAMES_MAX = 256, OVERLAP_MAX = 64, ORIGINS_MAX = 8 };
 
-/* The arrays of struct debuginfo in the shape that vec_push wants. */
-struct unit_list {
-	VEC(Dwarf_Die) units;
-	VEC(struct unit_range) ranges;
-};
-
 /* Adds the ranges of a DIE to its unit; how many there were, or ERR_MEMORY. */
-static int add_ranges(struct unit_list *self, Dwarf_Die *die, u32 unit)
+static int add_ranges(struct debuginfo *self, Dwarf_Die *die, u32 unit)
 {
 	struct unit_range range = {.unit = unit};
 	Dwarf_Addr base, start, end;
@@ -45,22 +39,17 @@ static int add_ranges(struct unit_list *self, Dwarf_Die *die, u32 unit)
 }
 
 /* Strict DWARF 2 tells of a unit in several sections only the range in .text: ask its functions. */
-static int add_function_ranges(struct unit_list *self, Dwarf_Die *unit_die, u32 unit)
+static int add_function_ranges(struct debuginfo *self, Dwarf_Die *unit_die, u32 unit)
 {
-	Dwarf_Die die, next;
+	Dwarf_Die die;
 
-	if (dwarf_child(unit_die, &die))
-		return 0;
-	for (;;) {
+	for (bool more = die_child(unit_die, &die); more; more = die_next(&die))
 		if (dwarf_tag(&die) == DW_TAG_subprogram && add_ranges(self, &die, unit) < 0)
 			return ERR_MEMORY;
-		if (dwarf_siblingof(&die, &next) || next.addr <= die.addr)
-			return 0;
-		die = next;
-	}
+	return 0;
 }
 
-static int add_unit(struct unit_list *self, Dwarf_Die *die, u16 version)
+static int add_unit(struct debuginfo *self, Dwarf_Die *die, u16 version)
 {
 	u32 unit = (u32)self->units.count;
 	int added;
@@ -82,7 +71,6 @@ static int compare_ranges(const void *a, const void *b)
 
 int debuginfo_init(struct debuginfo *self, Dwarf *dwarf, u64 bias)
 {
-	struct unit_list list = {0};
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 	u64 reach = 0;
@@ -92,30 +80,26 @@ int debuginfo_init(struct debuginfo *self, Dwarf *dwarf, u64 bias)
 
 	while (!result && dwarf_get_units(dwarf, cu, &cu, &version, &type, &die, NULL) == 0)
 		if (type == DW_UT_compile || type == DW_UT_skeleton)
-			result = add_unit(&list, &die, version);
-	vec_sort(&list.ranges, compare_ranges);
-	for (u64 i = 0; i < list.ranges.count; i++) {
-		if (list.ranges.data[i].high > reach)
-			reach = list.ranges.data[i].high;
-		list.ranges.data[i].reach = reach;
+			result = add_unit(self, &die, version);
+	vec_sort(&self->ranges, compare_ranges);
+	for (u64 i = 0; i < self->ranges.count; i++) {
+		if (self->ranges.data[i].high > reach)
+			reach = self->ranges.data[i].high;
+		self->ranges.data[i].reach = reach;
 	}
 	self->dwarf = dwarf;
 	self->bias = bias;
-	self->units = list.units.data;
-	self->unit_count = (u32)list.units.count;
-	self->ranges = list.ranges.data;
-	self->range_count = list.ranges.count;
-	self->functions = calloc(self->unit_count + 1u, sizeof(*self->functions));
+	self->functions = calloc(self->units.count + 1, sizeof(*self->functions));
 	return self->functions ? result : ERR_MEMORY;
 }
 
 void debuginfo_release(struct debuginfo *self)
 {
-	for (u32 i = 0; self->functions && i < self->unit_count; i++)
+	for (u64 i = 0; self->functions && i < self->units.count; i++)
 		unit_functions_release(&self->functions[i]);
 	free(self->functions);
-	free(self->units);
-	free(self->ranges);
+	vec_release(&self->units);
+	vec_release(&self->ranges);
 	*self = (struct debuginfo){0};
 }
 
@@ -143,12 +127,12 @@ void debuginfo_read_ahead(const struct debuginfo *self, bool (*go_on)(void *), v
 	enum { LINES_MAX = 1 << 20 }; /* some 40 MB */
 	u64 read = 0;
 
-	for (u32 i = 0; i < self->unit_count && read < LINES_MAX && go_on(asked); i++) {
-		Dwarf_Die root = functions_root(&self->units[i]);
+	for (u32 i = 0; i < self->units.count && read < LINES_MAX && go_on(asked); i++) {
+		Dwarf_Die root = functions_root(&self->units.data[i]);
 		Dwarf_Lines *lines;
 		size_t count;
 
-		if (dwarf_getsrclines(&self->units[i], &lines, &count) == 0)
+		if (dwarf_getsrclines(&self->units.data[i], &lines, &count) == 0)
 			read += count;
 		if (functions_ensure(self, i, &root) < 0)
 			return;
@@ -157,10 +141,10 @@ void debuginfo_read_ahead(const struct debuginfo *self, bool (*go_on)(void *), v
 
 static u32 find_unit(const struct debuginfo *self, u64 address)
 {
-	u64 low = bisect(at, self->range_count, self->ranges[at].low <= address);
+	u64 low = bisect(at, self->ranges.count, self->ranges.data[at].low <= address);
 
 	for (u32 back = 0; low > 0 && back < OVERLAP_MAX; back++) {
-		const struct unit_range *range = &self->ranges[--low];
+		const struct unit_range *range = &self->ranges.data[--low];
 
 		if (address < range->high)
 			return range->unit;
@@ -228,22 +212,18 @@ static bool named_die(Dwarf_Die *die, Dwarf_Die *out)
 /* Names of a function's type parameters; how many, at most RUST_PARAMETERS. */
 static u32 type_parameters(Dwarf_Die *function, struct span *out)
 {
-	Dwarf_Die die, next;
+	Dwarf_Die die;
 	u32 count = 0;
 
-	if (dwarf_child(function, &die))
-		return 0;
-	for (;;) {
+	for (bool more = die_child(function, &die); more; more = die_next(&die)) {
 		const char *name = dwarf_tag(&die) == DW_TAG_template_type_parameter
 					   ? dwarf_diename(&die)
 					   : NULL;
 
 		if (name && count < RUST_PARAMETERS)
 			out[count++] = span_of(name);
-		if (dwarf_siblingof(&die, &next) || next.addr <= die.addr)
-			return count;
-		die = next;
 	}
+	return count;
 }
 
 /* The readable name; of Rust's older names with the types that debug info has. */
@@ -394,7 +374,7 @@ static int unit_answer(struct unit_work *work, const struct placed *placed, u64 
 static int unit_resolve(const struct debuginfo *self, const struct debuginfo_query *query,
 			const struct placed *placed, u64 count)
 {
-	struct unit_work work = {.query = query, .unit = &self->units[placed->unit]};
+	struct unit_work work = {.query = query, .unit = &self->units.data[placed->unit]};
 	u64 *addresses = malloc(count * sizeof(*addresses));
 	u32 *innermost = malloc(count * sizeof(*innermost));
 	int result = ERR_MEMORY;

@@ -6,6 +6,7 @@
 #include <elfutils/libdw.h>
 
 #include "host/base/arena.h"
+#include "host/base/vec.h"
 #include "host/symbols/names.h"
 #include "host/symbols/scopes.h"
 #include "host/trace/symtab.h"
@@ -20,11 +21,9 @@ struct unit_range {
 struct debuginfo {
 	Dwarf *dwarf;
 	u64 bias; /* to add to an address of the debug file to get the module's */
-	Dwarf_Die *units;
+	VEC(Dwarf_Die) units;
 	struct unit_functions *functions; /* of each unit */
-	u32 unit_count;
-	struct unit_range *ranges; /* by low */
-	u64 range_count;
+	VEC(struct unit_range) ranges;    /* by low */
 };
 
 /* The answer for one address. frames[0] is the innermost; NULL if no function is known there. */

@@ -127,8 +127,11 @@ static int open_by_build_id(const struct symbolizer_module *description, const c
 		for (u32 s = 0; s < 2 && *folder == '/'; s++) {
 			int fd;
 
-			debug_build_id_path(found, folder, bytes, description->build_id,
-					    description->build_id_bytes, suffixes[s]);
+			strbuf_clear(found);
+			strbuf_add_bytes(found, folder, bytes);
+			debug_add_build_id(found, description->build_id,
+					   description->build_id_bytes);
+			strbuf_add(found, suffixes[s]);
 			fd = found->failed ? -1 : open_if_same(strbuf_text(found), description);
 			if (fd >= 0)
 				return fd;

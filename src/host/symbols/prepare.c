@@ -43,7 +43,8 @@ struct prepare {
 	bool started, stopped;
 	pthread_mutex_t lock; /* for what follows */
 	pthread_cond_t told;
-	VEC(struct symbolizer_module) modules; /* path and build_id are copies */
+	struct arena arena;
+	VEC(struct symbolizer_module) modules; /* copies in the arena */
 	u64 taken;
 	struct address_list addresses; /* to be looked up, each once */
 	struct map seen;               /* all that were told: place_key() */
@@ -231,41 +232,17 @@ struct prepare *prepare_new(void)
 	return NULL;
 }
 
-static bool copy_module(const struct symbolizer_module *from, struct symbolizer_module *to)
-{
-	u8 *build_id = malloc(from->build_id_bytes + 1u);
-
-	*to = *from;
-	to->path = strdup(from->path);
-	to->build_id = build_id;
-	if (!to->path || !build_id) {
-		free((char *)to->path);
-		free(build_id);
-		return false;
-	}
-	if (from->build_id_bytes)
-		memcpy(build_id, from->build_id, from->build_id_bytes);
-	return true;
-}
-
-static void release_module(const struct symbolizer_module *module)
-{
-	free((char *)module->path);
-	free((u8 *)module->build_id);
-}
-
 u32 prepare_module(struct prepare *self, const struct symbolizer_module *module)
 {
 	struct symbolizer_module copy;
 	u32 number = PREPARE_NO_MODULE;
 
-	if (!self || !copy_module(module, &copy))
+	if (!self)
 		return number;
 	pthread_mutex_lock(&self->lock);
-	if (self->modules.count < PREPARED_MAX && vec_push(&self->modules, copy))
+	if (self->modules.count < PREPARED_MAX &&
+	    symbolizer_module_copy(&self->arena, module, &copy) && vec_push(&self->modules, copy))
 		number = (u32)self->modules.count - 1;
-	else
-		release_module(&copy);
 	if (!self->started)
 		start(self);
 	pthread_cond_signal(&self->told);
@@ -331,9 +308,8 @@ void prepare_free(struct prepare *self)
 	if (!self)
 		return;
 	symbolizer_free(prepare_finish(self));
-	for (u64 i = 0; i < self->modules.count; i++)
-		release_module(&self->modules.data[i]);
 	vec_release(&self->modules);
+	arena_release(&self->arena);
 	vec_release(&self->addresses);
 	map_release(&self->seen);
 	pthread_mutex_destroy(&self->lock);

@@ -34,16 +34,21 @@ static bool has_symbol_table(Elf *elf)
 	return false;
 }
 
+static void add_debug_file(struct strbuf *path, const struct symbolizer_module *module)
+{
+	strbuf_add(path, "/usr/lib/debug");
+	debug_add_build_id(path, module->build_id, module->build_id_bytes);
+	strbuf_add(path, ".debug");
+}
+
 static bool has_debug_file(const struct symbolizer_module *module)
 {
-	static const char folder[] = "/usr/lib/debug";
 	struct strbuf path = {0};
 	bool found;
 
 	if (module->build_id_bytes < 2)
 		return false;
-	debug_build_id_path(&path, folder, strlen(folder), module->build_id, module->build_id_bytes,
-			    ".debug");
+	add_debug_file(&path, module);
 	found = !path.failed && access(strbuf_text(&path), R_OK) == 0;
 	strbuf_release(&path);
 	return found;
@@ -284,8 +289,7 @@ static void name_by_file(const struct looking *self)
 		if (self->remedies[i].state != REMEDY_STRIPPED || module->build_id_bytes < 2 ||
 		    strncmp(module->path, "/usr/", 5) != 0)
 			continue;
-		debug_build_id_path(&path, "/usr/lib/debug", 14, module->build_id,
-				    module->build_id_bytes, ".debug");
+		add_debug_file(&path, module);
 		snprintf(self->remedies[i].install, sizeof self->remedies[i].install,
 			 "dnf --enablerepo='*debug*' install %s", strbuf_text(&path));
 		strbuf_release(&path);

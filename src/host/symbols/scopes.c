@@ -9,6 +9,7 @@
 #include "host/base/err.h"
 #include "host/base/search.h"
 #include "host/base/vec.h"
+#include "host/symbols/die.h"
 
 enum { DEPTH_MAX = 512 };
 
@@ -111,30 +112,19 @@ static int visit(struct walk *walk, Dwarf_Die *die, u32 *scope)
 	}
 }
 
-/* The next DIE after the one on top: its sibling, or that of the nearest ancestor that has one.
- * libdw follows DW_AT_sibling wherever it points, so insist on progress. */
+/* The next DIE after the one on top: its sibling, or that of the nearest ancestor that has one. */
 static bool next_die(struct walk *walk)
 {
-	while (walk->depth > 0) {
-		struct level *top = &walk->levels[walk->depth - 1];
-		Dwarf_Die next;
-
-		if (dwarf_siblingof(&top->die, &next) == 0 && next.addr > top->die.addr &&
-		    next.cu == top->die.cu) {
-			top->die = next;
-			return true;
-		}
+	while (walk->depth > 0 && !die_next(&walk->levels[walk->depth - 1].die))
 		walk->depth--;
-	}
-	return false;
+	return walk->depth > 0;
 }
 
 static bool push_child(struct walk *walk, Dwarf_Die *parent, u32 scope)
 {
 	struct level *level = &walk->levels[walk->depth];
 
-	if (walk->depth == DEPTH_MAX || dwarf_child(parent, &level->die) ||
-	    level->die.addr <= parent->addr)
+	if (walk->depth == DEPTH_MAX || !die_child(parent, &level->die))
 		return false;
 	level->scope = scope;
 	walk->depth++;

@@ -82,18 +82,10 @@ static int new_entry(struct symbolizer *self, const struct symbolizer_module *de
 		     u32 *module, struct err *err)
 {
 	struct entry *entry = arena_new(&self->arena, struct entry);
-	u32 bytes = description->build_id ? description->build_id_bytes : 0;
-	const char *path = arena_copy(&self->arena, description->path ? description->path : "");
-	u8 *build_id = arena_alloc(&self->arena, bytes);
 
-	if (!entry || !path || !build_id || !vec_push(&self->entries, entry))
+	if (!entry || !symbolizer_module_copy(&self->arena, description, &entry->description) ||
+	    !vec_push(&self->entries, entry))
 		return err_memory_for(err, "module %s", description->path);
-	if (bytes)
-		memcpy(build_id, description->build_id, bytes);
-	entry->description = *description;
-	entry->description.path = path;
-	entry->description.build_id = build_id;
-	entry->description.build_id_bytes = bytes;
 	*module = (u32)self->entries.count - 1;
 	return 0;
 }
@@ -182,12 +174,13 @@ static int answer_address(struct symbolizer *self, const struct elfsym *symbol,
 	return 0;
 }
 
-static int module_resolve(struct symbolizer *self, struct module *module, const u64 *addresses,
-			  u64 count, struct symbolizer_answer *answers)
+static int module_resolve(struct symbolizer *self, struct module *module,
+			  const struct symbolizer_query *asked)
 {
+	u64 count = asked->count;
 	struct debuginfo_answer *debug = malloc((count + 1) * sizeof(*debug));
 	struct debuginfo_query query = {
-		.addresses = addresses,
+		.addresses = asked->addresses,
 		.count = count,
 		.answers = debug,
 		.no_inlines = self->no_inlines,
@@ -201,8 +194,8 @@ static int module_resolve(struct symbolizer *self, struct module *module, const 
 	if (!result && module->has_debuginfo)
 		result = debuginfo_resolve(&module->debuginfo, &query);
 	for (u64 i = 0; i < count && !result; i++)
-		result = answer_address(self, elfsyms_find(&module->symbols, addresses[i]),
-					&debug[i], &answers[i]);
+		result = answer_address(self, elfsyms_find(&module->symbols, asked->addresses[i]),
+					&debug[i], &asked->answers[i]);
 	free(debug);
 	return result;
 }
@@ -237,82 +230,83 @@ struct Dwarf *symbolizer_dwarf(const struct symbolizer *self,
 	return entry->open && entry->module.has_debuginfo ? entry->module.debuginfo.dwarf : NULL;
 }
 
-static int resolve_now(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
-		       struct symbolizer_answer *answers, struct err *err)
+static int resolve_now(struct symbolizer *self, const struct symbolizer_query *query,
+		       struct err *err)
 {
-	int result = symbolizer_open(self, module, err);
+	int result = symbolizer_open(self, query->module, err);
 	struct entry *entry;
 
 	if (result)
 		return result;
-	entry = self->entries.data[module];
-	memset(answers, 0, count * sizeof(*answers));
+	entry = self->entries.data[query->module];
+	memset(query->answers, 0, query->count * sizeof(*query->answers));
 	if (entry->open)
-		result = module_resolve(self, &entry->module, addresses, count, answers);
+		result = module_resolve(self, &entry->module, query);
 	if (result)
 		return err_set(err, result, "out of memory for the symbols of %s",
 			       entry->description.path);
 	return 0;
 }
 
-/* Answers what is known; how many are not, whose addresses and numbers go to unknown[] and
- * which[]. */
-static u64 take_known(const struct entry *entry, const u64 *addresses, u64 count,
-		      struct symbolizer_answer *answers, u64 *unknown, u64 *which)
+/* Answers what is known; the addresses and numbers of the others go to `rest` and which[]. */
+static u64 take_known(const struct entry *entry, const struct symbolizer_query *query, u64 *rest,
+		      u64 *which)
 {
 	u64 left = 0;
 
-	for (u64 i = 0; i < count; i++) {
-		const u64 *known = map_find(&entry->known, addresses[i]);
+	for (u64 i = 0; i < query->count; i++) {
+		const u64 *known = map_find(&entry->known, query->addresses[i]);
 
 		if (known) {
-			answers[i] = entry->answers.data[*known];
+			query->answers[i] = entry->answers.data[*known];
 			continue;
 		}
-		unknown[left] = addresses[i];
+		rest[left] = query->addresses[i];
 		which[left++] = i;
 	}
 	return left;
 }
 
 /* Some of the answers may be known. */
-static int resolve_rest(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
-			struct symbolizer_answer *answers, struct err *err)
+static int resolve_rest(struct symbolizer *self, const struct symbolizer_query *query,
+			struct err *err)
 {
+	u64 count = query->count;
 	struct symbolizer_answer *fresh = malloc(count * sizeof(*fresh));
-	u64 *unknown = malloc(2 * count * sizeof(*unknown));
-	int result = ERR_MEMORY;
+	u64 *unknown = malloc(2 * count * sizeof(*unknown)), *which = unknown + count;
+	struct symbolizer_query rest = {query->module, unknown, 0, fresh};
+	int result = 0;
 
-	if (fresh && unknown) {
-		u64 *which = unknown + count;
-		u64 left = take_known(self->entries.data[module], addresses, count, answers,
-				      unknown, which);
-
-		result = left ? resolve_now(self, module, unknown, left, fresh, err) : 0;
-		for (u64 i = 0; i < left && !result; i++)
-			answers[which[i]] = fresh[i];
-	} else {
-		err_memory_for(err, "%llu addresses", (unsigned long long)count);
-	}
+	if (fresh && unknown)
+		rest.count = take_known(self->entries.data[query->module], query, unknown, which);
+	else
+		result = err_memory_for(err, "%llu addresses", (unsigned long long)count);
+	if (rest.count)
+		result = resolve_now(self, &rest, err);
+	for (u64 i = 0; i < rest.count && !result; i++)
+		query->answers[which[i]] = fresh[i];
 	free(fresh);
 	free(unknown);
 	return result;
 }
 
-int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
-		       struct symbolizer_answer *answers, struct err *err)
+int symbolizer_resolve(struct symbolizer *self, const struct symbolizer_query *query,
+		       struct err *err)
 {
-	if (module < self->entries.count && self->entries.data[module]->answers.count && count)
-		return resolve_rest(self, module, addresses, count, answers, err);
-	return resolve_now(self, module, addresses, count, answers, err);
+	u32 module = query->module;
+
+	if (module < self->entries.count && self->entries.data[module]->answers.count &&
+	    query->count)
+		return resolve_rest(self, query, err);
+	return resolve_now(self, query, err);
 }
 
 int symbolizer_resolve_ahead(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
 			     struct err *err)
 {
 	struct symbolizer_answer *answers = malloc((count + 1) * sizeof(*answers));
-	int result = answers ? symbolizer_resolve(self, module, addresses, count, answers, err)
-			     : ERR_MEMORY;
+	const struct symbolizer_query query = {module, addresses, count, answers};
+	int result = answers ? symbolizer_resolve(self, &query, err) : ERR_MEMORY;
 	struct entry *entry = result ? NULL : self->entries.data[module];
 
 	for (u64 i = 0; i < count && !result; i++)

@@ -3,7 +3,8 @@
  *
  *	struct symbolizer *symbolizer = symbolizer_new(NULL, err);
  *	symbolizer_add(symbolizer, &(struct symbolizer_module){ .path = "/usr/bin/jq" }, &id, err);
- *	symbolizer_resolve(symbolizer, id, addresses, count, answers, err);
+ *	symbolizer_resolve(symbolizer,
+ *			   &(struct symbolizer_query){id, addresses, count, answers}, err);
  *	… answers[i].frames[0].function
  *	symbolizer_free(symbolizer);
  *
@@ -60,9 +61,17 @@ struct Dwarf *symbolizer_dwarf(const struct symbolizer *self,
 			       const struct symbolizer_module *description);
 
 /* Addresses are ascending, relative to the module's base, and point at or into the instruction (a
- * return address less 1). A missing or damaged file is no error: it gives no frames. */
-int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
-		       struct symbolizer_answer *answers, struct err *err);
+ * return address less 1). */
+struct symbolizer_query {
+	u32 module;
+	const u64 *addresses;
+	u64 count;
+	struct symbolizer_answer *answers; /* as many, to be filled */
+};
+
+/* A missing or damaged file is no error: it gives no frames. */
+int symbolizer_resolve(struct symbolizer *self, const struct symbolizer_query *query,
+		       struct err *err);
 
 /* Answers them now and keeps the answers for symbolizer_resolve. */
 int symbolizer_resolve_ahead(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,

@@ -23,6 +23,14 @@ bool span_starts(struct span self, const char *text)
 	return bytes <= self.bytes && memcmp(self.text, text, bytes) == 0;
 }
 
+bool span_starts_one(struct span self, const char *const *list, u32 count)
+{
+	for (u32 i = 0; i < count; i++)
+		if (span_starts(self, list[i]))
+			return true;
+	return false;
+}
+
 struct span span_between(const char *from, const char *end)
 {
 	while (from < end && *from == ' ')

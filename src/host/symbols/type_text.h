@@ -52,6 +52,11 @@ struct span span_of(const char *text);
 bool span_is(struct span self, const char *text);
 bool span_starts(struct span self, const char *text);
 
+/* Whether the span, or the text, begins with one of the texts of an array. */
+bool span_starts_one(struct span self, const char *const *list, u32 count);
+#define span_starts_any(self, list) span_starts_one(self, list, sizeof(list) / sizeof *(list))
+#define text_starts_any(text, list) span_starts_any(span_of(text), list)
+
 /* "std::vector" of the first `count` parts, without arguments. */
 void name_path(const struct name_parts *self, u32 count, struct strbuf *out);
 

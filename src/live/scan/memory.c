@@ -447,7 +447,7 @@ u64 scan_memory_touched(const struct scan_memory *self, u64 start, u64 end)
 enum { RUNS = 256 }; /* that are asked for at once */
 
 static bool ask_for_resident(const struct scan_memory *self, u64 start, u64 end,
-			     void (*run)(void *data, u64 start, u64 end), void *data)
+			     const struct page_runs *runs)
 {
 	struct pages_found found[RUNS];
 
@@ -467,7 +467,7 @@ static bool ask_for_resident(const struct scan_memory *self, u64 start, u64 end,
 		if (got < 0)
 			return false;
 		for (int i = 0; i < got; i++)
-			run(data, found[i].start, found[i].end);
+			runs->tell(runs->data, found[i].start, found[i].end);
 		if (question.walk_end <= start)
 			break;
 		start = question.walk_end;
@@ -482,8 +482,8 @@ static bool word_is_resident(u64 word, bool exclusive)
 }
 
 /* The same from a word per page. */
-static bool read_resident(const struct scan_memory *self, u64 start, u64 end, bool exclusive,
-			  void (*run)(void *data, u64 start, u64 end), void *data)
+static bool read_resident(const struct scan_memory *self, u64 start, u64 end,
+			  const struct page_runs *runs)
 {
 	u64 words[4096];
 
@@ -499,10 +499,12 @@ static bool read_resident(const struct scan_memory *self, u64 start, u64 end, bo
 		if (!count)
 			return false;
 		for (u64 i = 0; i < count;) {
-			for (first = i; i < count && word_is_resident(words[i], exclusive); i++) {
+			for (first = i; i < count && word_is_resident(words[i], runs->exclusive);
+			     i++) {
 			}
 			if (i > first)
-				run(data, (page + first) * SCAN_PAGE, (page + i) * SCAN_PAGE);
+				runs->tell(runs->data, (page + first) * SCAN_PAGE,
+					   (page + i) * SCAN_PAGE);
 			else
 				i++;
 		}
@@ -511,13 +513,13 @@ static bool read_resident(const struct scan_memory *self, u64 start, u64 end, bo
 	return true;
 }
 
-bool scan_memory_resident(const struct scan_memory *self, u64 start, u64 end, bool exclusive,
-			  void (*run)(void *data, u64 start, u64 end), void *data)
+bool scan_memory_resident(const struct scan_memory *self, u64 start, u64 end,
+			  const struct page_runs *runs)
 {
 	if (self->pagemap < 0 || (!self->asks && end - start > WORDS_MAX))
 		return false;
-	return self->asks ? ask_for_resident(self, start, end, run, data)
-			  : read_resident(self, start, end, exclusive, run, data);
+	return self->asks ? ask_for_resident(self, start, end, runs)
+			  : read_resident(self, start, end, runs);
 }
 
 void scan_memory_weigh(struct scan_memory *self)

@@ -102,12 +102,18 @@ u64 scan_memory_each_word(struct scan_memory *self, u64 start, u64 end,
 			  void (*words)(void *data, u64 address, const u64 *words, u64 count),
 			  void *data);
 
-/* Calls `run` for each run of pages in [start, end) that are resident, in order: pages of zeros
- * that the kernel shares among all are not. False if it cannot be known. Where the kernel cannot be
- * asked, pages of zeros look like those that a fork shares: the latter are left out, too, if
- * `exclusive`. */
-bool scan_memory_resident(const struct scan_memory *self, u64 start, u64 end, bool exclusive,
-			  void (*run)(void *data, u64 start, u64 end), void *data);
+/* Who wants to know which pages are resident. Where the kernel cannot be asked, pages of zeros look
+ * like those that a fork shares: the latter are left out, too, if `exclusive`. */
+struct page_runs {
+	void (*tell)(void *data, u64 start, u64 end);
+	void *data;
+	bool exclusive;
+};
+
+/* Tells of each run of pages in [start, end) that are resident, in order: pages of zeros that the
+ * kernel shares among all are not. False if it cannot be known. */
+bool scan_memory_resident(const struct scan_memory *self, u64 start, u64 end,
+			  const struct page_runs *runs);
 
 /* Reads how much of each mapping is resident. */
 void scan_memory_weigh(struct scan_memory *self);

@@ -128,7 +128,8 @@ static void range_look(struct look *self, u64 start, u64 end, u32 kind, bool *go
 	self->first = self->rows.count;
 	if (start >= end)
 		return;
-	scan_memory_resident(&self->memory, start, end, self->exclusive, run_add, self);
+	scan_memory_resident(&self->memory, start, end,
+			     &(struct page_runs){run_add, self, self->exclusive});
 	if (!may_have_blocks(kind) || self->rows.count > ROWS_MAX)
 		rows_join(self);
 	if (kind != MEMORY_RECORDER && self->rows.count > self->first) {

@@ -37,23 +37,31 @@ static bool name_fill(struct watch_name *name, const struct symbol_frame *found,
 			found->line) >= 0;
 }
 
+/* The symbolizer's number of the frame's module; false if it is not known. */
+static bool module_find(struct watch_names *self, const struct watch_frame *frame, u32 *module)
+{
+	struct symbolizer_module description = {.path = frame->module};
+	struct err err = {0};
+
+	if (frame->module[0] && !self->symbolizer)
+		self->symbolizer = symbolizer_new(NULL, &err);
+	return frame->module[0] && self->symbolizer &&
+	       symbolizer_add(self->symbolizer, &description, module, &err) == 0;
+}
+
 static struct watch_name *name_make(struct watch_names *self, const struct watch_frame *frame)
 {
-	struct symbolizer_module module = {.path = frame->module};
 	struct symbolizer_answer answer = {0};
+	struct symbolizer_query query = {0, &frame->offset, 1, &answer};
 	struct watch_name *name = calloc(1, sizeof(*name));
 	struct err err = {0};
 	bool made;
-	u32 id;
 
 	if (!name)
 		return NULL;
-	if (frame->module[0] && !self->symbolizer)
-		self->symbolizer = symbolizer_new(NULL, &err);
-	if (frame->module[0] && self->symbolizer &&
-	    symbolizer_add(self->symbolizer, &module, &id, &err) == 0 &&
-	    symbolizer_resolve(self->symbolizer, id, &frame->offset, 1, &answer, &err) == 0 &&
-	    answer.frame_count && answer.frames[0].function && answer.frames[0].function[0])
+	if (module_find(self, frame, &query.module) &&
+	    symbolizer_resolve(self->symbolizer, &query, &err) == 0 && answer.frame_count &&
+	    answer.frames[0].function && answer.frames[0].function[0])
 		made = name_fill(name, &answer.frames[0], frame);
 	else
 		made = asprintf(&name->text, "%s+0x%llx",
@@ -89,19 +97,15 @@ const char *watch_names_find(struct watch_names *self, const struct watch_frame 
 
 static struct watch_name *type_make(struct watch_names *self, const struct watch_frame *at)
 {
-	struct symbolizer_module module = {.path = at->module};
 	struct watch_name *name = calloc(1, sizeof(*name));
 	const char *type = NULL;
 	struct err err = {0};
-	u32 id;
+	u32 module;
 
 	if (!name)
 		return NULL;
-	if (!self->symbolizer)
-		self->symbolizer = symbolizer_new(NULL, &err);
-	if (!at->module[0] || !self->symbolizer ||
-	    symbolizer_add(self->symbolizer, &module, &id, &err) < 0 ||
-	    symbolizer_type(self->symbolizer, id, at->offset, &type, &err) < 0 || !type)
+	if (!module_find(self, at, &module) ||
+	    symbolizer_type(self->symbolizer, module, at->offset, &type, &err) < 0 || !type)
 		type = "?";
 	name->text = strdup(type);
 	if (name->text)

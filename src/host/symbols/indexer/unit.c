@@ -10,6 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+struct option_list {
+	const char *const *data;
+	u32 count;
+};
+
 /* Options that every version understands; those that end in a space take the next word, too. */
 static const char *const plain_options[] = {
 	"-I ",
@@ -47,14 +52,14 @@ static const char *const other_options[] = {"-m",       "-stdlib=",  "-fchar8_t"
 					    "-fblocks", "--target=", "-target ",  "-O"};
 
 /* How many words the option and its argument are; 0 if it is none of these. */
-static u32 option_words(const char *word, const char *const *options, u32 count)
+static u32 option_words(const char *word, struct option_list options)
 {
-	for (u32 i = 0; i < count; i++) {
-		u64 bytes = strcspn(options[i], " ");
+	for (u32 i = 0; i < options.count; i++) {
+		u64 bytes = strcspn(options.data[i], " ");
 
-		if (strncmp(word, options[i], bytes))
+		if (strncmp(word, options.data[i], bytes))
 			continue;
-		return options[i][bytes] == ' ' && !word[bytes] ? 2 : 1;
+		return options.data[i][bytes] == ' ' && !word[bytes] ? 2 : 1;
 	}
 	return 0;
 }
@@ -90,10 +95,10 @@ static const char *absolute_option(struct unit_list *self, const char *folder, c
 }
 
 static void add_options(struct unit_list *self, struct unit *unit, char **words, u32 count,
-			const char *const *options, u32 option_count)
+			struct option_list options)
 {
 	for (u32 i = 0; i < count; i++) {
-		u32 taken = option_words(words[i], options, option_count);
+		u32 taken = option_words(words[i], options);
 
 		for (u32 k = 0; k < taken && i + k < count; k++)
 			unit->flags[unit->flag_count++] =
@@ -121,11 +126,13 @@ static bool add_unit(struct unit_list *self, const char *folder, const char *sou
 	unit.flags = arena_new_array(&self->arena, const char *, 2 * (u64)count + 4);
 	if (!unit.folder || !unit.path || !unit.flags)
 		return false;
-	add_options(self, &unit, words, count, plain_options,
-		    sizeof plain_options / sizeof *plain_options);
+	add_options(self, &unit, words, count,
+		    (struct option_list){plain_options,
+					 sizeof plain_options / sizeof *plain_options});
 	unit.plain_count = unit.flag_count;
-	add_options(self, &unit, words, count, other_options,
-		    sizeof other_options / sizeof *other_options);
+	add_options(self, &unit, words, count,
+		    (struct option_list){other_options,
+					 sizeof other_options / sizeof *other_options});
 	unit.key = hash_text(HASH_START, folder);
 	unit.key = hash_text(unit.key, unit.path);
 	for (u32 i = 0; i < unit.flag_count; i++)

@@ -9,6 +9,7 @@
 #include "host/base/order.h"
 #include "host/base/path.h"
 #include "host/base/search.h"
+#include "host/symbols/type_text.h"
 #include "host/symbols/types/call.h"
 #include "host/symbols/types/sizes.h"
 #include "host/trace/debugtypes.h"
@@ -111,10 +112,7 @@ static bool is_left_out(const char *path)
 					    "ld-linux", "ld-",        "libstdc++", "libgcc_s",
 					    "libc++",   "libheapwise"};
 
-	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
-		if (strncmp(path_file(path), names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
+	return text_starts_any(path_file(path), names);
 }
 
 int symbols_keep_types(const char *path, const struct keep_types_query *query, struct err *err)

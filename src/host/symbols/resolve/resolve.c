@@ -191,7 +191,9 @@ static int resolve_file(struct resolution *self, const struct wanted *wanted, u6
 	result = symbolizer_add(self->symbolizer, &self->collect.files.data[wanted->file], &module,
 				err);
 	if (!result)
-		result = symbolizer_resolve(self->symbolizer, module, addresses, distinct, answers,
+		result = symbolizer_resolve(self->symbolizer,
+					    &(struct symbolizer_query){module, addresses, distinct,
+								       answers},
 					    err);
 	if (!result)
 		result = resolve_types(self, wanted->file, module, err);

@@ -11,6 +11,7 @@
 #include "host/base/order.h"
 #include "host/base/search.h"
 #include "host/base/strbuf.h"
+#include "host/symbols/die.h"
 #include "host/symbols/module.h"
 
 /* Not in elfutils' list yet. */
@@ -156,22 +157,14 @@ static int visit(struct reading *self, Dwarf_Die *die)
  * one. */
 static bool next_die(struct reading *self)
 {
-	Dwarf_Die *top = &self->levels[self->depth - 1], next;
-
-	if (self->depth < DEPTH_MAX && dwarf_child(top, &next) == 0 && next.addr > top->addr &&
-	    next.cu == top->cu) {
-		self->levels[self->depth++] = next;
+	if (self->depth < DEPTH_MAX &&
+	    die_child(&self->levels[self->depth - 1], &self->levels[self->depth])) {
+		self->depth++;
 		return true;
 	}
-	for (; self->depth > 1; self->depth--) {
-		top = &self->levels[self->depth - 1];
-		if (dwarf_siblingof(top, &next) == 0 && next.addr > top->addr &&
-		    next.cu == top->cu) {
-			*top = next;
-			return true;
-		}
-	}
-	return false;
+	while (self->depth > 1 && !die_next(&self->levels[self->depth - 1]))
+		self->depth--;
+	return self->depth > 1;
 }
 
 static int read_unit(struct reading *self, Dwarf_Die *unit)

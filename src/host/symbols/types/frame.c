@@ -11,72 +11,6 @@ enum { REFINE_FRAMES = 6, REFINE_NODE_FRAMES = 24 };
 
 /* ---- frames without a type of their own ---- */
 
-static bool starts_with_any(const char *text, const char *const *list, u32 count)
-{
-	for (u32 i = 0; i < count; i++)
-		if (strncmp(text, list[i], strlen(list[i])) == 0)
-			return true;
-	return false;
-}
-
-#define STARTS_WITH_ANY(text, list) starts_with_any(text, list, sizeof(list) / sizeof *(list))
-
-/* Helpers that stand between an allocator and its container. Of libraries that also are
- * applications of themselves only the parts that do nothing else. */
-static bool is_helper(const char *path)
-{
-	static const char *const list[] = {
-		"std::",
-		"__gnu_cxx::",
-		"core::",
-		"alloc::",
-		"__rust_alloc",
-		"__rdl_alloc",
-		"__rustc",
-		"hashbrown::",
-		"boost::container::",
-		"boost::allocator_",
-		"boost::detail::",
-		"boost::unordered::",
-		"absl::container_internal::",
-		"absl::inlined_vector_internal::",
-		"absl::base_internal::",
-		"folly::detail::",
-		"folly::f14::",
-		"folly::checked",
-		"llvm::allocate_buffer",
-		"llvm::safe_",
-		"llvm::SmallVectorBase",
-		"QArrayData::",
-		"QListData::",
-		"QHashData::",
-		"QMapDataBase::",
-		"QtPrivate::",
-		"QHashPrivate::",
-		"QtSharedPointer::",
-		"heapwise::",
-	};
-
-	return STARTS_WITH_ANY(path, list);
-}
-
-/* Functions that run code of others. */
-static bool runs_others(struct span function)
-{
-	static const char *const list[] = {
-		"construct",     "_M_construct",  "_Construct",
-		"__invoke",      "invoke",        "_M_invoke",
-		"operator()",    "call_once",     "_M_run",
-		"_S_construct",  "destroy",       "__uninitialized",
-		"uninitialized", "drop_in_place", "__rust_begin_short_backtrace",
-		"{shim:",        "{{vtable.shim"};
-
-	for (u32 i = 0; i < sizeof list / sizeof *list; i++)
-		if (span_starts(function, list[i]))
-			return true;
-	return function.bytes && function.text[0] == '~';
-}
-
 static bool is_constructor(const struct name_parts *parts)
 {
 	struct span last, class;
@@ -373,7 +307,7 @@ static const char *const tables[] = {"std::unordered_map<", "std::unordered_set<
 
 static bool is_of_table(const struct strbuf *type)
 {
-	return STARTS_WITH_ANY(strbuf_text(type), tables) &&
+	return text_starts_any(strbuf_text(type), tables) &&
 	       (strcmp(type->text + type->count - 5, " node") == 0 ||
 		(type->count > 8 && strcmp(type->text + type->count - 8, " buckets") == 0));
 }
@@ -618,8 +552,8 @@ bool frame_search_step(struct frame_search *self, const struct symbol_frame *fra
 	if (*frame->function == '<' && is_placeholder(parts.parts[0].name))
 		return true;
 	name_path(&parts, parts.count, &self->path);
-	return is_helper(strbuf_text(&self->path)) && !is_constructor(&parts) &&
-	       !runs_others(last) && !may_hide_closure(frame);
+	return frame_is_helper(strbuf_text(&self->path)) && !is_constructor(&parts) &&
+	       !frame_runs_others(last) && !may_hide_closure(frame);
 }
 
 void frame_search_release(struct frame_search *self)

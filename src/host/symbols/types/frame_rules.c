@@ -200,3 +200,53 @@ const char *c_function_type(const char *function)
 			return c_functions[i].type;
 	return NULL;
 }
+
+bool frame_is_helper(const char *path)
+{
+	static const char *const list[] = {
+		"std::",
+		"__gnu_cxx::",
+		"core::",
+		"alloc::",
+		"__rust_alloc",
+		"__rdl_alloc",
+		"__rustc",
+		"hashbrown::",
+		"boost::container::",
+		"boost::allocator_",
+		"boost::detail::",
+		"boost::unordered::",
+		"absl::container_internal::",
+		"absl::inlined_vector_internal::",
+		"absl::base_internal::",
+		"folly::detail::",
+		"folly::f14::",
+		"folly::checked",
+		"llvm::allocate_buffer",
+		"llvm::safe_",
+		"llvm::SmallVectorBase",
+		"QArrayData::",
+		"QListData::",
+		"QHashData::",
+		"QMapDataBase::",
+		"QtPrivate::",
+		"QHashPrivate::",
+		"QtSharedPointer::",
+		"heapwise::",
+	};
+
+	return text_starts_any(path, list);
+}
+
+bool frame_runs_others(struct span function)
+{
+	static const char *const list[] = {
+		"construct",     "_M_construct",  "_Construct",
+		"__invoke",      "invoke",        "_M_invoke",
+		"operator()",    "call_once",     "_M_run",
+		"_S_construct",  "destroy",       "__uninitialized",
+		"uninitialized", "drop_in_place", "__rust_begin_short_backtrace",
+		"{shim:",        "{{vtable.shim"};
+
+	return span_starts_any(function, list) || (function.bytes && function.text[0] == '~');
+}

@@ -3,7 +3,7 @@
 #ifndef HOST_SYMBOLS_TYPES_FRAME_RULES_H
 #define HOST_SYMBOLS_TYPES_FRAME_RULES_H
 
-#include "format/types.h"
+#include "host/symbols/type_text.h"
 
 /* Which template argument, and what it stands for. */
 enum shape {
@@ -27,6 +27,13 @@ struct rule {
 
 extern const struct rule frame_rules[];
 extern const u32 frame_rule_count;
+
+/* Helpers that stand between an allocator and its container. Of libraries that also are
+ * applications of themselves only the parts that do nothing else. */
+bool frame_is_helper(const char *path);
+
+/* Functions that run code of others. */
+bool frame_runs_others(struct span function);
 
 /* What a function of the C library allocates; NULL if it is none of those that are known. */
 const char *c_function_type(const char *function);

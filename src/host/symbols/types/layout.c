@@ -9,6 +9,7 @@
 
 #include "host/base/order.h"
 #include "host/base/strbuf.h"
+#include "host/symbols/die.h"
 #include "host/symbols/module.h"
 #include "host/symbols/type_text.h"
 
@@ -184,17 +185,11 @@ static void visit_member(struct search *self, Dwarf_Die *die, u64 base, bool is_
 static void add_members(struct search *self, Dwarf_Die *class, u64 base, u32 depth)
 {
 	bool is_union = dwarf_tag(class) == DW_TAG_union_type;
-	Dwarf_Die die, next;
+	Dwarf_Die die;
 
-	if (dwarf_child(class, &die) != 0)
-		return;
-	while (!self->failed) {
+	for (bool more = die_child(class, &die); more && !self->failed; more = die_next(&die))
 		if (dwarf_tag(&die) == DW_TAG_member || dwarf_tag(&die) == DW_TAG_inheritance)
 			visit_member(self, &die, base, is_union, depth);
-		if (dwarf_siblingof(&die, &next) != 0 || next.addr <= die.addr)
-			return;
-		die = next;
-	}
 }
 
 static int compare_members(const void *a, const void *b)
@@ -263,11 +258,11 @@ static void visit_class(struct search *self, Dwarf_Die *die, const char *name)
 
 static void walk(struct search *self, Dwarf_Die *parent, u32 depth)
 {
-	Dwarf_Die die, next;
+	bool more;
+	Dwarf_Die die;
 
-	if (depth == DEPTH_MAX || dwarf_child(parent, &die) != 0)
-		return;
-	for (;;) {
+	for (more = depth < DEPTH_MAX && die_child(parent, &die);
+	     more && !self->found && !self->failed; more = die_next(&die)) {
 		int tag = dwarf_tag(&die);
 		bool is_space = tag == DW_TAG_namespace;
 		const char *name = is_space || is_aggregate(tag) ? dwarf_diename(&die) : NULL;
@@ -281,10 +276,6 @@ static void walk(struct search *self, Dwarf_Die *parent, u32 depth)
 			if (self->scope.text)
 				self->scope.text[self->scope.count = before] = 0;
 		}
-		if (self->found || self->failed || dwarf_siblingof(&die, &next) != 0 ||
-		    next.addr <= die.addr)
-			return;
-		die = next;
 	}
 }
 

@@ -97,10 +97,7 @@ static bool is_default(struct span argument)
 					    "std::hash::random::RandomState",
 					    "std::collections::hash::map::RandomState"};
 
-	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
-		if (span_starts(argument, names[i]))
-			return true;
-	return false;
+	return span_starts_any(argument, names);
 }
 
 struct arguments {

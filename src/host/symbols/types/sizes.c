@@ -17,8 +17,10 @@
 #include "host/base/vec.h"
 #include "host/symbols/ada_names.h"
 #include "host/symbols/debuginfo.h"
+#include "host/symbols/die.h"
 #include "host/symbols/dwo.h"
 #include "host/symbols/module.h"
+#include "host/symbols/type_text.h"
 
 enum {
 	DEPTH_MAX = 32,        /* of classes in classes */
@@ -72,9 +74,10 @@ static bool is_asked(const struct typesizes_query *query, u64 size, const char *
 
 static bool is_standard(const char *name)
 {
-	return strncmp(name, "std::", 5) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0 ||
-	       strncmp(name, "core::", 6) == 0 || strncmp(name, "alloc::", 7) == 0 ||
-	       strncmp(name, "hashbrown::", 11) == 0;
+	static const char *const spaces[] = {"std::", "__gnu_cxx::", "core::", "alloc::",
+					     "hashbrown::"};
+
+	return text_starts_any(name, spaces);
 }
 
 /* std::pair<int, Foo> and a hundred others are std::pair<…>. */
@@ -129,10 +132,7 @@ static bool is_c_library(const char *path)
 	static const char *const names[] = {"libc.so",    "libc-",    "libm.so",
 					    "libpthread", "ld-linux", "ld-"};
 
-	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
-		if (strncmp(path_file(path), names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
+	return text_starts_any(path_file(path), names);
 }
 
 /* Types that Rust's compiler makes up: tuples, references, environments of closures. */
@@ -351,18 +351,10 @@ static void visit(struct walk *self, Dwarf_Die *die, u32 depth)
 
 static void walk_children(struct walk *self, Dwarf_Die *parent, u32 depth)
 {
-	Dwarf_Die die, next;
+	Dwarf_Die die;
 
-	if (dwarf_child(parent, &die) != 0 || die.addr <= parent->addr)
-		return;
-	for (;;) {
+	for (bool more = die_child(parent, &die); more && !self->status; more = die_next(&die))
 		visit(self, &die, depth);
-		/* Damaged siblings may point back: insist on progress. */
-		if (self->status || dwarf_siblingof(&die, &next) != 0 || next.addr <= die.addr ||
-		    next.cu != die.cu)
-			return;
-		die = next;
-	}
 }
 
 /* ---- units ---- */
