@@ -92,7 +92,7 @@ static int tell_image(struct guard *guard, const struct stream_image *image, str
 		return 0;
 	}
 	guard->told = true;
-	return guard->out.image ? guard->out.image(guard->out.self, image, err) : 0;
+	return stream_tell(&guard->out, image, image, err);
 }
 
 /* Before anything of an image is told, the image is. 1 = go on, 0 = drop, else the sink's error. */
@@ -123,8 +123,7 @@ static int tell_lost_modules(struct guard *guard, u32 before, struct err *err)
 		struct stream_module lost = {.id = (u32)guard->modules++, .path = ""};
 
 		guard->lost_names++;
-		if (guard->out.module)
-			status = guard->out.module(guard->out.self, &lost, err);
+		status = stream_tell(&guard->out, module, &lost, err);
 	}
 	return status;
 }
@@ -142,7 +141,7 @@ static int tell_module(struct guard *guard, const struct stream_module *module, 
 		return status;
 	if (module->id == guard->modules)
 		guard->modules++;
-	return guard->out.module ? guard->out.module(guard->out.self, module, err) : 0;
+	return stream_tell(&guard->out, module, module, err);
 }
 
 static int tell_lost_threads(struct guard *guard, u32 before, struct err *err)
@@ -153,8 +152,7 @@ static int tell_lost_threads(struct guard *guard, u32 before, struct err *err)
 		struct stream_thread lost = {.index = (u32)guard->threads++};
 
 		guard->lost_names++;
-		if (guard->out.thread)
-			status = guard->out.thread(guard->out.self, &lost, err);
+		status = stream_tell(&guard->out, thread, &lost, err);
 	}
 	return status;
 }
@@ -171,7 +169,7 @@ static int tell_thread(struct guard *guard, const struct stream_thread *thread, 
 	if (status < 0)
 		return status;
 	guard->threads++;
-	return guard->out.thread ? guard->out.thread(guard->out.self, thread, err) : 0;
+	return stream_tell(&guard->out, thread, thread, err);
 }
 
 /* Every id once and parents first: so what is told is a tree. */
@@ -191,7 +189,7 @@ static int tell_context(struct guard *guard, const struct stream_context *contex
 	status = context_add(guard, good.id, err);
 	if (status < 0)
 		return status;
-	return guard->out.contexts ? guard->out.contexts(guard->out.self, &good, 1, err) : 0;
+	return stream_tell(&guard->out, contexts, &good, 1, err);
 }
 
 /* How many of them, from the first on, need nothing put right: they are told in one call. */
@@ -269,9 +267,7 @@ int guard_scan(struct guard *guard, const struct stream_scan *scan,
 {
 	int status = need_image(guard, err);
 
-	if (status <= 0 || !guard->out.scan)
-		return status < 0 ? status : 0;
-	return guard->out.scan(guard->out.self, scan, classes, count, err);
+	return status <= 0 ? status : stream_tell(&guard->out, scan, scan, classes, count, err);
 }
 
 int guard_accesses(struct guard *guard, const struct stream_access *rows, u64 count,
@@ -279,24 +275,20 @@ int guard_accesses(struct guard *guard, const struct stream_access *rows, u64 co
 {
 	int status = need_image(guard, err);
 
-	if (status <= 0 || !guard->out.accesses)
-		return status < 0 ? status : 0;
-	return guard->out.accesses(guard->out.self, rows, count, err);
+	return status <= 0 ? status : stream_tell(&guard->out, accesses, rows, count, err);
 }
 
 int guard_types(struct guard *guard, const struct stream_type *rows, u64 count, struct err *err)
 {
 	int status = need_image(guard, err);
 
-	if (status <= 0 || !guard->out.types)
-		return status < 0 ? status : 0;
-	return guard->out.types(guard->out.self, rows, count, err);
+	return status <= 0 ? status : stream_tell(&guard->out, types, rows, count, err);
 }
 
 /* A note may be about the whole file: it needs no image. */
 int guard_note(struct guard *guard, const char *key, const char *value, struct err *err)
 {
-	return guard->out.note ? guard->out.note(guard->out.self, key, value, err) : 0;
+	return stream_tell(&guard->out, note, key, value, err);
 }
 
 int guard_fact(struct guard *guard, enum hw_fact tag, const void *fact, struct err *err)
@@ -310,13 +302,11 @@ int guard_fact(struct guard *guard, enum hw_fact tag, const void *fact, struct e
 	case HW_FACT_IMAGE: return tell_image(guard, fact, err);
 	case HW_FACT_MODULE: return tell_module(guard, fact, err);
 	case HW_FACT_THREAD: return tell_thread(guard, fact, err);
-	case HW_FACT_CLOCK: return out->clock ? out->clock(out->self, fact, err) : 0;
-	case HW_FACT_USAGE: return out->usage ? out->usage(out->self, fact, err) : 0;
-	case HW_FACT_MEMORY: return out->memory ? out->memory(out->self, fact, err) : 0;
-	case HW_FACT_NAME: return out->name ? out->name(out->self, fact, err) : 0;
-	case HW_FACT_IMAGE_END:
-		guard->ended = true;
-		return out->image_end ? out->image_end(out->self, fact, err) : 0;
+	case HW_FACT_CLOCK: return stream_tell(out, clock, fact, err);
+	case HW_FACT_USAGE: return stream_tell(out, usage, fact, err);
+	case HW_FACT_MEMORY: return stream_tell(out, memory, fact, err);
+	case HW_FACT_NAME: return stream_tell(out, name, fact, err);
+	case HW_FACT_IMAGE_END: guard->ended = true; return stream_tell(out, image_end, fact, err);
 	default: return 0;
 	}
 }
@@ -352,7 +342,7 @@ int guard_events(struct guard *guard, struct event *events, u64 count, struct er
 				return status;
 		}
 	}
-	return guard->out.events ? guard->out.events(guard->out.self, events, count, err) : 0;
+	return stream_tell(&guard->out, events, events, count, err);
 }
 
 int guard_routines(struct guard *guard, struct stream_routine *rows, u64 count, struct err *err)
@@ -368,5 +358,5 @@ int guard_routines(struct guard *guard, struct stream_routine *rows, u64 count, 
 		if (status < 0)
 			return status;
 	}
-	return guard->out.routines ? guard->out.routines(guard->out.self, rows, count, err) : 0;
+	return stream_tell(&guard->out, routines, rows, count, err);
 }

@@ -315,4 +315,8 @@ struct stream_sink {
 	int (*note)(void *self, const char *key, const char *value, struct err *err);
 };
 
+/* Calls one of the functions of a sink, if it is there: 0, or what it returns. */
+#define stream_tell(sink, function, ...)                                                           \
+	((sink)->function ? (sink)->function((sink)->self, __VA_ARGS__) : 0)
+
 #endif

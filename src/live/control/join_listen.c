@@ -144,8 +144,6 @@ static void moment_tell(struct join_listener *self, const struct tap *tap, u32 k
 		tap->cycle(tap->self, NULL, self->cycle.now_ns);
 }
 
-#define TOLD(function, ...) (sink->function ? sink->function(sink->self, __VA_ARGS__) : 0)
-
 static int tell(struct join_listener *self, const struct join_handlers *handlers,
 		const struct join_message *message, const void *bytes, struct err *err)
 {
@@ -153,15 +151,21 @@ static int tell(struct join_listener *self, const struct join_handlers *handlers
 	u64 count = message->bytes;
 
 	switch (message->kind) {
-	case JOIN_IMAGE: return count == sizeof(struct stream_image) ? TOLD(image, bytes, err) : 0;
+	case JOIN_IMAGE:
+		return count == sizeof(struct stream_image) ? stream_tell(sink, image, bytes, err)
+							    : 0;
 	case JOIN_MODULE: return module_tell(&handlers->tap, bytes, count, err);
 	case JOIN_CONTEXTS:
-		return TOLD(contexts, bytes, count / sizeof(struct stream_context), err);
+		return stream_tell(sink, contexts, bytes, count / sizeof(struct stream_context),
+				   err);
 	case JOIN_BLOCKS:
 		return handlers->blocks(sink->self, bytes, count / sizeof(struct join_block), err);
-	case JOIN_EVENTS: return TOLD(events, bytes, count / sizeof(struct event), err);
+	case JOIN_EVENTS:
+		return stream_tell(sink, events, bytes, count / sizeof(struct event), err);
 	case JOIN_END:
-		return count == sizeof(struct stream_image_end) ? TOLD(image_end, bytes, err) : 0;
+		return count == sizeof(struct stream_image_end)
+			       ? stream_tell(sink, image_end, bytes, err)
+			       : 0;
 	}
 	moment_tell(self, &handlers->tap, message->kind, bytes, count);
 	return 0;

@@ -59,7 +59,7 @@ static int image_tell(struct image *self, const struct image_start *start, struc
 		.command = self->command,
 	};
 
-	return self->sink.image ? self->sink.image(self->sink.self, &told, err) : 0;
+	return stream_tell(&self->sink, image, &told, err);
 }
 
 struct image *image_new(const struct berth *berth, const struct image_start *start,
@@ -256,7 +256,7 @@ static int thread_tell(struct image *self, u32 slot, u32 tid, u64 ticks, struct 
 
 	thread_name(self, tid, thread.name, sizeof(thread.name));
 	self->slots.data[slot].thread = self->threads++;
-	return self->sink.thread ? self->sink.thread(self->sink.self, &thread, err) : 0;
+	return stream_tell(&self->sink, thread, &thread, err);
 }
 
 /* ---- contexts -------------------------------------------------------------------------------- */
@@ -332,7 +332,7 @@ int image_tell_name(struct image *self, u32 id, struct err *err)
 	name = berth_names(&self->berth)[id];
 	name.text[sizeof(name.text) - 1] = 0;
 	told.text = name.text;
-	return self->sink.name ? self->sink.name(self->sink.self, &told, err) : 0;
+	return stream_tell(&self->sink, name, &told, err);
 }
 
 static int mark_prepare(struct image *self, struct hw_record *record, struct err *err)

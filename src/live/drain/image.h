@@ -7,6 +7,7 @@
 #ifndef LIVE_DRAIN_IMAGE_H
 #define LIVE_DRAIN_IMAGE_H
 
+#include "host/base/arena.h"
 #include "host/base/strbuf.h"
 #include "host/base/vec.h"
 #include "live/drain/correlate.h"
@@ -64,14 +65,7 @@ struct image_look {
 
 struct image_module {
 	struct stream_module told;
-	char *path;
-	u8 *build_id;
 	u32 prepared; /* its number there, or PREPARE_NO_MODULE */
-};
-
-struct image_code { /* a function that a runtime named */
-	u32 number;
-	char *name; /* owned */
 };
 
 struct image {
@@ -86,12 +80,13 @@ struct image {
 	VEC(struct merge_source) sources;    /* heap by ticks, during a cycle */
 	VEC(struct stream_context) contexts; /* to be told before the next batch is fed */
 	VEC(u32) path;                       /* scratch of context_tell */
+	struct arena texts;                  /* of modules and codes */
 	VEC(struct image_module) modules;
-	VEC(struct image_code) codes; /* functions of a runtime, by number */
-	char runtime_says[256];       /* "" or what its library said of itself */
-	VEC(struct image_look) looks; /* those that were read come first */
-	bool blind;                   /* the process cannot be looked into */
-	VEC(struct hw_record) marks;  /* of the monitor's own, to be told */
+	VEC(struct stream_name) codes; /* functions that a runtime named */
+	char runtime_says[256];        /* "" or what its library said of itself */
+	VEC(struct image_look) looks;  /* those that were read come first */
+	bool blind;                    /* the process cannot be looked into */
+	VEC(struct hw_record) marks;   /* of the monitor's own, to be told */
 	/* a bit per node; 0, which is none, counts as told */
 	u64 *contexts_told;
 	u64 names_told[HW_NAMES / 64];
@@ -221,6 +216,8 @@ static inline int image_add(struct image *self, u32 slot, bool nested, struct to
 
 u32 image_access_mode(struct image *self); /* enum access_mode */
 int image_note_accesses(struct image *self, struct err *err);
+/* unless it is 0 */
+int image_note_number(struct image *self, const char *key, u64 number, struct err *err);
 void image_forget_accesses(struct image *self);
 
 /* A part of a block's accesses. 1 = more are needed; 0 = the row was given to the correlator, and

@@ -46,7 +46,7 @@ int image_add_part(struct image *self, struct slot_cursor *slot, bool nested,
 	return 1;
 }
 
-static int note_number(struct image *self, const char *key, u64 number, struct err *err)
+int image_note_number(struct image *self, const char *key, u64 number, struct err *err)
 {
 	char value[32];
 
@@ -72,7 +72,7 @@ static int note_modules(struct image *self, const char *key, bool (*has)(const c
 	int status = 0;
 
 	for (u64 i = 0; i < self->modules.count; i++) {
-		const char *path = self->modules.data[i].path;
+		const char *path = self->modules.data[i].told.path;
 
 		if (is_apart(path) || (text.text && strstr(text.text, path)) || !has(path))
 			continue;
@@ -123,7 +123,7 @@ int image_note_accesses(struct image *self, struct err *err)
 	int status = 0;
 
 	for (u32 i = 0; i < sizeof(notes) / sizeof(notes[0]) && status == 0; i++)
-		status = note_number(self, notes[i].key, notes[i].number, err);
+		status = image_note_number(self, notes[i].key, notes[i].number, err);
 	return status ? status : note_unseen(self, err);
 }
 

@@ -67,16 +67,6 @@ int image_add_step(struct image *self, u32 thread, const struct hw_record *recor
 	return row_add(self, &row, err);
 }
 
-static int note_number(struct image *self, const char *key, u64 number, struct err *err)
-{
-	char value[32];
-
-	if (!number)
-		return 0;
-	snprintf(value, sizeof(value), "%llu", (unsigned long long)number);
-	return self->sink.note(self->sink.self, key, value, err);
-}
-
 /* Who told of them, which were asked for, and what is not there. */
 int image_note_routines(struct image *self, struct err *err)
 {
@@ -100,13 +90,14 @@ int image_note_routines(struct image *self, struct err *err)
 		status = self->sink.note(self->sink.self, "routine_filter", filter, err);
 	if (status == 0 && control->flags & HW_RUN_ROUTINES &&
 	    load_relaxed(&control->routine_sample) > 1)
-		status = note_number(self, "routine_sample", load_relaxed(&control->routine_sample),
-				     err);
+		status = image_note_number(self, "routine_sample",
+					   load_relaxed(&control->routine_sample), err);
 	if (status == 0)
-		status = note_number(self, "routine_left_out",
-				     load_relaxed(&control->routines_left_out), err);
+		status = image_note_number(self, "routine_left_out",
+					   load_relaxed(&control->routines_left_out), err);
 	return status < 0 ? status
-			  : note_number(self, "routine_unwritten", self->routines_unwritten, err);
+			  : image_note_number(self, "routine_unwritten", self->routines_unwritten,
+					      err);
 }
 
 void image_forget_routines(struct image *self)

@@ -119,10 +119,7 @@ static void put_rows(struct join_hub *self, u32 kind, const void *rows, u64 coun
 	}
 }
 
-#define OWN(function, ...)                                                                         \
-	(self->own && self->own->sink.function                                                     \
-		 ? self->own->sink.function(self->own->sink.self, __VA_ARGS__)                     \
-		 : 0)
+#define OWN(function, ...) (self->own ? stream_tell(&self->own->sink, function, __VA_ARGS__) : 0)
 
 static int on_image(void *data, const struct stream_image *image, struct err *err)
 {
@@ -337,13 +334,8 @@ static void replay(struct joint *joint, struct image *image)
 	};
 
 	put(joint, JOIN_IMAGE, &told, sizeof(told));
-	for (u64 i = 0; i < image->modules.count; i++) {
-		struct stream_module module = image->modules.data[i].told;
-
-		module.path = image->modules.data[i].path;
-		module.build_id = image->modules.data[i].build_id;
-		put_module(joint, &module);
-	}
+	for (u64 i = 0; i < image->modules.count; i++)
+		put_module(joint, &image->modules.data[i].told);
 	replay_contexts(joint, image);
 	blocks.joint = joint;
 	blocks.count = 0;

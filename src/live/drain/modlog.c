@@ -11,54 +11,35 @@
 #include "format/runtime.h"
 #include "host/trace/modmap.h"
 
-static int module_tell(struct image *self, const struct image_module *module, struct err *err)
-{
-	struct stream_module told = module->told;
-
-	told.path = module->path;
-	told.build_id = module->build_id;
-	return self->sink.module ? self->sink.module(self->sink.self, &told, err) : 0;
-}
-
-static int code_tell(struct image *self, const struct image_code *code, struct err *err)
-{
-	struct stream_name told = {.id = HW_NAMES + code->number, .text = code->name};
-
-	return self->sink.name ? self->sink.name(self->sink.self, &told, err) : 0;
-}
-
 int modlog_tell_again(struct image *self, struct err *err)
 {
 	int status = 0;
 
 	for (u64 i = 0; i < self->modules.count && status == 0; i++)
-		status = module_tell(self, &self->modules.data[i], err);
+		status = stream_tell(&self->sink, module, &self->modules.data[i].told, err);
 	for (u64 i = 0; i < self->codes.count && status == 0; i++)
-		status = code_tell(self, &self->codes.data[i], err);
+		status = stream_tell(&self->sink, name, &self->codes.data[i], err);
 	return status;
 }
 
 void modlog_release(struct image *self)
 {
-	for (u64 i = 0; i < self->modules.count; i++) {
-		free(self->modules.data[i].path);
-		free(self->modules.data[i].build_id);
-	}
-	for (u64 i = 0; i < self->codes.count; i++)
-		free(self->codes.data[i].name);
+	arena_release(&self->texts);
 	vec_release(&self->modules);
 	vec_release(&self->codes);
 }
 
-/* An empty path is the program itself. */
-static char *path_copy(const struct image *self, const u8 *path, u32 bytes)
+/* Up to its end, or so many bytes; NULL without memory. */
+static const char *text_keep(struct image *self, const char *text, u64 most)
 {
-	return bytes ? strndup((const char *)path, bytes) : strdup(self->program);
+	return arena_copy_text(&self->texts, text, strnlen(text, most));
 }
 
 static int module_loaded(struct image *self, const struct hw_module_note *note, const u8 *rest,
 			 struct err *err)
 {
+	const char *path = (const char *)rest + note->build_id_bytes;
+	u8 *build_id = arena_alloc(&self->texts, note->build_id_bytes);
 	struct image_module module = {
 		.told =
 			{
@@ -68,29 +49,28 @@ static int module_loaded(struct image *self, const struct hw_module_note *note, 
 				.start = note->start,
 				.end = note->end,
 				.loaded_ticks = note->ticks,
+				/* An empty path is the program itself. */
+				.path = note->path_bytes ? text_keep(self, path, note->path_bytes)
+							 : self->program,
+				.build_id = build_id,
 				.build_id_bytes = note->build_id_bytes,
 			},
 		.prepared = PREPARE_NO_MODULE,
 	};
 
-	module.path = path_copy(self, rest + note->build_id_bytes, note->path_bytes);
-	module.build_id = malloc(note->build_id_bytes ? note->build_id_bytes : 1);
-	if (!module.path || !module.build_id || !vec_push(&self->modules, module)) {
-		free(module.path);
-		free(module.build_id);
+	if (!module.told.path || !build_id || !vec_push(&self->modules, module))
 		return err_memory_for(err, "modules");
-	}
-	memcpy(module.build_id, rest, note->build_id_bytes);
+	memcpy(build_id, rest, note->build_id_bytes);
 	if (note->what == HW_MODULE_LOADED)
 		self->modules.data[module.told.id].prepared =
 			prepare_module(self->prepare,
 				       &(struct symbolizer_module){
-					       .path = module.path,
-					       .build_id = module.build_id,
+					       .path = module.told.path,
+					       .build_id = build_id,
 					       .build_id_bytes = note->build_id_bytes,
 					       .arch = load_relaxed(&self->berth.control->arch),
 				       });
-	return module_tell(self, &module, err);
+	return stream_tell(&self->sink, module, &module.told, err);
 }
 
 /* The module that is there now; *last is where the one before was. NULL: none, or one that is not
@@ -138,7 +118,7 @@ static int module_unloaded(struct image *self, const struct hw_module_note *note
 		    module->told.start != note->start)
 			continue;
 		module->told.unloaded_ticks = note->ticks ? note->ticks : 1;
-		return module_tell(self, module, err);
+		return stream_tell(&self->sink, module, &module->told, err);
 	}
 	self->damaged++;
 	return 0;
@@ -147,18 +127,16 @@ static int module_unloaded(struct image *self, const struct hw_module_note *note
 static int code_named(struct image *self, const struct hw_module_note *note, const u8 *rest,
 		      struct err *err)
 {
-	struct image_code code = {.number = (u32)note->base};
+	struct stream_name code = {.id = HW_NAMES + (u32)note->base};
 
 	if (note->base >= HW_CODES || self->codes.count >= 2 * HW_CODES) {
 		self->damaged++;
 		return 0;
 	}
-	code.name = strndup((const char *)rest + note->build_id_bytes, note->path_bytes);
-	if (!code.name || !vec_push(&self->codes, code)) {
-		free(code.name);
+	code.text = text_keep(self, (const char *)rest + note->build_id_bytes, note->path_bytes);
+	if (!code.text || !vec_push(&self->codes, code))
 		return err_memory_for(err, "names of functions");
-	}
-	return code_tell(self, &code, err);
+	return stream_tell(&self->sink, name, &code, err);
 }
 
 static int note_tell(struct image *self, const struct hw_module_note *note, const u8 *rest,

@@ -4,11 +4,9 @@
 
 #define BOTH(self_, function, ...)                                                                 \
 	struct tap_tee *tee = self_;                                                               \
-	int status = tee->first.function ? tee->first.function(tee->first.self, __VA_ARGS__) : 0;  \
+	int status = stream_tell(&tee->first, function, __VA_ARGS__);                              \
                                                                                                    \
-	if (status == 0 && tee->second.function)                                                   \
-		status = tee->second.function(tee->second.self, __VA_ARGS__);                      \
-	return status
+	return status == 0 ? stream_tell(&tee->second, function, __VA_ARGS__) : status
 
 #define TEE_ONE(function, type)                                                                    \
 	static int both_##function(void *self, const struct type *one, struct err *err)            \

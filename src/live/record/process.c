@@ -238,12 +238,12 @@ static void runtime_find(struct process *self)
 
 	self->runtime = runtime_of_module(self->program);
 	for (u64 i = 0; i < image->modules.count && self->runtime == RUNTIME_NONE; i++)
-		self->runtime = runtime_of_module(image->modules.data[i].path);
+		self->runtime = runtime_of_module(image->modules.data[i].told.path);
 	if (self->runtime == RUNTIME_PYTHON && self->python_malloc)
 		self->runtime = RUNTIME_NONE;
 	for (u64 i = 0; i < image->modules.count && self->runtime == RUNTIME_NONE; i++)
-		if (strcmp(image->modules.data[i].path, self->program) != 0 &&
-		    library_hides_malloc(image->modules.data[i].path))
+		if (strcmp(image->modules.data[i].told.path, self->program) != 0 &&
+		    library_hides_malloc(image->modules.data[i].told.path))
 			self->runtime = RUNTIME_HIDDEN_MALLOC;
 }
 

@@ -6,20 +6,13 @@
 
 #include "host/base/order.h"
 
-#define TELL(function, ...)                                                                        \
-	(self->trace.function ? self->trace.function(self->trace.self, __VA_ARGS__) : 0)
+#define TELL(function, ...) stream_tell(&self->trace, function, __VA_ARGS__)
 
 /* ---- what the next file needs ---------------------------------------------------------------- */
 
 static void forget(struct rotation *self)
 {
-	for (u64 i = 0; i < self->modules.count; i++) {
-		free(self->modules.data[i].path);
-		free(self->modules.data[i].build_id);
-	}
-	free(self->program);
-	free(self->command);
-	self->program = self->command = NULL;
+	arena_release(&self->texts);
 	vec_clear(&self->modules);
 	vec_clear(&self->threads);
 	vec_clear(&self->contexts);
@@ -48,33 +41,35 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 
 	forget(self);
 	self->image = *image;
-	self->program = strdup(image->program ? image->program : "");
-	self->command = strdup(image->command ? image->command : "");
-	self->image.program = self->program;
-	self->image.command = self->command;
+	self->image.program = arena_copy(&self->texts, image->program ? image->program : "");
+	self->image.command = arena_copy(&self->texts, image->command ? image->command : "");
 	self->ticks = image->start_ticks;
 	self->told = true;
-	return self->program && self->command ? TELL(image, image, err)
-					      : err_memory_for(err, "the next trace");
+	return self->image.program && self->image.command ? TELL(image, image, err)
+							  : err_memory_for(err, "the next trace");
+}
+
+static bool module_keep(struct rotation *self, const struct stream_module *module)
+{
+	u8 *build_id = arena_alloc(&self->texts, module->build_id_bytes);
+	struct stream_module kept = *module;
+
+	kept.path = arena_copy(&self->texts, module->path);
+	kept.build_id = build_id;
+	if (!kept.path || !build_id || !vec_push(&self->modules, kept))
+		return false;
+	memcpy(build_id, module->build_id, module->build_id_bytes);
+	return true;
 }
 
 static int on_module(void *data, const struct stream_module *module, struct err *err)
 {
 	struct rotation *self = data;
-	struct rotation_module kept = {.told = *module};
 
-	if (module->id < self->modules.count) { /* it was unloaded */
-		self->modules.data[module->id].told.unloaded_ticks = module->unloaded_ticks;
-		return TELL(module, module, err);
-	}
-	kept.path = strdup(module->path);
-	kept.build_id = malloc(module->build_id_bytes + 1);
-	if (!kept.path || !kept.build_id || !vec_push(&self->modules, kept)) {
-		free(kept.path);
-		free(kept.build_id);
+	if (module->id < self->modules.count) /* it was unloaded */
+		self->modules.data[module->id].unloaded_ticks = module->unloaded_ticks;
+	else if (!module_keep(self, module))
 		return err_memory_for(err, "the next trace");
-	}
-	memcpy(kept.build_id, module->build_id, module->build_id_bytes);
 	return TELL(module, module, err);
 }
 
@@ -333,13 +328,8 @@ static int begin_tell(struct rotation *self, struct err *err)
 {
 	int status = TELL(image, &self->image, err);
 
-	for (u64 i = 0; i < self->modules.count && status == 0; i++) {
-		struct stream_module module = self->modules.data[i].told;
-
-		module.path = self->modules.data[i].path;
-		module.build_id = self->modules.data[i].build_id;
-		status = TELL(module, &module, err);
-	}
+	for (u64 i = 0; i < self->modules.count && status == 0; i++)
+		status = TELL(module, &self->modules.data[i], err);
 	for (u64 i = 0; i < self->threads.count && status == 0; i++)
 		status = TELL(thread, &self->threads.data[i], err);
 	if (status == 0 && self->contexts.count)

@@ -5,6 +5,7 @@
 #ifndef LIVE_RECORD_ROTATION_H
 #define LIVE_RECORD_ROTATION_H
 
+#include "host/base/arena.h"
 #include "host/base/map.h"
 #include "host/base/vec.h"
 #include "host/trace/stream.h"
@@ -15,18 +16,12 @@ struct rotation_options {
 	u64 keep; /* files that are kept, the present one included; 0 = all */
 };
 
-struct rotation_module {
-	struct stream_module told;
-	char *path;
-	u8 *build_id;
-};
-
 struct rotation {
 	struct stream_sink trace; /* of the present file */
 	bool told;                /* an image is, and has not ended */
+	struct arena texts;       /* of the image and its modules */
 	struct stream_image image;
-	char *program, *command;
-	VEC(struct rotation_module) modules;
+	VEC(struct stream_module) modules;
 	VEC(struct stream_thread) threads;
 	VEC(struct stream_context) contexts;
 	/* each with its number in the present file; moved when one ends */

@@ -352,7 +352,7 @@ int scan_tell_failure(const struct stream_sink *sink, u64 chunks, const char *re
 				   .reason = reason,
 				   .chunks = chunks};
 
-	return sink->scan ? sink->scan(sink->self, &scan, NULL, 0, err) : 0;
+	return stream_tell(sink, scan, &scan, NULL, 0, err);
 }
 
 const struct stream_scan *scan_result(struct scan *self)
@@ -373,7 +373,7 @@ int scan_tell(struct scan *self, const struct stream_sink *sink, struct err *err
 {
 	const struct stream_scan *result = scan_result(self);
 
-	return sink->scan ? sink->scan(sink->self, result, self->classes, self->count, err) : 0;
+	return stream_tell(sink, scan, result, self->classes, self->count, err);
 }
 
 void scan_free(struct scan *self)

@@ -28,7 +28,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	self->ticks = hw_ticks();
 	if (self->sink.image(self->sink.self, &told, err) < 0)
 		return err->code;
-	return self->sink.thread ? self->sink.thread(self->sink.self, &thread, err) : 0;
+	return stream_tell(&self->sink, thread, &thread, err);
 }
 
 static int on_module(void *data, const struct stream_module *module, struct err *err)
