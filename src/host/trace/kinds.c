@@ -25,6 +25,17 @@ const char *kind_name(u32 kind)
 	return lower[kind];
 }
 
+const char *kind_call(u32 kind)
+{
+	static const char *const calls[HW_KIND_COUNT] = {
+#define KIND_CALL(name, number, group, call) [number] = call,
+		HW_KINDS(KIND_CALL)
+#undef KIND_CALL
+	};
+
+	return kind < HW_KIND_COUNT && *calls[kind] ? calls[kind] : NULL;
+}
+
 const char *class_name(u32 chunk_class)
 {
 	static const char *const names[CLASS_COUNT] = {"unknown", "reachable", "possible",

@@ -9,6 +9,10 @@
 /* "unknown" for a number that is none. */
 const char *kind_name(u32 kind);
 
+/* The call that a kind is counted under, as the list of kinds has it: "new" for new_array, too.
+ * NULL if it is none. */
+const char *kind_call(u32 kind);
+
 /* Of enum chunk_class: "reachable", "possible", "indirect", "lost", "unknown". */
 const char *class_name(u32 chunk_class);
 

@@ -31,7 +31,7 @@ enum {
 };
 
 struct leak_bytes { /* of a point */
-	u64 by_class[CLASSES];
+	u64 by_class[CLASS_COUNT];
 };
 
 struct gathering {

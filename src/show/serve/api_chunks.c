@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "show/serve/api.h"
+#include "host/trace/kinds.h"
 #include "study/layout/chunks.h"
 #include "study/layout/keys.h"
 #include "study/layout/memory.h"
@@ -132,17 +133,6 @@ static const char *end_name(const struct model *model, u8 end)
 	return end < sizeof names / sizeof *names ? names[end] : "unknown";
 }
 
-static const char *kind_name(u8 kind)
-{
-	static const char *const names[HW_KIND_COUNT] = {
-#define KIND_CALL(name, number, group, call) [number] = call,
-		HW_KINDS(KIND_CALL)
-#undef KIND_CALL
-	};
-
-	return kind < HW_KIND_COUNT && names[kind] && *names[kind] ? names[kind] : NULL;
-}
-
 static struct named_value moment_field(const char *name, const struct model *model, u64 ticks)
 {
 	return field_if(ticks, FIELD(name, (double)tick_clock_ns(&model->clock, ticks)));
@@ -227,11 +217,11 @@ static void reply_chunk(struct call *call, const struct view_chunk *chunk,
 	own = chain.rows.own;
 	reply_object(call, false, FIELD("id", number), FIELD("point", point),
 		     FIELD("addr", hex_text(page->address[at]).text), FIELD("size", page->size[at]),
-		     FIELD("call", kind_name(page->kind[at])), FIELD("type", type.name),
+		     FIELD("call", kind_call(page->kind[at])), FIELD("type", type.name),
 		     FIELD("alloc", born), field_if(freed, FIELD("free", (double)died)),
 		     field_if(freed, FIELD("life", (double)(died > born ? died - born : 0))),
 		     FIELD("end", end_name(model, page->end[at])),
-		     FIELD("leak_kind", leaks_class_name(model_chunk_class(model, number))),
+		     FIELD("leak_kind", class_name(model_chunk_class(model, number))),
 		     field_if(freed, FIELD("others", page->others[at])), access_field(call, number),
 		     thread_field("alloc_thread", call, page->alloc_thread[at]),
 		     field_stack("alloc_stack", call, model->points.data[point].frame),

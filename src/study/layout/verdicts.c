@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "host/trace/kinds.h"
 #include "study/layout/slots.h"
 
 /* ---- places ---- */
@@ -114,8 +115,7 @@ static void put_kept(struct strbuf *out, const struct finding *finding)
 {
 	strbuf_add(out, " and kept");
 	if (finding->chunk_class != CLASS_UNKNOWN)
-		strbuf_addf(out, " and leak_kind == \"%s\"",
-			    leaks_class_name(finding->chunk_class));
+		strbuf_addf(out, " and leak_kind == \"%s\"", class_name(finding->chunk_class));
 }
 
 void verdict_condition(const struct finding *finding, const struct verdict_points *points,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/trace/kinds.h"
 #include "study/analysis/leaks/leaks.h"
 #include "study/analysis/memoro/scores.h"
 
@@ -143,10 +144,7 @@ static const char *stack_text(struct domain *self, u32 frame, enum field field)
 	return text;
 }
 
-static const char *class_text(u64 i)
-{
-	return i <= CLASS_LOST ? leaks_class_name((enum chunk_class)i) : NULL;
-}
+static const char *class_text(u64 i) { return i <= CLASS_LOST ? class_name((u32)i) : NULL; }
 
 static const char *call_text(u64 kind)
 {

@@ -26,32 +26,33 @@ static struct chart_axis axis_of(double low, double high, bool log)
 	return self;
 }
 
-struct chart_axis chart_axis_x(const struct chart *self)
+static struct chart_axis axis_along(const struct chart *self, bool y, bool log)
 {
 	double low = INFINITY, high = -INFINITY;
 
 	for (u64 i = 0; i < self->count; i++) {
-		low = fmin(low, self->dots[i].x);
-		high = fmax(high, self->dots[i].x);
-	}
-	return axis_of(low, high, self->log_x);
-}
+		double value = y ? self->dots[i].y : self->dots[i].x;
 
-struct chart_axis chart_axis_y(const struct chart *self)
-{
-	double low = INFINITY, high = -INFINITY;
-
-	for (u64 i = 0; i < self->count; i++) {
-		low = fmin(low, self->dots[i].y);
-		high = fmax(high, self->dots[i].y);
+		low = fmin(low, value);
+		high = fmax(high, value);
 	}
-	for (u32 i = 0; i < self->line_count; i++) {
-		if (self->log_y && !(self->lines[i].y > 0))
+	for (u32 i = 0; y && i < self->line_count; i++) {
+		if (log && !(self->lines[i].y > 0))
 			continue;
 		low = fmin(low, self->lines[i].y);
 		high = fmax(high, self->lines[i].y);
 	}
-	return axis_of(low, high, self->log_y);
+	return axis_of(low, high, log);
+}
+
+struct chart_axis chart_axis_x(const struct chart *self)
+{
+	return axis_along(self, false, self->log_x);
+}
+
+struct chart_axis chart_axis_y(const struct chart *self)
+{
+	return axis_along(self, true, self->log_y);
 }
 
 double chart_place(const struct chart_axis *axis, double value)

@@ -7,25 +7,18 @@
 #include <string.h>
 
 #include "host/base/order.h"
+#include "host/trace/kinds.h"
 #include "study/analysis/places/group.h"
 #include "study/result/field.h"
-
-static const char *const class_names[CLASSES] = {
-	[CLASS_UNKNOWN] = "unknown",   [CLASS_REACHABLE] = "reachable",
-	[CLASS_POSSIBLE] = "possible", [CLASS_INDIRECT] = "indirect",
-	[CLASS_LOST] = "lost",
-};
-
-const char *leaks_class_name(enum chunk_class chunk_class) { return class_names[chunk_class]; }
 
 bool leaks_kind_parse(const char *word, u32 *kinds)
 {
 	if (strcmp(word, "all") == 0) {
-		*kinds = (1u << CLASSES) - 1;
+		*kinds = (1u << CLASS_COUNT) - 1;
 		return true;
 	}
-	for (u32 i = 0; i < CLASSES; i++)
-		if (strcmp(word, class_names[i]) == 0) {
+	for (u32 i = 0; i < CLASS_COUNT; i++)
+		if (strcmp(word, class_name(i)) == 0) {
 			*kinds |= 1u << i;
 			return true;
 		}
@@ -42,7 +35,7 @@ static bool is_kept(const struct chunk *chunk, const void *self)
 
 static u64 by_point_and_class(const struct chunk *chunk, const void *self)
 {
-	return group_by_point(chunk, self) * CLASSES +
+	return group_by_point(chunk, self) * CLASS_COUNT +
 	       model_chunk_class(chunk->model, chunk->number);
 }
 
@@ -75,8 +68,8 @@ static int add_chunks(struct leak_table *self, const struct stack_source *source
 
 	for (u64 i = 0; i < groups.rows.count && status == 0; i++) {
 		const struct group_row *group = &groups.rows.data[i];
-		struct leak_row row = {.point = {(u32)(group->key / CLASSES)},
-				       .chunk_class = (u8)(group->key % CLASSES),
+		struct leak_row row = {.point = {(u32)(group->key / CLASS_COUNT)},
+				       .chunk_class = (u8)(group->key % CLASS_COUNT),
 				       .chunks = group->chunks,
 				       .bytes = group->bytes,
 				       .max_size = group->max_size};
@@ -248,7 +241,7 @@ static void add_chain(struct result *chains, const struct stack_source *source,
 	const struct model *model = source->model;
 	struct frame_id frame = model->points.data[leak->point.index].frame;
 
-	result_row(chains, value_text(class_names[leak->chunk_class]), value_number(leak->bytes),
+	result_row(chains, value_text(class_name(leak->chunk_class)), value_number(leak->bytes),
 		   value_units(model, leak->chunks),
 		   value_if(leak->max_size || !leak->bytes, value_number(leak->max_size)),
 		   value_number(leak->point.index),

@@ -6,12 +6,9 @@
 
 #include "study/analysis/places/suppressions.h"
 
-enum { CLASSES = CLASS_LOST + 1 };
-
 /* "lost", "indirect", "possible", "reachable", "unknown", or "all": adds to a mask of 1 <<
  * class. */
 bool leaks_kind_parse(const char *word, u32 *kinds);
-const char *leaks_class_name(enum chunk_class chunk_class);
 
 struct leak_sum {
 	u64 chunks, bytes; /* chunks in units of the model */
@@ -25,8 +22,8 @@ struct leak_row {
 	u64 max_size; /* of one chunk; 0 = unknown */
 };
 
-struct leak_table {                       /* all zero = empty */
-	struct leak_sum classes[CLASSES]; /* without what is suppressed */
+struct leak_table {                           /* all zero = empty */
+	struct leak_sum classes[CLASS_COUNT]; /* without what is suppressed */
 	struct leak_sum suppressed;
 	VEC(struct leak_row) rows; /* worst class first, then most bytes first */
 };

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "host/trace/kinds.h"
 #include "study/analysis/summary/summary.h"
 #include "host/base/order.h"
 #include "host/base/search.h"
@@ -342,16 +343,10 @@ static const struct result_column columns[] = {
 
 static const char *call_name(u32 kind)
 {
-	static const char *const names[HW_KIND_COUNT] = {
-		[HW_MALLOC] = "malloc",   [HW_CALLOC] = "calloc",
-		[HW_REALLOC] = "realloc", [HW_MEMALIGN] = "memalign",
-		[HW_NEW] = "new",         [HW_NEW_ARRAY] = "new[]",
-		[HW_FREE] = "free",       [HW_REALLOC_FREE] = "realloc",
-		[HW_DELETE] = "delete",   [HW_DELETE_ARRAY] = "delete[]",
-		[HW_POOL] = "pool",       [HW_POOL_FREE] = "pool",
-	};
-
-	return kind < HW_KIND_COUNT ? names[kind] : NULL;
+	return kind == HW_NEW_ARRAY      ? "new[]"
+	       : kind == HW_DELETE_ARRAY ? "delete[]"
+	       : kind == HW_POOL_FREE    ? "pool"
+					 : kind_call(kind);
 }
 
 static const char *words(const struct misuse_row *row, struct result *result)
