@@ -10,6 +10,7 @@
 #include "dev/synth/synth.h"
 #include "host/base/json.h"
 #include "host/base/options.h"
+#include "host/base/order.h"
 
 enum { EXIT_USAGE = 2, EXIT_BAD_INPUT = 3 };
 
@@ -101,14 +102,12 @@ static int compare_bytes(const void *a, const void *b)
 {
 	const struct synth_point *x = a, *y = b;
 
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->context < y->context ? -1 : x->context > y->context;
+	return falling(x->bytes, y->bytes) ?: rising(x->context, y->context);
 }
 
 static void put_points(struct json *json, struct synth_result *made, u64 top)
 {
-	qsort(made->points.data, made->points.count, sizeof *made->points.data, compare_bytes);
+	vec_sort(&made->points, compare_bytes);
 	for (u64 i = 0; i < made->points.count && (!top || i < top); i++) {
 		const struct synth_point *point = &made->points.data[i];
 

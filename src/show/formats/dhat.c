@@ -8,6 +8,7 @@
 #include "show/formats/export.h"
 #include "show/formats/places.h"
 #include "show/render/fields.h"
+#include "study/model/each.h"
 
 enum { FILE_VERSION = 2, SHORT_LIFE_US = 500 };
 
@@ -37,18 +38,16 @@ static int add_lives(struct dhat *self, struct err *err)
 
 	if (!vec_extend(&self->lives, model->points.count))
 		return err_memory_for(err, "the export");
-	for (u64 chunk = 0; chunk < model->chunks.count; chunk++) {
-		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
-		u32 k = (u32)(chunk % CHUNK_PAGE);
-		u64 units, bytes, end;
+	EACH_CHUNK (chunk, model) {
+		u64 born = chunk.page->alloc_ticks[chunk.at],
+		    end = chunk.page->free_ticks[chunk.at];
+		u64 units, bytes;
 
-		if (!page || page->end[k] == CHUNK_ABSENT)
-			continue;
-		end = page->free_ticks[k] ? page->free_ticks[k] : model->last_ticks;
-		model_weigh(model, page->size[k], &units, &bytes);
-		if (end > page->alloc_ticks[k])
-			self->lives.data[model_point_of(model, page->alloc_context[k]).index] +=
-				(double)(end - page->alloc_ticks[k]) * (double)units;
+		end = end ? end : model->last_ticks;
+		model_weigh(model, chunk.page->size[chunk.at], &units, &bytes);
+		if (end > born)
+			self->lives.data[chunk_point(&chunk).index] +=
+				(double)(end - born) * (double)units;
 	}
 	return 0;
 }

@@ -5,9 +5,9 @@
  * Host. Everything is in one thread of the profile, since stacks and names belong to a thread
  * there. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "host/base/order.h"
 #include "show/formats/export.h"
 #include "show/formats/places.h"
 #include "show/render/fields.h"
@@ -39,11 +39,7 @@ static int compare_moments(const void *a, const void *b)
 {
 	const struct moment *x = a, *y = b;
 
-	if (x->ticks != y->ticks)
-		return x->ticks < y->ticks ? -1 : 1;
-	if (x->chunk != y->chunk)
-		return x->chunk < y->chunk ? -1 : 1;
-	return x->free - y->free;
+	return rising(x->ticks, y->ticks) ?: rising(x->chunk, y->chunk) ?: x->free - y->free;
 }
 
 /* The node of the last walk, remembered in *known. */
@@ -109,9 +105,7 @@ static int gather(struct profile *self, struct err *err)
 		if (!vec_push(&self->moments, moment))
 			return err_memory_for(err, "the export");
 	}
-	if (self->moments.count)
-		qsort(self->moments.data, self->moments.count, sizeof(*self->moments.data),
-		      compare_moments);
+	vec_sort(&self->moments, compare_moments);
 	return self->places.failed ? err_memory_for(err, "the export") : 0;
 }
 

@@ -14,7 +14,7 @@ int folded_export(const struct export_job *job, FILE *out, struct err *err)
 {
 	struct measured self = {0};
 	VEC(u32) path = {0};
-	int status = measured_build(&self, job, false, err);
+	int status = measured_build(&self, job, err);
 
 	for (u32 node = 1; node < self.own.count && status == 0; node++) {
 		u64 value = self.own.data[node].of[job->metric];

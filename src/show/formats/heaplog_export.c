@@ -4,13 +4,14 @@
  * their births. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "host/base/order.h"
 #include "host/base/text.h"
 #include "show/formats/export.h"
 #include "show/formats/heaplog.h"
 #include "study/analysis/types/list.h"
+#include "study/model/each.h"
 
 struct dumping {
 	const struct export_job *job;
@@ -106,9 +107,7 @@ static int compare_endings(const void *a, const void *b)
 {
 	const struct ending *x = a, *y = b;
 
-	if (x->ticks != y->ticks)
-		return x->ticks < y->ticks ? -1 : 1;
-	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
+	return rising(x->ticks, y->ticks) ?: rising(x->chunk, y->chunk);
 }
 
 static int find_freed(struct dumping *self, struct err *err)
@@ -116,18 +115,12 @@ static int find_freed(struct dumping *self, struct err *err)
 	VEC(struct ending) endings = {0};
 	int status = 0;
 
-	for (u64 chunk = 0; chunk < self->model->chunks.count && status == 0; chunk++) {
-		struct ending ending = {.chunk = chunk};
-
-		if (chunk_end(&self->model->chunks, chunk) != CHUNK_FREED)
-			continue;
-		ending.ticks =
-			chunk_at(&self->model->chunks, chunk)->free_ticks[chunk % CHUNK_PAGE];
-		if (!vec_push(&endings, ending))
+	EACH_CHUNK (chunk, self->model)
+		if (chunk.page->end[chunk.at] == CHUNK_FREED &&
+		    !vec_push(&endings,
+			      (struct ending){chunk.page->free_ticks[chunk.at], chunk.number}))
 			status = err_memory(err);
-	}
-	if (status == 0 && endings.count)
-		qsort(endings.data, endings.count, sizeof(*endings.data), compare_endings);
+	vec_sort(&endings, compare_endings);
 	for (u64 i = 0; i < endings.count && status == 0; i++)
 		if (!vec_push(&self->freed, endings.data[i].chunk))
 			status = err_memory(err);
@@ -261,9 +254,7 @@ static void put_nodes(struct dumping *self)
 
 static int compare_identities(const void *a, const void *b)
 {
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-
-	return x < y ? -1 : x > y;
+	return rising(*(const u64 *)a, *(const u64 *)b);
 }
 
 static int put_types(struct dumping *self, struct err *err)
@@ -274,9 +265,7 @@ static int put_types(struct dumping *self, struct err *err)
 	fputs("Types|version=4|type_id|name\n", self->out);
 	for (u64 at = 0, identity, name; good && map_next(&self->types, &at, &identity, &name);)
 		good = vec_push(&identities, identity);
-	if (good && identities.count)
-		qsort(identities.data, identities.count, sizeof *identities.data,
-		      compare_identities);
+	vec_sort(&identities, compare_identities);
 	for (u64 i = 0; good && i < identities.count; i++) {
 		fprintf(self->out, "%08" PRIX64 ", ", identities.data[i] & ~HEAPLOG_IDENTITY);
 		put_name(self->out,

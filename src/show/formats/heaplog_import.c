@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "host/base/map.h"
+#include "host/base/order.h"
 #include "host/base/strbuf.h"
 #include "show/formats/heaplog.h"
 #include "show/formats/import.h"
@@ -258,13 +259,9 @@ static int compare_moments(const void *a, const void *b)
 {
 	const struct moment *x = a, *y = b;
 
-	if (x->tick != y->tick)
-		return x->tick < y->tick ? -1 : 1;
-	if ((x->order == 0) != (y->order == 0))
-		return x->order == 0 ? -1 : 1;
-	if (x->entry != y->entry)
-		return x->entry < y->entry ? -1 : 1;
-	return x->order - y->order;
+	return rising(x->tick, y->tick)
+		       ?: rising(x->order != 0, y->order != 0)
+		       ?: rising(x->entry, y->entry) ?: x->order - y->order;
 }
 
 static int tell_birth(struct importing *self, struct entry *entry, struct err *err)

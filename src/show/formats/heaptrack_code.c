@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Mapped files, addresses and stacks of heaptrack's files.
  * Host. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "host/base/order.h"
+#include "host/base/search.h"
 #include "show/formats/heaptrack_inside.h"
 
 enum { MODULES_MAX = 1 << 15, INLINED_MAX = 256 };
@@ -50,25 +51,19 @@ static int compare_segments(const void *a, const void *b)
 {
 	const struct segment *x = a, *y = b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	return rising(x->start, y->start);
 }
 
 static const struct segment *segment_find(struct importing *self, u64 ip)
 {
-	u64 low = 0, high = self->segments.count;
+	u64 count;
 
-	if (!self->sorted && high)
-		qsort(self->segments.data, high, sizeof(*self->segments.data), compare_segments);
+	if (!self->sorted)
+		vec_sort(&self->segments, compare_segments);
 	self->sorted = true;
-	while (low < high) {
-		u64 middle = low + (high - low) / 2;
-
-		if (self->segments.data[middle].start <= ip)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && ip < self->segments.data[low - 1].end ? &self->segments.data[low - 1] : NULL;
+	count = bisect(at, self->segments.count, self->segments.data[at].start <= ip);
+	return count && ip < self->segments.data[count - 1].end ? &self->segments.data[count - 1]
+								: NULL;
 }
 
 /* heaptrack has addresses of calls, a trace those to which they return. */

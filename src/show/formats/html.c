@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "host/base/base64.h"
+#include "host/base/order.h"
 #include "show/render/fields.h"
 #include "show/serve/assets.h"
 #include "study/layout/source.h"
@@ -300,11 +301,8 @@ static int worst_first(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
-	if (x->severity != y->severity)
-		return x->severity > y->severity ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->point < y->point ? -1 : x->point > y->point;
+	return falling(x->severity, y->severity)
+		       ?: falling(x->bytes, y->bytes) ?: rising(x->point, y->point);
 }
 
 /* All points, the worst ones first; NULL without memory. For free. */

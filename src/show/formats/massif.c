@@ -4,8 +4,8 @@
  * Host. A snapshot of the timeline is the highest of its stretch of time, so that no peak is
  * lost. */
 #include <inttypes.h>
-#include <stdlib.h>
 
+#include "host/base/order.h"
 #include "host/base/text.h"
 #include "show/formats/export.h"
 #include "show/formats/places.h"
@@ -58,11 +58,8 @@ static int compare_kids(const void *a, const void *b)
 {
 	const struct heap_node *x = a, *y = b;
 
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	return rising(x->parent, y->parent)
+		       ?: falling(x->bytes, y->bytes) ?: rising(x->node, y->node);
 }
 
 static int build_tree(struct snapshots *self, u64 (*value)(const struct model_point *),
@@ -85,8 +82,7 @@ static int build_tree(struct snapshots *self, u64 (*value)(const struct model_po
 		if (!vec_push(&self->kids, (struct heap_node){self->tree.nodes.data[node].parent,
 							      node, self->bytes.data[node]}))
 			return err_memory_for(err, "the export");
-	if (self->kids.count)
-		qsort(self->kids.data, self->kids.count, sizeof(*self->kids.data), compare_kids);
+	vec_sort(&self->kids, compare_kids);
 	if (!vec_extend(&self->first, self->bytes.count + 1))
 		return err_memory_for(err, "the export");
 	for (u64 node = 0, at = 0; node <= self->bytes.count; node++) {

@@ -3,34 +3,52 @@
  * Host. */
 #include "show/formats/measured.h"
 
+#include "host/base/order.h"
+
 static void add(struct measures *sum, const struct measures *more)
 {
 	for (u32 i = 0; i < EXPORT_METRICS; i++)
 		sum->of[i] += more->of[i];
 }
 
-int measured_build(struct measured *self, const struct export_job *job, bool by_line,
-		   struct err *err)
+/* Walks the stacks of all points; take() gets the number of each, from 1, and what it measures. */
+static int each_point(struct places *places, const struct export_job *job,
+		      bool (*take)(void *self, u64 stamp, const struct measures *values),
+		      void *self, struct err *err)
 {
 	const struct model *model = job->stacks.model;
 	struct export_sum sums[EXPORT_METRICS] = {{0}};
 
-	places_init(&self->places, &job->stacks);
-	for (u64 i = 0; i < model->points.count; i++) {
+	places_init(places, &job->stacks);
+	for (u64 i = 0; i < model->points.count && !places->failed; i++) {
 		const struct model_point *point = &model->points.data[i];
 		struct measures values;
-		u32 node;
 
 		export_values(model, point, sums, values.of);
-		places_walk(&self->places, point->frame);
-		if (self->places.failed ||
-		    !call_tree_add(&self->tree, &self->places, by_line, &node) ||
-		    !vec_extend(&self->own, self->tree.nodes.count))
-			return err_memory_for(err, "the export");
-		add(&self->own.data[node], &values);
-		add(&self->sum, &values);
+		places_walk(places, point->frame);
+		if (!places->failed && !take(self, i + 1, &values))
+			places->failed = true;
 	}
-	return self->places.failed ? err_memory_for(err, "the export") : 0;
+	return places->failed ? err_memory_for(err, "the export") : 0;
+}
+
+static bool add_to_tree(void *self_, u64 stamp, const struct measures *values)
+{
+	struct measured *self = self_;
+	u32 node;
+
+	(void)stamp;
+	if (!call_tree_add(&self->tree, &self->places, false, &node) ||
+	    !vec_extend(&self->own, self->tree.nodes.count))
+		return false;
+	add(&self->own.data[node], values);
+	add(&self->sum, values);
+	return true;
+}
+
+int measured_build(struct measured *self, const struct export_job *job, struct err *err)
+{
+	return each_point(&self->places, job, add_to_tree, self, err);
 }
 
 void measured_release(struct measured *self)
@@ -91,9 +109,9 @@ static bool add_within(struct measured_calls *self, u32 function, u64 stamp,
 	return true;
 }
 
-static bool add_stack(struct measured_calls *self, bool with_lines, u64 stamp,
-		      const struct measures *values)
+static bool add_stack(void *self_, u64 stamp, const struct measures *values)
 {
+	struct measured_calls *self = self_;
 	const struct places *places = &self->places;
 	const struct place_line *inner = &places->lines.data[places->path.data[0]];
 	struct measured_line *own = line_of(self, inner->function, inner->line);
@@ -101,12 +119,14 @@ static bool add_stack(struct measured_calls *self, bool with_lines, u64 stamp,
 	if (!own || !add_within(self, inner->function, stamp, values))
 		return false;
 	add(&own->sum, values);
+	add(&self->sum, values);
 	for (u64 i = 1; i < places->path.count; i++) {
 		const struct place_line *outer = &places->lines.data[places->path.data[i]];
 		struct measured_call *call =
-			call_of(self, (struct measured_call){.caller = outer->function,
-							     .callee = inner->function,
-							     .line = with_lines ? outer->line : 0});
+			call_of(self,
+				(struct measured_call){.caller = outer->function,
+						       .callee = inner->function,
+						       .line = self->with_lines ? outer->line : 0});
 
 		if (!call || !add_within(self, outer->function, stamp, values))
 			return false;
@@ -122,48 +142,27 @@ static int compare_calls(const void *a, const void *b)
 {
 	const struct measured_call *x = a, *y = b;
 
-	if (x->caller != y->caller)
-		return x->caller < y->caller ? -1 : 1;
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	return x->callee < y->callee ? -1 : x->callee > y->callee;
+	return rising(x->caller, y->caller)
+		       ?: rising(x->line, y->line) ?: rising(x->callee, y->callee);
 }
 
 static int compare_lines(const void *a, const void *b)
 {
 	const struct measured_line *x = a, *y = b;
 
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	return x->line < y->line ? -1 : x->line > y->line;
+	return rising(x->function, y->function) ?: rising(x->line, y->line);
 }
 
 int measured_calls_build(struct measured_calls *self, const struct export_job *job, bool with_lines,
 			 struct err *err)
 {
-	const struct model *model = job->stacks.model;
-	struct export_sum sums[EXPORT_METRICS] = {{0}};
+	int status;
 
-	places_init(&self->places, &job->stacks);
-	for (u64 i = 0; i < model->points.count; i++) {
-		const struct model_point *point = &model->points.data[i];
-		struct measures values;
-
-		export_values(model, point, sums, values.of);
-		places_walk(&self->places, point->frame);
-		if (self->places.failed || !add_stack(self, with_lines, i + 1, &values))
-			return err_memory_for(err, "the export");
-		add(&self->sum, &values);
-	}
-	if (self->places.failed)
-		return err_memory_for(err, "the export");
-	if (self->calls.count)
-		qsort(self->calls.data, self->calls.count, sizeof(*self->calls.data),
-		      compare_calls);
-	if (self->lines.count)
-		qsort(self->lines.data, self->lines.count, sizeof(*self->lines.data),
-		      compare_lines);
-	return 0;
+	self->with_lines = with_lines;
+	status = each_point(&self->places, job, add_stack, self, err);
+	vec_sort(&self->calls, compare_calls);
+	vec_sort(&self->lines, compare_lines);
+	return status;
 }
 
 void measured_calls_release(struct measured_calls *self)

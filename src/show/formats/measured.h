@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the stacks of all points allocated, as one tree: by function, or by line of code. */
+ * What the stacks of all points allocated, as one tree of functions. */
 #ifndef SHOW_FORMATS_MEASURED_H
 #define SHOW_FORMATS_MEASURED_H
 
@@ -18,8 +18,7 @@ struct measured { /* all zero = empty */
 };
 
 /* Released by the caller also after a failure. */
-int measured_build(struct measured *self, const struct export_job *job, bool by_line,
-		   struct err *err);
+int measured_build(struct measured *self, const struct export_job *job, struct err *err);
 void measured_release(struct measured *self);
 
 /* Calls between functions, each stack counted once however often it passes. */
@@ -43,6 +42,7 @@ struct measured_calls { /* all zero = empty */
 	VEC(u64) stamps;                 /* inside: of functions */
 	struct map by_call, by_line;     /* hash → number + 1 */
 	struct measures sum;
+	bool with_lines;
 };
 
 /* The same for places: with_lines tells calls from different lines apart. */

@@ -78,7 +78,7 @@ int speedscope_export(const struct export_job *job, FILE *out, struct err *err)
 {
 	struct measured self = {0};
 	struct json json = {.out = out};
-	int status = measured_build(&self, job, false, err);
+	int status = measured_build(&self, job, err);
 
 	json_open(&json, NULL, '{');
 	put_head(job, &json);
