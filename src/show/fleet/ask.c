@@ -369,14 +369,21 @@ struct result *ask_done(struct result *result, int status, struct err *err)
 	return NULL;
 }
 
-const char *ask_hex(struct result *result, u64 number)
+struct value ask_hex(struct result *result, u64 number)
 {
-	char *text = arena_alloc(&result->arena, 17);
+	return value_text(result_format(result, "%016llx", (unsigned long long)number));
+}
 
-	if (!text)
-		result->failed = true;
-	else
-		for (u32 i = 0; i < 16; i++)
-			text[i] = "0123456789abcdef"[number >> (60 - 4 * i) & 15];
-	return text;
+struct value ask_copy(struct result *result, const char *text)
+{
+	return value_text(text ? result_copy(result, text) : NULL);
+}
+
+struct value ask_value(struct result *result, enum value_type type, const char *field)
+{
+	switch (type) {
+	case VALUE_TEXT: return ask_copy(result, field);
+	case VALUE_RATIO: return value_real(strtod(field, NULL));
+	default: return value_number(reply_number(field));
+	}
 }

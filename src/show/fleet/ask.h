@@ -95,6 +95,10 @@ int ask_found(struct store *store, const struct fleet_query *query,
 struct result *ask_done(struct result *result, int status, struct err *err);
 
 /* "0123456789abcdef" */
-const char *ask_hex(struct result *result, u64 number);
+struct value ask_hex(struct result *result, u64 number);
+
+/* Copies of texts, and fields of a row as values of these types. */
+struct value ask_copy(struct result *result, const char *text);
+struct value ask_value(struct result *result, enum value_type type, const char *field);
 
 #endif

@@ -17,6 +17,7 @@
 #include "study/analysis/summary/summary.h"
 #include "study/analysis/types/list.h"
 #include "host/base/io.h"
+#include "host/base/path.h"
 #include "show/formats/chunks.h"
 #include "show/formats/places.h"
 #include "show/fleet/rows.h"
@@ -51,6 +52,7 @@ struct gathering {
 	const char *build_id;
 	struct strbuf build_text;
 	double byte_seconds;
+	u64 trace_bytes; /* that were put */
 };
 
 /* ---- stacks ---- */
@@ -71,7 +73,7 @@ static u64 place_key(struct gathering *self)
 					 function_plain_length(function->name));
 		else
 			strbuf_add(&self->text,
-				   file_name(places_module_path(places, function->module)));
+				   path_file(places_module_path(places, function->module)));
 		strbuf_add_char(&self->text, '\n');
 		if (function->named && strcmp(function->name, "main") == 0)
 			break;
@@ -339,10 +341,11 @@ static int put_timeline(struct gathering *self, struct err *err)
 
 static int put_chunks(struct gathering *self, struct err *err)
 {
+	u64 count = self->source->about->chunks ? self->model->chunks.count : 0;
 	struct export_chunk chunk;
 	int status = 0;
 
-	for (u64 i = 0; i < self->model->chunks.count && status == 0; i++) {
+	for (u64 i = 0; i < count && status == 0; i++) {
 		struct strbuf *rows;
 
 		model_pass(self->model, i);
@@ -360,14 +363,17 @@ static int put_chunks(struct gathering *self, struct err *err)
 	return status;
 }
 
-static int put_trace(struct gathering *self, u64 *bytes, struct err *err)
+static int put_trace(struct gathering *self, struct err *err)
 {
 	const char *path = self->source->job->path;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), failure = 0, status = 0;
-	u8 *part = malloc(TRACE_PART);
+	int fd, failure = 0, status = 0;
 	u64 got = TRACE_PART;
+	u8 *part;
 
-	*bytes = 0;
+	if (!self->source->about->trace)
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	part = malloc(TRACE_PART);
 	if (fd < 0)
 		status = err_set(err, ERR_INPUT, "cannot open %s: %s", path, strerror(errno));
 	else if (!part)
@@ -386,7 +392,7 @@ static int put_trace(struct gathering *self, u64 *bytes, struct err *err)
 		rows = begin_row(self, TABLE_TRACES);
 		row_u32(rows, number);
 		row_bytes(rows, part, got);
-		*bytes += got;
+		self->trace_bytes += got;
 		status = end_row(self, TABLE_TRACES, err);
 	}
 	free(part);
@@ -439,7 +445,7 @@ static void put_totals(const struct gathering *self, struct strbuf *row,
 	row_u64(row, self->model->points.count);
 }
 
-static int put_run(struct gathering *self, u64 trace_bytes, struct err *err)
+static int put_run(struct gathering *self, struct err *err)
 {
 	const struct run_source *source = self->source;
 	const struct run_about *about = source->about;
@@ -458,7 +464,7 @@ static int put_run(struct gathering *self, u64 trace_bytes, struct err *err)
 	row_u32(row, (u32)time(NULL));
 	row_text(row, about->host);
 	row_u64(row, self->program);
-	row_text(row, file_name(image->program));
+	row_text(row, path_file(image->program));
 	row_text(row, image->program);
 	row_u64(row, self->build);
 	row_text(row, self->build_id);
@@ -476,17 +482,10 @@ static int put_run(struct gathering *self, u64 trace_bytes, struct err *err)
 	put_totals(self, row, report);
 	row_u64(row, about->chunks ? self->model->chunks.count : 0);
 	row_text(row, source->job->path);
-	row_u64(row, trace_bytes);
+	row_u64(row, self->trace_bytes);
 	row_text(row, HEAPWISE_VERSION);
 	result_free(report);
 	return row->failed ? err_memory_for(err, "rows") : 0;
-}
-
-static void find_build(struct gathering *self)
-{
-	self->build_id = run_build(self->source, &self->build_text);
-	self->build = name_key(self->build_id);
-	self->program = name_key(file_name(self->model->image.program));
 }
 
 static int prepare(struct gathering *self, struct err *err)
@@ -513,7 +512,9 @@ static int prepare(struct gathering *self, struct err *err)
 
 		self->leak_bytes.data[row->point.index].by_class[row->chunk_class] += row->bytes;
 	}
-	find_build(self);
+	self->build_id = run_build(self->source, &self->build_text);
+	self->build = name_key(self->build_id);
+	self->program = name_key(path_file(self->model->image.program));
 	return 0;
 }
 
@@ -529,16 +530,24 @@ static void release(struct gathering *self)
 	strbuf_release(&self->build_text);
 }
 
-static int note_day(struct batch *self, u16 day, struct err *err)
+static int note_day(struct gathering *self, struct err *err)
 {
-	for (u64 i = 0; i < self->days.count; i++)
-		if (self->days.data[i] == day)
+	struct batch *batch = self->batch;
+	u16 day = day_of(self->source->about->time);
+
+	for (u64 i = 0; i < batch->days.count; i++)
+		if (batch->days.data[i] == day)
 			return 0;
-	return vec_push(&self->days, day) ? 0 : err_memory_for(err, "rows");
+	return vec_push(&batch->days, day) ? 0 : err_memory_for(err, "rows");
 }
 
 int batch_add(struct batch *self, const struct run_source *source, struct err *err)
 {
+	/* The run itself goes last: what came before is invisible without it. */
+	static int (*const steps[])(struct gathering * self,
+				    struct err * err) = {prepare,    note_day,     put_points,
+							 put_types,  put_findings, put_timeline,
+							 put_chunks, put_trace,    put_run};
 	struct stack_source stacks = source->job->stacks;
 	struct type_cascade *types = source->job->types;
 	const struct stack_source *types_source = types ? types->query.source : NULL;
@@ -546,29 +555,13 @@ int batch_add(struct batch *self, const struct run_source *source, struct err *e
 				 .source = source,
 				 .model = stacks.model,
 				 .stacks = &stacks};
-	u64 trace_bytes = 0;
-	int status;
+	int status = 0;
 
 	if (types)
 		types->query.source = &stacks;
 	places_init(&work.places, work.stacks);
-	status = prepare(&work, err);
-	if (status == 0)
-		status = note_day(self, day_of(source->about->time), err);
-	if (status == 0)
-		status = put_points(&work, err);
-	if (status == 0)
-		status = put_types(&work, err);
-	if (status == 0)
-		status = put_findings(&work, err);
-	if (status == 0)
-		status = put_timeline(&work, err);
-	if (status == 0 && source->about->chunks)
-		status = put_chunks(&work, err);
-	if (status == 0 && source->about->trace)
-		status = put_trace(&work, &trace_bytes, err);
-	if (status == 0)
-		status = put_run(&work, trace_bytes, err);
+	for (u32 i = 0; i < sizeof steps / sizeof *steps && status == 0; i++)
+		status = steps[i](&work, err);
 	if (types)
 		types->query.source = types_source;
 	release(&work);

@@ -45,9 +45,6 @@ int run_id(const char *path, u32 image, u64 *run, struct err *err);
 /* The program's build: what the user said, or its build-id, for which the text is; "" = unknown. */
 const char *run_build(const struct run_source *source, struct strbuf *text);
 
-/* The last part of a path. */
-const char *file_name(const char *path);
-
 /* Days since 1970. */
 static inline u16 day_of(u64 seconds) { return (u16)(seconds / 86400); }
 

@@ -27,7 +27,6 @@ static const struct result_column columns[] = {
 	COLUMN("place", NULL, VALUE_TEXT, "identifier of the point in the store, across builds"),
 	COLUMN("stack", "stack", VALUE_STACK, "call stack, in the new build"),
 };
-enum { COLUMNS = sizeof columns / sizeof *columns };
 
 struct candidate {
 	u64 place, stack;
@@ -339,20 +338,14 @@ static void add_row(const struct growth *self, const struct candidate *candidate
 	double old = candidate->old_sum / (double)old_build(self)->runs;
 	double new = candidate->new_sum / (double)new_build(self)->runs;
 	const char *since = since_build(self, candidate->place);
-	struct value *row = result_add_row(table);
 
-	if (!row)
-		return;
-	row[0] = measure == MEASURE_TIME ? value_real(new - old)
-					 : value_signed((i64)(new - old + 0.5));
-	row[1] = old > 0 ? value_real((new - old) / old) : value_unknown();
-	row[2] = measure_value(measure, old);
-	row[3] = measure_value(measure, new);
-	row[4] = value_real(candidate->test.delta);
-	row[5] = value_real(candidate->test.p);
-	row[6] = value_real(candidate->q);
-	row[7] = value_text(result_copy(table, since));
-	row[8] = value_text(ask_hex(table, candidate->place));
+	result_row(table,
+		   measure == MEASURE_TIME ? value_real(new - old)
+					   : value_signed((i64)(new - old + 0.5)),
+		   value_if(old > 0, value_real((new - old) / old)), measure_value(measure, old),
+		   measure_value(measure, new), value_real(candidate->test.delta),
+		   value_real(candidate->test.p), value_real(candidate->q), ask_copy(table, since),
+		   ask_hex(table, candidate->place));
 }
 
 static int add_rows(struct growth *self, struct result *table, struct err *err)
@@ -372,8 +365,7 @@ static void set_columns(const struct growth *self, struct result *table)
 {
 	enum fleet_measure measure = self->query->measure;
 
-	result_set_columns(table, columns, COLUMNS);
-	if (table->columns.count < COLUMNS)
+	if (result_failed(table))
 		return;
 	table->columns.data[0].type = measure == MEASURE_TIME    ? VALUE_RATIO
 				      : measure == MEASURE_COUNT ? VALUE_DELTA
@@ -415,7 +407,7 @@ static int find(struct growth *self, struct result *table, struct err *err)
 
 struct result *fleet_growth(struct store *store, const struct fleet_query *query, struct err *err)
 {
-	struct result *table = result_new(RESULT_TABLE, "growth", "What grew");
+	struct result *table = result_table("growth", "What grew", columns);
 	struct growth self = {.store = store, .query = query};
 	int status;
 

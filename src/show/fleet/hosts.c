@@ -32,7 +32,6 @@ static const struct result_column columns[] = {
 	COLUMN("distance", "distance", VALUE_RATIO,
 	       "distance from the peers, in robust standard deviations"),
 };
-enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static int read_hosts(struct store *store, const struct fleet_query *query, struct host_list *list,
 		      struct err *err)
@@ -102,20 +101,14 @@ static bool judge(const struct host_list *list, u64 first, u64 end, struct judge
 
 static void add_row(struct result *table, const struct judged *judged)
 {
-	struct value *row = result_add_row(table);
+	const struct host *host = judged->host;
+	double centre = judged->centre;
 
-	if (!row)
-		return;
-	row[0] = value_text(result_copy(table, judged->host->name));
-	row[1] = value_text(result_copy(table, judged->host->program));
-	row[2] = value_text(result_copy(table, judged->host->build));
-	row[3] = value_number(judged->host->runs);
-	row[4] = value_real(judged->host->value);
-	row[5] = value_number(judged->peers);
-	row[6] = value_real(judged->centre);
-	row[7] = judged->centre > 0 ? value_real(judged->host->value / judged->centre)
-				    : value_unknown();
-	row[8] = value_real(judged->distance);
+	result_row(table, ask_copy(table, host->name), ask_copy(table, host->program),
+		   ask_copy(table, host->build), value_number(host->runs), value_real(host->value),
+		   value_number(judged->peers), value_real(centre),
+		   value_if(centre > 0, value_real(host->value / centre)),
+		   value_real(judged->distance));
 }
 
 static bool same_build(const struct host *a, const struct host *b)
@@ -161,14 +154,12 @@ static int judge_all(const struct host_list *list, const struct fleet_query *que
 
 struct result *fleet_hosts(struct store *store, const struct fleet_query *query, struct err *err)
 {
-	struct result *table = result_new(RESULT_TABLE, "hosts", "Hosts that differ");
+	struct result *table = result_table("hosts", "Hosts that differ", columns);
 	struct host_list list = {0};
 	int status;
 
 	if (!table)
 		return ask_done(NULL, 0, err);
-	result_set_columns(table, columns, COLUMNS);
-	table->columns.data[4].type = table->columns.data[6].type = VALUE_RATIO;
 	table->empty = "no host differs from its peers";
 	status = read_hosts(store, query, &list, err);
 	if (status == 0)

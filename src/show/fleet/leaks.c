@@ -21,7 +21,6 @@ static const struct result_column columns[] = {
 	COLUMN("lost_per_run", "lost per run", VALUE_BYTES, "mean lost bytes"),
 	COLUMN("kept_per_run", "kept per run", VALUE_BYTES, "mean kept bytes"),
 };
-enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static const struct result_column point_columns[] = {
 	COLUMN("lost_bytes", "lost", VALUE_BYTES, "lost bytes of all runs"),
@@ -32,7 +31,6 @@ static const struct result_column point_columns[] = {
 	COLUMN("place", NULL, VALUE_TEXT, "identifier of the point in the store, across builds"),
 	COLUMN("stack", "stack", VALUE_STACK, "call stack"),
 };
-enum { POINT_COLUMNS = sizeof point_columns / sizeof *point_columns };
 
 struct build_sums {
 	u64 program, build;
@@ -67,22 +65,14 @@ static int read_sums(struct store *store, const struct fleet_query *query,
 static void add_build(struct result *table, const struct build *build,
 		      const struct build_sums *sums)
 {
-	struct value *row = result_add_row(table);
+	u64 runs = build->runs;
 
-	if (!row)
-		return;
-	row[0] = value_text(result_copy(table, build->program));
-	row[1] = value_text(result_copy(table, build->id));
-	row[2] = value_text(result_copy(table, build->version));
-	row[3] = value_text(result_copy(table, build->first));
-	row[4] = value_number(build->runs);
-	row[5] = value_number(sums->runs_with_lost);
-	row[6] = value_number(sums->lost);
-	row[7] = value_number(sums->indirect);
-	row[8] = value_number(sums->possible);
-	row[9] = value_number(sums->kept);
-	row[10] = value_number(build->runs ? sums->lost / build->runs : 0);
-	row[11] = value_number(build->runs ? sums->kept / build->runs : 0);
+	result_row(table, ask_copy(table, build->program), ask_copy(table, build->id),
+		   ask_copy(table, build->version), ask_copy(table, build->first),
+		   value_number(runs), value_number(sums->runs_with_lost), value_number(sums->lost),
+		   value_number(sums->indirect), value_number(sums->possible),
+		   value_number(sums->kept), value_number(runs ? sums->lost / runs : 0),
+		   value_number(runs ? sums->kept / runs : 0));
 }
 
 /* The build of a list of keys that comes first. */
@@ -104,18 +94,12 @@ static const char *first_build(const struct build_list *builds, const char *fiel
 
 static void add_point(struct result *table, const struct build_list *builds, char **fields)
 {
-	struct value *row = result_add_row(table);
-	const char *first;
 	u64 count;
+	const char *first = first_build(builds, fields[2], &count);
 
-	if (!row)
-		return;
-	first = first_build(builds, fields[2], &count);
-	row[0] = value_number(reply_number(fields[0]));
-	row[1] = value_number(reply_number(fields[1]));
-	row[3] = value_number(count);
-	row[4] = value_text(first ? result_copy(table, first) : NULL);
-	row[5] = value_text(ask_hex(table, reply_number(fields[3])));
+	result_row(table, ask_value(table, VALUE_BYTES, fields[0]),
+		   ask_value(table, VALUE_BYTES, fields[1]), value_unknown(), value_number(count),
+		   ask_copy(table, first), ask_hex(table, reply_number(fields[3])));
 }
 
 static int read_points(struct store *store, const struct fleet_query *query,
@@ -149,8 +133,6 @@ static int fill(struct store *store, const struct fleet_query *query, struct res
 	struct build_sums *sums = NULL;
 	int status = builds_read(&builds, store, &query->filter, err);
 
-	result_set_columns(table, columns, COLUMNS);
-	result_set_columns(points, point_columns, POINT_COLUMNS);
 	table->empty = "no runs";
 	points->empty = "nothing was kept";
 	if (status == 0) {
@@ -169,8 +151,8 @@ static int fill(struct store *store, const struct fleet_query *query, struct res
 struct result *fleet_leaks(struct store *store, const struct fleet_query *query, struct err *err)
 {
 	struct result *record = result_new(RESULT_RECORD, "leaks", "Leaks");
-	struct result *table = result_new(RESULT_TABLE, "builds", "By build");
-	struct result *points = result_new(RESULT_TABLE, "points", "Where");
+	struct result *table = result_table("builds", "By build", columns);
+	struct result *points = result_table("points", "Where", point_columns);
 	int status = record && table && points ? fill(store, query, table, points, err)
 					       : err_memory(err);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "host/base/base64.h"
+#include "host/base/path.h"
 #include "show/fleet/http.h"
 
 #define BOUNDARY "heapwise-profile-part"
@@ -142,7 +143,7 @@ static void make_labels(struct labels *self, const struct run_source *source)
 
 static const char *program_name(const struct run_source *source)
 {
-	return file_name(source->job->stacks.model->image.program);
+	return path_file(source->job->stacks.model->image.program);
 }
 
 /* ---- bodies ---- */

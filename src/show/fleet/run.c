@@ -59,13 +59,6 @@ int run_id(const char *path, u32 image, u64 *run, struct err *err)
 	return status;
 }
 
-const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 const char *run_build(const struct run_source *source, struct strbuf *text)
 {
 	const struct model *model = source->job->stacks.model;

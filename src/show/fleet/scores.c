@@ -25,7 +25,6 @@ static const struct result_column columns[] = {
 	COLUMN("deviation", "deviation", VALUE_RATIO, "standard deviation"),
 	COLUMN("mean_by_bytes", "by bytes", VALUE_RATIO, "mean, points weighted by bytes"),
 };
-enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static const struct result_column bin_columns[] = {
 	COLUMN("score", "score", VALUE_TEXT, "which score"),
@@ -35,7 +34,6 @@ static const struct result_column bin_columns[] = {
 	COLUMN("share", "share", VALUE_SHARE, "share of the points with a known score"),
 	COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes of these points"),
 };
-enum { BIN_COLUMNS = sizeof bin_columns / sizeof *bin_columns };
 
 static const struct result_column step_columns[] = {
 	COLUMN("severity", "severity", VALUE_COUNT,
@@ -43,7 +41,7 @@ static const struct result_column step_columns[] = {
 	COLUMN("points", "points", VALUE_COUNT, "points of runs"),
 	COLUMN("bytes", "bytes", VALUE_BYTES, "their requested bytes"),
 };
-enum { STEP_COLUMNS = sizeof step_columns / sizeof *step_columns, STEPS = 13 };
+enum { STEPS = 13 };
 
 struct scores {
 	struct distribution kinds[KINDS];
@@ -106,74 +104,48 @@ static int read_scores(struct store *store, const struct fleet_query *query, str
 
 static struct result *bin_table(const struct scores *self)
 {
-	struct result *table = result_new(RESULT_TABLE, "bins", "Points by score");
+	struct result *table = result_table("bins", "Points by score", bin_columns);
 
-	if (!table)
-		return NULL;
-	result_set_columns(table, bin_columns, BIN_COLUMNS);
-	for (u32 i = 0; i < KINDS; i++)
-		for (u32 bin = 0; bin < BINS && self->kinds[i].count; bin++) {
-			struct value *row = result_add_row(table);
+	for (u32 i = 0; i < KINDS && table; i++) {
+		const struct distribution *kind = &self->kinds[i];
 
-			if (!row)
-				return table;
-			row[0] = value_text(kind_names[i]);
-			row[1] = value_real((double)bin / BINS);
-			row[2] = value_real((double)(bin + 1) / BINS);
-			row[3] = value_number(self->kinds[i].points[bin]);
-			row[4] = value_real((double)self->kinds[i].points[bin] /
-					    (double)self->kinds[i].count);
-			row[5] = value_number((u64)self->kinds[i].bytes[bin]);
-		}
+		for (u32 bin = 0; bin < BINS && kind->count; bin++)
+			result_row(table, value_text(kind_names[i]), value_real((double)bin / BINS),
+				   value_real((double)(bin + 1) / BINS),
+				   value_number(kind->points[bin]),
+				   value_real((double)kind->points[bin] / (double)kind->count),
+				   value_number((u64)kind->bytes[bin]));
+	}
 	return table;
 }
 
 static struct result *step_table(const struct scores *self)
 {
-	struct result *table = result_new(RESULT_TABLE, "severities", "Points by severity");
+	struct result *table = result_table("severities", "Points by severity", step_columns);
 
-	if (!table)
-		return NULL;
-	result_set_columns(table, step_columns, STEP_COLUMNS);
-	for (u32 step = 0; step < STEPS; step++) {
-		struct value *row = self->step_points[step] ? result_add_row(table) : NULL;
-
-		if (!row)
-			continue;
-		row[0] = value_number(step);
-		row[1] = value_number(self->step_points[step]);
-		row[2] = value_number((u64)self->step_bytes[step]);
-	}
+	for (u32 step = 0; step < STEPS && table; step++)
+		if (self->step_points[step])
+			result_row(table, value_number(step), value_number(self->step_points[step]),
+				   value_number((u64)self->step_bytes[step]));
 	return table;
-}
-
-static void add_score(struct result *table, const char *name, const struct distribution *kind)
-{
-	struct value *row = result_add_row(table);
-	double count = (double)kind->count, mean = kind->count ? kind->sum / count : 0;
-	double variance = kind->count ? kind->squares / count - mean * mean : 0;
-
-	if (!row)
-		return;
-	row[0] = value_text(name);
-	row[1] = value_number(kind->count);
-	if (!kind->count)
-		return;
-	row[2] = value_real(mean);
-	row[3] = value_real(variance > 0 ? sqrt(variance) : 0);
-	if (kind->all_bytes > 0)
-		row[4] = value_real(kind->by_bytes / kind->all_bytes);
 }
 
 static struct result *score_table(const struct scores *self)
 {
-	struct result *table = result_new(RESULT_TABLE, "scores", "Scores of all runs");
+	struct result *table = result_table("scores", "Scores of all runs", columns);
 
-	if (!table)
-		return NULL;
-	result_set_columns(table, columns, COLUMNS);
-	for (u32 i = 0; i < KINDS; i++)
-		add_score(table, kind_names[i], &self->kinds[i]);
+	for (u32 i = 0; i < KINDS && table; i++) {
+		const struct distribution *kind = &self->kinds[i];
+		bool known = kind->count;
+		double count = (double)kind->count, mean = known ? kind->sum / count : 0;
+		double variance = known ? kind->squares / count - mean * mean : 0;
+
+		result_row(table, value_text(kind_names[i]), value_number(kind->count),
+			   value_if(known, value_real(mean)),
+			   value_if(known, value_real(variance > 0 ? sqrt(variance) : 0)),
+			   value_if(known && kind->all_bytes > 0,
+				    value_real(kind->by_bytes / kind->all_bytes)));
+	}
 	return table;
 }
 

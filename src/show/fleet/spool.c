@@ -15,13 +15,7 @@
 #include <unistd.h>
 
 #include "host/base/io.h"
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
+#include "host/base/path.h"
 
 /* ---- what is kept beside a trace ---- */
 
@@ -170,7 +164,7 @@ int spool_name(const char *folder, const char *program, const struct run_about *
 	struct strbuf stem = {0};
 	int status;
 
-	strbuf_addf(&stem, "%s.%lld.%d", base_name(program), (long long)time(NULL), (int)getpid());
+	strbuf_addf(&stem, "%s.%lld.%d", path_file(program), (long long)time(NULL), (int)getpid());
 	status = stem.failed ? err_memory(err)
 			     : reserve(folder, strbuf_text(&stem), about, path, err);
 	strbuf_release(&stem);
@@ -299,7 +293,7 @@ int spool_keep(const char *folder, const char *trace, const struct run_about *ab
 
 	if (is_spooled(folder, trace))
 		return 0;
-	strbuf_add(&stem, base_name(trace));
+	strbuf_add(&stem, path_file(trace));
 	if (!stem.failed && stem.count > 4 && strcmp(stem.text + stem.count - 4, ".hwt") == 0)
 		stem.text[stem.count -= 4] = 0;
 	status = stem.failed ? err_memory(err)

@@ -7,8 +7,6 @@
 
 #include "show/fleet/ask.h"
 
-static double real(const char *field) { return strtod(field, NULL); }
-
 /* ---- runs ---- */
 
 static const struct result_column run_columns[] = {
@@ -31,31 +29,14 @@ static const struct result_column run_columns[] = {
 };
 enum { RUN_COLUMNS = sizeof run_columns / sizeof *run_columns };
 
-static void add_run(struct result *table, char **fields)
-{
-	struct value *row = result_add_row(table);
-
-	if (!row)
-		return;
-	row[0] = value_text(ask_hex(table, reply_number(fields[0])));
-	for (u32 i = 1; i <= 6; i++)
-		row[i] = value_text(result_copy(table, fields[i]));
-	for (u32 i = 7; i <= 11; i++)
-		row[i] = value_number(reply_number(fields[i]));
-	row[12] = value_real(real(fields[12]));
-	for (u32 i = 13; i < RUN_COLUMNS; i++)
-		row[i] = value_number(reply_number(fields[i]));
-}
-
 struct result *fleet_runs(struct store *store, const struct fleet_query *query, struct err *err)
 {
-	struct result *table = result_new(RESULT_TABLE, "runs", "Runs");
+	struct result *table = result_table("runs", "Runs", run_columns);
 	struct question ask = {.store = store};
 	char *fields[RUN_COLUMNS];
 
 	if (!table)
 		return ask_done(NULL, 0, err);
-	result_set_columns(table, run_columns, RUN_COLUMNS);
 	table->empty = "no runs";
 	strbuf_add(&ask.sql,
 		   "SELECT run, toString(time, 'UTC'), host, program_name, build_id, version,"
@@ -66,8 +47,13 @@ struct result *fleet_runs(struct store *store, const struct fleet_query *query, 
 	ask_from(&ask, TABLE_RUNS, "", &query->filter);
 	strbuf_add(&ask.sql, " ORDER BY time DESC, run");
 	ask_limit(&ask, query->top);
-	while (question_row(&ask, fields, RUN_COLUMNS, err))
-		add_run(table, fields);
+	while (question_row(&ask, fields, RUN_COLUMNS, err)) {
+		struct value row[RUN_COLUMNS] = {ask_hex(table, reply_number(fields[0]))};
+
+		for (u32 i = 1; i < RUN_COLUMNS; i++)
+			row[i] = ask_value(table, run_columns[i].type, fields[i]);
+		result_put_row(table, row, RUN_COLUMNS);
+	}
 	return ask_done(table, question_end(&ask), err);
 }
 
@@ -84,7 +70,6 @@ static const struct result_column point_columns[] = {
 	COLUMN("place", NULL, VALUE_TEXT, "identifier of the point in the store, across builds"),
 	COLUMN("stack", "stack", VALUE_STACK, "call stack, from one of the builds"),
 };
-enum { POINT_COLUMNS = sizeof point_columns / sizeof *point_columns };
 
 static void fill_points(struct question *ask, const struct fleet_query *query, struct result *table,
 			struct err *err)
@@ -93,17 +78,14 @@ static void fill_points(struct question *ask, const struct fleet_query *query, s
 	char *fields[7];
 
 	while (question_row(ask, fields, 7, err)) {
-		struct value *row = result_add_row(table);
+		struct value row[7] = {[6] = ask_hex(table, reply_number(fields[5]))};
 
-		if (!row || !vec_push(&found.places, reply_number(fields[5])) ||
-		    !vec_push(&found.stacks, reply_number(fields[6]))) {
+		for (u32 i = 0; i <= 4; i++)
+			row[i] = ask_value(table, point_columns[i].type, fields[i]);
+		result_put_row(table, row, 7);
+		if (result_failed(table) || !vec_push(&found.places, reply_number(fields[5])) ||
+		    !vec_push(&found.stacks, reply_number(fields[6])))
 			ask->status = err_memory_for(err, "the answer");
-			break;
-		}
-		row[0] = value_real(real(fields[0]));
-		for (u32 i = 1; i <= 4; i++)
-			row[i] = value_number(reply_number(fields[i]));
-		row[6] = value_text(ask_hex(table, reply_number(fields[5])));
 	}
 	if (ask->status == 0)
 		ask->status = ask_found(ask->store, query, &found, table, err);
@@ -112,12 +94,11 @@ static void fill_points(struct question *ask, const struct fleet_query *query, s
 
 struct result *fleet_top(struct store *store, const struct fleet_query *query, struct err *err)
 {
-	struct result *table = result_new(RESULT_TABLE, "top", "Points of all runs");
+	struct result *table = result_table("top", "Points of all runs", point_columns);
 	struct question ask = {.store = store};
 
 	if (!table)
 		return ask_done(NULL, 0, err);
-	result_set_columns(table, point_columns, POINT_COLUMNS);
 	table->empty = "no runs";
 	strbuf_addf(&ask.sql,
 		    "SELECT sum(byte_seconds), sum(bytes), sum(allocations), max(own_peak_bytes),"
