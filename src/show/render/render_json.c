@@ -99,14 +99,20 @@ void render_json_fields(struct json *json, const struct named_value *fields, u64
 		put_field(json, &fields[i]);
 }
 
+static void put_cells(struct json *json, const struct result_column *columns, u64 count,
+		      const struct value *row)
+{
+	for (u64 i = 0; i < count; i++)
+		put_value(json, columns[i].name, columns[i].type, &row[i]);
+}
+
 static void put_rows(struct json *json, const char *key, const struct result *table)
 {
 	json_open(json, key, '[');
 	for (u64 row = 0; row < result_rows(table); row++) {
 		json_open(json, NULL, '{');
-		for (u64 i = 0; i < table->columns.count; i++)
-			put_value(json, table->columns.data[i].name, table->columns.data[i].type,
-				  result_cell(table, row, i));
+		put_cells(json, table->columns.data, table->columns.count,
+			  result_cell(table, row, 0));
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -241,8 +247,7 @@ void render_json_line(const struct result_column *columns, u64 count, const stru
 	struct json json = {.out = out};
 
 	json_open_flat(&json, NULL, '{');
-	for (u64 i = 0; i < count; i++)
-		put_value(&json, columns[i].name, columns[i].type, &row[i]);
+	put_cells(&json, columns, count, row);
 	json_close(&json, '}');
 	json_end(&json);
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "host/base/path.h"
 #include "host/base/units.h"
 #include "show/render/render.h"
 #include "show/render/text_grid.h"
@@ -71,16 +72,12 @@ static void put_wrapped(struct page *page, const char *first, const char *text)
 static void frame_name(const struct result_frame *frame, u32 columns, struct strbuf *out)
 {
 	struct strbuf unknown = {0};
-	const char *slash = strrchr(frame->module, '/');
 
 	if (*frame->function) {
 		text_add_function(out, frame->function, columns);
 		return;
 	}
-	strbuf_addf(&unknown, "%s+0x%" PRIx64,
-		    slash            ? slash + 1
-		    : *frame->module ? frame->module
-				     : "?",
+	strbuf_addf(&unknown, "%s+0x%" PRIx64, *frame->module ? path_file(frame->module) : "?",
 		    frame->offset);
 	text_add_cut(out, strbuf_text(&unknown), columns);
 	strbuf_release(&unknown);
@@ -89,7 +86,6 @@ static void frame_name(const struct result_frame *frame, u32 columns, struct str
 /* file:line, else the module's name; then whether it was inlined and what it stands for. */
 static void frame_place(const struct result_frame *frame, u32 columns, struct strbuf *out)
 {
-	const char *slash = strrchr(frame->module, '/');
 	char line[16] = "", rest[32] = "";
 	u32 fixed;
 
@@ -108,7 +104,7 @@ static void frame_place(const struct result_frame *frame, u32 columns, struct st
 			      : columns > fixed + 3 ? columns - fixed
 						    : 3);
 	else if (*frame->function)
-		text_add_cut(out, slash ? slash + 1 : frame->module, columns);
+		text_add_cut(out, path_file(frame->module), columns);
 	if (*frame->file)
 		strbuf_add(out, line);
 	strbuf_add(out, rest);
@@ -229,17 +225,6 @@ static u64 last_cell(const struct result *table)
 	return last;
 }
 
-static void put_cell(struct strbuf *line, const char *text, u32 width, bool left)
-{
-	u32 columns = text_columns(text), pad = columns < width ? width - columns : 0;
-
-	if (!left)
-		text_pad(line, pad);
-	strbuf_add(line, text);
-	if (left)
-		text_pad(line, pad);
-}
-
 /* Columns between the line's end and the edge; 0 = no limit. */
 static u32 room_left(const struct page *page, const struct strbuf *line)
 {
@@ -266,7 +251,7 @@ static void table_line(struct page *page, const struct result *table, const u32 
 	u64 last = last_cell(table);
 
 	if (mark)
-		put_cell(&line, mark, LABEL, true);
+		text_align(&line, mark, LABEL, true);
 
 	for (u64 i = 0; i < table->columns.count; i++) {
 		const struct result_column *spec = &table->columns.data[i];
@@ -280,8 +265,8 @@ static void table_line(struct page *page, const struct result *table, const u32 
 		else
 			cell_format(spec->type, result_cell(table, row, i),
 				    i == last ? room_left(page, &line) : 0, &cell);
-		put_cell(&line, strbuf_text(&cell),
-			 i == last && is_left(spec->type) ? 0 : widths[i], is_left(spec->type));
+		text_align(&line, strbuf_text(&cell),
+			   i == last && is_left(spec->type) ? 0 : widths[i], is_left(spec->type));
 		strbuf_release(&cell);
 	}
 	text_pad(&page->text, INDENT);
@@ -502,16 +487,16 @@ static void put_field(struct page *page, const struct result *record, u64 i,
 	u32 width = page->style->width;
 
 	text_pad(&line, INDENT);
-	put_cell(&line, column->label, section->labels, true);
+	text_align(&line, column->label, section->labels, true);
 	text_pad(&line, GAP);
 	value_format(column->type, result_cell(record, 0, i), &value);
 	if (has_remark(column) && fill_remark(record, column->remark, &remark)) {
-		put_cell(&line, strbuf_text(&value), section->values, section->left);
+		text_align(&line, strbuf_text(&value), section->values, section->left);
 		text_pad(&line, GAP);
 		words = units_words(result_cell(record, 0, i)->number, strbuf_text(&remark));
 	} else {
-		put_cell(&line, strbuf_text(&value), section->left ? 0 : section->values,
-			 section->left);
+		text_align(&line, strbuf_text(&value), section->left ? 0 : section->values,
+			   section->left);
 	}
 	if (*words.text && text_columns(strbuf_text(&line)) + REMARK_MIN < width) {
 		put_wrapped(page, strbuf_text(&line), words.text);

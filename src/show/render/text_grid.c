@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "host/base/path.h"
 #include "show/render/render.h"
 #include "host/base/text_width.h"
 
@@ -57,12 +58,11 @@ static void put_path(struct strbuf *out, const struct result_stack *stack, u32 n
 		strbuf_add(out, "... > ");
 	for (u32 i = stack->count; i-- > 0;) {
 		const struct result_frame *frame = &stack->frames[i];
-		const char *slash = strrchr(frame->module, '/');
 
 		if (*frame->function) {
 			text_add_function(out, frame->function, name_columns);
 		} else {
-			text_add_clean(out, slash ? slash + 1 : frame->module);
+			text_add_clean(out, path_file(frame->module));
 			strbuf_addf(out, "+0x%" PRIx64, frame->offset);
 		}
 		strbuf_add(out, i ? " > " : "");
@@ -112,15 +112,15 @@ static void format_cell(struct grid *self, u64 row, const struct lane *lane, u32
 
 static u32 line_columns(const struct grid *self) { return text_columns(strbuf_text(&self->line)); }
 
-static void put_aligned(struct grid *self, const char *text, u32 width, bool left)
+void text_align(struct strbuf *line, const char *text, u32 width, bool left)
 {
 	u32 columns = text_columns(text), pad = columns < width ? width - columns : 0;
 
 	if (!left)
-		text_pad(&self->line, pad);
-	strbuf_add(&self->line, text);
+		text_pad(line, pad);
+	strbuf_add(line, text);
 	if (left)
-		text_pad(&self->line, pad);
+		text_pad(line, pad);
 }
 
 static bool is_firm(const char *joint) { return strchr(joint, ' ') != NULL; }
@@ -156,8 +156,8 @@ static void put_row(struct grid *self, u64 row)
 		format_cell(self, row, lane,
 			    !self->width || self->width <= used ? 0 : self->width - used);
 		put_joint(self, lane->joint, self->cell.count > 0);
-		put_aligned(self, strbuf_text(&self->cell), last && lane->left ? 0 : lane->width,
-			    lane->left);
+		text_align(&self->line, strbuf_text(&self->cell),
+			   last && lane->left ? 0 : lane->width, lane->left);
 	}
 	end_line(self);
 }
@@ -168,7 +168,7 @@ static void put_labels(struct grid *self)
 		const struct lane *lane = &self->lanes[i];
 
 		put_joint(self, lane->joint, *lane->spec->label != 0);
-		put_aligned(self, lane->spec->label, lane->width, lane->left);
+		text_align(&self->line, lane->spec->label, lane->width, lane->left);
 	}
 	end_line(self);
 }
@@ -233,8 +233,8 @@ static void put_overs(struct grid *self, u32 n)
 		end = group_end(self, i, &columns);
 		put_joint(self, self->lanes[i].joint, false);
 		over_line(over ? over : "", n, &self->cell);
-		put_aligned(self, strbuf_text(&self->cell), columns,
-			    end > i + 1 || self->lanes[i].left);
+		text_align(&self->line, strbuf_text(&self->cell), columns,
+			   end > i + 1 || self->lanes[i].left);
 	}
 	end_line(self);
 }

@@ -9,4 +9,7 @@
 /* Appends headings and rows. The last column runs on to the edge; width 0 = no limit. */
 void text_grid(const struct result *table, u32 width, struct strbuf *out);
 
+/* A text in that many columns, at their left or right end. */
+void text_align(struct strbuf *line, const char *text, u32 width, bool left);
+
 #endif

@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/base/map.h"
-
 struct cache_entry {
-	struct cache_entry *next;          /* of the slot */
 	struct cache_entry *newer, *older; /* by use */
 	char tag[48];
 	const char *type; /* a literal */
@@ -18,18 +15,14 @@ struct cache_entry {
 
 void answer_cache_init(struct answer_cache *self) { pthread_mutex_init(&self->lock, NULL); }
 
-static struct cache_entry **slot_of(struct answer_cache *self, const char *tag)
-{
-	return &self->slots[hash_text(HASH_START, tag) % CACHE_SLOTS];
-}
+static u64 key_of(const char *tag) { return hash_text(HASH_START, tag); }
 
 static struct cache_entry *entry_find(struct answer_cache *self, const char *tag)
 {
-	struct cache_entry *entry = *slot_of(self, tag);
+	const u64 *found = map_find(&self->by_tag, key_of(tag));
+	struct cache_entry *entry = found ? (struct cache_entry *)(uintptr_t)*found : NULL;
 
-	while (entry && strcmp(entry->tag, tag) != 0)
-		entry = entry->next;
-	return entry;
+	return entry && strcmp(entry->tag, tag) == 0 ? entry : NULL;
 }
 
 static void use_remove(struct answer_cache *self, struct cache_entry *entry)
@@ -48,11 +41,7 @@ static void use_add(struct answer_cache *self, struct cache_entry *entry)
 
 static void entry_drop(struct answer_cache *self, struct cache_entry *entry)
 {
-	struct cache_entry **at = slot_of(self, entry->tag);
-
-	while (*at != entry)
-		at = &(*at)->next;
-	*at = entry->next;
+	map_remove(&self->by_tag, key_of(entry->tag), NULL);
 	use_remove(self, entry);
 	self->bytes -= entry->bytes;
 	free(entry);
@@ -62,6 +51,7 @@ void answer_cache_release(struct answer_cache *self)
 {
 	while (self->oldest)
 		entry_drop(self, self->oldest);
+	map_release(&self->by_tag);
 	pthread_mutex_destroy(&self->lock);
 }
 
@@ -89,7 +79,7 @@ bool answer_cache_find(struct answer_cache *self, struct answer *answer)
 
 void answer_cache_keep(struct answer_cache *self, const struct answer *answer)
 {
-	struct cache_entry *entry, **slot;
+	struct cache_entry *entry;
 
 	if (answer->status != 200 || !answer->tag[0] || !answer->body || answer->gzip ||
 	    answer->body_bytes > CACHE_ANSWER_BYTES)
@@ -102,12 +92,10 @@ void answer_cache_keep(struct answer_cache *self, const struct answer *answer)
 	memcpy(entry->body, answer->body, answer->body_bytes);
 	entry->body[entry->bytes] = 0;
 	pthread_mutex_lock(&self->lock);
-	if (entry_find(self, entry->tag)) { /* another thread was faster */
+	if (map_find(&self->by_tag, key_of(entry->tag)) || /* another thread was faster */
+	    !map_put(&self->by_tag, key_of(entry->tag), (u64)(uintptr_t)entry)) {
 		free(entry);
 	} else {
-		slot = slot_of(self, entry->tag);
-		entry->next = *slot;
-		*slot = entry;
 		use_add(self, entry);
 		self->bytes += entry->bytes;
 		while (self->bytes > CACHE_BYTES && self->oldest != entry)

@@ -6,15 +6,16 @@
 
 #include <pthread.h>
 
+#include "host/base/map.h"
 #include "show/serve/request.h"
 
-enum { CACHE_BYTES = 64 << 20, CACHE_ANSWER_BYTES = 8 << 20, CACHE_SLOTS = 1024 };
+enum { CACHE_BYTES = 64 << 20, CACHE_ANSWER_BYTES = 8 << 20 };
 
 struct cache_entry;
 
 struct answer_cache { /* all zero, and then answer_cache_init */
 	pthread_mutex_t lock;
-	struct cache_entry *slots[CACHE_SLOTS]; /* by hash of the tag: lists */
+	struct map by_tag; /* hash → entry */
 	struct cache_entry *newest, *oldest;
 	u64 bytes;
 };

@@ -243,6 +243,12 @@ int api_load(struct api *self, struct study *trace, struct err *err)
 	return status;
 }
 
+struct study_progress api_progress(const struct api *self, u32 slot)
+{
+	return self->renewals[slot] ? renewal_progress(self->renewals[slot])
+				    : study_progress(self->traces[slot]);
+}
+
 bool api_add_trace(struct api *self, struct study *trace)
 {
 	u32 count;

@@ -58,6 +58,9 @@ int api_load(struct api *self, struct study *trace, struct err *err);
 /* One more trace, while others are looked at; it is taken over unless there are too many. */
 bool api_add_trace(struct api *self, struct study *trace);
 
+/* How far a trace is loaded. */
+struct study_progress api_progress(const struct api *self, u32 slot);
+
 /* What the server serves. */
 struct site api_site(struct api *self);
 
@@ -235,38 +238,18 @@ put_item put_real_item;
 put_item put_axis_end;
 #define REALS(name, values, count) field_list(name, count, put_real_item, values)
 
-/* The API's handlers, one file per subject. */
-void api_status(struct call *call), api_trace(struct call *call), api_suggest(struct call *call),
-	api_stack(struct call *call), api_page(struct call *call), api_asset(struct call *call),
-	api_list(struct call *call);
-void api_flame(struct call *call), api_flame_search(struct call *call),
-	api_timeline(struct call *call), api_overview(struct call *call);
-void api_points(struct call *call), api_point(struct call *call),
-	api_point_timeline(struct call *call);
-void api_report(struct call *call), api_mprof_leaks(struct call *call),
-	api_mprof_bins(struct call *call), api_mprof_direct(struct call *call),
-	api_mprof_graph(struct call *call), api_mprof_text(struct call *call),
-	api_scores(struct call *call), api_findings(struct call *call),
-	api_leaks(struct call *call), api_types(struct call *call), api_fields(struct call *call);
-void api_chunks(struct call *call), api_chunk(struct call *call), api_memory(struct call *call),
-	api_memory_regions(struct call *call), api_memory_at(struct call *call);
-void api_threads(struct call *call), api_callgraph(struct call *call),
-	api_callers(struct call *call), api_callees(struct call *call),
-	api_files(struct call *call), api_source(struct call *call);
-void api_excessive(struct call *call), api_emad(struct call *call),
-	api_emad_tree(struct call *call);
-void api_query_check(struct call *call), api_query_graph(struct call *call),
-	api_query_compile(struct call *call), api_query_boxes(struct call *call),
-	api_graphs(struct call *call), api_graph_get(struct call *call),
-	api_graph_put(struct call *call), api_graph_delete(struct call *call),
-	api_notes(struct call *call), api_note_put(struct call *call),
-	api_entries(struct call *call), api_query_counts(struct call *call);
-void api_compare(struct call *call), api_open(struct call *call),
-	api_source_allow(struct call *call), api_traces(struct call *call),
-	api_upload(struct call *call);
-void api_live(struct call *call), api_live_history(struct call *call),
-	api_live_suspects(struct call *call), api_live_top(struct call *call),
-	api_live_config(struct call *call), api_live_configure(struct call *call),
-	api_live_snapshot(struct call *call);
+/* The handlers, one file per subject. */
+typedef void api_handler(struct call *call);
+api_handler api_status, api_trace, api_suggest, api_stack, api_page, api_asset, api_list, api_flame,
+	api_flame_search, api_timeline, api_overview, api_points, api_point, api_point_timeline,
+	api_report, api_mprof_leaks, api_mprof_bins, api_mprof_direct, api_mprof_graph,
+	api_mprof_text, api_scores, api_findings, api_leaks, api_types, api_fields, api_chunks,
+	api_chunk, api_memory, api_memory_regions, api_memory_at, api_threads, api_callgraph,
+	api_callers, api_callees, api_files, api_source, api_excessive, api_emad, api_emad_tree,
+	api_query_check, api_query_graph, api_query_compile, api_query_boxes, api_graphs,
+	api_graph_get, api_graph_put, api_graph_delete, api_notes, api_note_put, api_entries,
+	api_query_counts, api_compare, api_open, api_source_allow, api_traces, api_upload, api_live,
+	api_live_history, api_live_suspects, api_live_top, api_live_config, api_live_configure,
+	api_live_snapshot;
 
 #endif

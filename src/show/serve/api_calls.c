@@ -77,7 +77,7 @@ static void put_edge(struct json *json, const void *list, u64 i)
 static void reply_graph(struct call *call, const struct graph_answer *self)
 {
 	const struct calls_view *view = &self->view;
-	u64 edges = view->edges.count < ROWS_MAX * 4 ? view->edges.count : ROWS_MAX * 4;
+	u64 edges = result_top(view->edges.count, ROWS_MAX * 4);
 
 	reply_object(call, view->found > view->nodes.count,
 		     FLAG("from_stacks", view->graph->from_stacks),

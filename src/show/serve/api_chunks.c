@@ -324,8 +324,7 @@ void api_memory_regions(struct call *call)
 		count = self.found.rows.count;
 		reply_object(call, count > REGIONS_MAX, FIELD("at", moment.at_ns),
 			     FIELD("regions", count),
-			     LIST("rows", count < REGIONS_MAX ? count : REGIONS_MAX, put_region,
-				  &self));
+			     LIST("rows", result_top(count, REGIONS_MAX), put_region, &self));
 	}
 	vec_release(&self.found.rows);
 	memory_moment_release(&moment);

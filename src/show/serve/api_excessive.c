@@ -221,7 +221,7 @@ static void reply_objects(struct call *call, const struct judged *judged,
 	struct reply_columns table = {.columns = object_columns,
 				      .column_count = call_is_compared(call) ? OBJECT_COLUMNS
 									     : OBJECT_COLUMNS - 3,
-				      .rows = count < judged->rows_max ? count : judged->rows_max,
+				      .rows = result_top(count, judged->rows_max),
 				      .fill = fill_object,
 				      .from = &(struct objects){found, base},
 				      .truncated = judged->rows_max < count};

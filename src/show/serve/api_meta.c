@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "format/atomics.h"
+#include "host/base/path.h"
 #include "show/serve/api.h"
 #include "study/layout/suggest.h"
 
@@ -20,12 +21,6 @@ static const char *state_word(enum study_state state)
 					    [STUDY_FAILED] = "error"};
 
 	return words[state];
-}
-
-static struct study_progress progress_of(const struct api *api, u32 slot)
-{
-	return api->renewals[slot] ? renewal_progress(api->renewals[slot])
-				   : study_progress(api->traces[slot]);
 }
 
 static bool is_live(const struct api *api, u32 slot)
@@ -53,7 +48,7 @@ static void put_trace(struct json *json, const void *list, u64 i)
 {
 	const struct api *api = list;
 	u32 slot = (u32)i;
-	struct study_progress progress = progress_of(api, slot);
+	struct study_progress progress = api_progress(api, slot);
 	const struct study *trace = api->traces[slot];
 	struct study_file file = study_file(api->traces[slot]);
 	bool live = is_live(api, slot);
@@ -73,7 +68,7 @@ static struct study_progress progress_of_all(const struct api *api)
 	struct study_progress worst = {.state = STUDY_READY, .phase = "ready", .share = 1};
 
 	for (u32 i = 0; i < api->count; i++) {
-		struct study_progress one = progress_of(api, i);
+		struct study_progress one = api_progress(api, i);
 
 		if (one.state == STUDY_FAILED)
 			return one;
@@ -106,13 +101,6 @@ static const char *arch_name(u32 machine)
 	return machine == 62 ? "x86_64" : machine == 183 ? "aarch64" : "unknown";
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* By the libraries that were loaded: the first one that stands in for the C library's allocator, or
  * that one. NULL if nobody can tell, as of a program without libraries. */
 static const char *allocator_name(const struct model *model)
@@ -128,7 +116,7 @@ static const char *allocator_name(const struct model *model)
 
 	for (u32 k = 0; k < sizeof names / sizeof *names; k++)
 		for (u32 i = 0; i < map->module_count; i++)
-			if (map->modules[i].told && strncmp(file_name(map->modules[i].path),
+			if (map->modules[i].told && strncmp(path_file(map->modules[i].path),
 							    names[k][0], strlen(names[k][0])) == 0)
 				return names[k][1];
 	return NULL;

@@ -8,14 +8,6 @@ static void refuse(struct call *call, const struct err *err)
 	answer_refuse(call->answer, err->code == ERR_USAGE ? 400 : 500, "%s", err->text);
 }
 
-static void put_note(struct json *json, const void *notes, u64 i)
-{
-	const struct note *one = &((const struct note *)notes)[i];
-
-	put_object(json, NULL, FIELD("finding", one->finding), FIELD("status", one->status),
-		   FIELD("text", one->text), FIELD("changed", one->changed));
-}
-
 /* All notes of the trace. */
 static void reply_notes(struct call *call)
 {

@@ -390,27 +390,21 @@ static void put_free_site(struct json *json, const void *list, u64 i)
 		   field_stack("stack", self->call, self->detail.free_sites.data[i].frame));
 }
 
-static void put_thread(struct json *json, const struct model *model, struct point_thread row)
+struct point_threads {
+	const struct model *model;
+	const struct point_thread *rows;
+};
+
+static void put_thread(struct json *json, const void *list, u64 i)
 {
-	bool known = row.thread < model->threads.count;
+	const struct point_threads *self = list;
+	u32 thread = self->rows[i].thread;
+	bool known = thread < self->model->threads.count;
 
-	put_object(json, NULL, FIELD("thread", row.thread),
-		   field_when(known, FIELD("tid", known ? model->threads.data[row.thread].tid : 0)),
-		   FIELD("n", row.chunks));
-}
-
-static void put_allocator(struct json *json, const void *list, u64 i)
-{
-	const struct point_answer *self = list;
-
-	put_thread(json, self->call->trace->model, self->detail.allocs.data[i]);
-}
-
-static void put_freer(struct json *json, const void *list, u64 i)
-{
-	const struct point_answer *self = list;
-
-	put_thread(json, self->call->trace->model, self->detail.frees.data[i]);
+	put_object(json, NULL, FIELD("thread", thread),
+		   field_when(known,
+			      FIELD("tid", known ? self->model->threads.data[thread].tid : 0)),
+		   FIELD("n", self->rows[i].chunks));
 }
 
 static u64 place_hash(const struct study *trace, struct frame_id frame)
@@ -432,12 +426,12 @@ static void put_own_finding(struct json *json, const void *list, u64 i)
 		put_finding(json, &findings, i);
 }
 
-static u64 at_most(u64 count, u64 most) { return count < most ? count : most; }
-
 static void reply_point(const struct point_answer *self)
 {
 	const struct point_detail *detail = &self->detail;
 	struct call *call = self->call;
+	const struct point_threads allocators = {call->trace->model, detail->allocs.data},
+				   freers = {call->trace->model, detail->frees.data};
 	u64 sites = detail->free_sites.count;
 
 	reply_object(call, sites > FREE_SITES_MAX, FIELD("id", detail->point),
@@ -446,13 +440,13 @@ static void reply_point(const struct point_answer *self)
 				 call->trace->model->points.data[detail->point].frame),
 		     stats_field(call, detail), scores_field(self),
 		     LIST("inferences", INFERENCES, put_evidence, self),
-		     LIST("free_sites", at_most(sites, FREE_SITES_MAX), put_free_site, self),
+		     LIST("free_sites", result_top(sites, FREE_SITES_MAX), put_free_site, self),
 		     FIELD("free_sites_all", sites),
 		     OBJECT("threads",
-			    LIST("alloc", at_most(detail->allocs.count, POINT_THREADS_MAX),
-				 put_allocator, self),
-			    LIST("free", at_most(detail->frees.count, POINT_THREADS_MAX), put_freer,
-				 self)),
+			    LIST("alloc", result_top(detail->allocs.count, POINT_THREADS_MAX),
+				 put_thread, &allocators),
+			    LIST("free", result_top(detail->frees.count, POINT_THREADS_MAX),
+				 put_thread, &freers)),
 		     LIST("findings", self->findings->rows.count, put_own_finding, self));
 }
 

@@ -191,8 +191,8 @@ static void reply_counts(struct call *call, const char *text)
 		call_fail_query(call, &error);
 		return;
 	}
-	reply_list(call, count > GRAPH_BOXES_MAX, count < GRAPH_BOXES_MAX ? count : GRAPH_BOXES_MAX,
-		   put_count, counts);
+	reply_list(call, count > GRAPH_BOXES_MAX, result_top(count, GRAPH_BOXES_MAX), put_count,
+		   counts);
 }
 
 /* The query of the body, which is a text or a graph. */

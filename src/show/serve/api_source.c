@@ -60,7 +60,7 @@ void api_files(struct call *call)
 	count = self.table->files.count;
 	left = self.offset < count ? count - self.offset : 0;
 	reply_object(call, left > limit, FIELD("total", count),
-		     LIST("rows", left < limit ? left : limit, put_file, &self),
+		     LIST("rows", result_top(left, limit), put_file, &self),
 		     advice_field(call, count == 0));
 }
 

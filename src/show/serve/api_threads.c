@@ -121,7 +121,7 @@ static void reply_threads(struct call *call, const struct threads_answer *self)
 	u64 rows = view->rows.count;
 
 	reply_object(call, rows > ROWS_MAX, FIELD("threads", self->model->threads.count),
-		     LIST("rows", rows < ROWS_MAX ? rows : ROWS_MAX, put_thread, self),
+		     LIST("rows", result_top(rows, ROWS_MAX), put_thread, self),
 		     FIELD("matrix_threads", view->own),
 		     LIST("matrix", view->own + 1, put_matrix_row, view),
 		     FIELD("foreign_frees", view->foreign_frees),

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "host/base/io.h"
-#include "host/base/json.h"
 #include "host/base/jsontree.h"
 #include "host/base/outfile.h"
 #include "study/analysis/findings/findings.h"
@@ -94,6 +93,14 @@ static bool replace(struct notes *self, const struct note *note)
 	return (strcmp(note->status, "open") == 0 && !*note->text) || vec_push(&self->list, *note);
 }
 
+void put_note(struct json *json, const void *notes, u64 i)
+{
+	const struct note *one = &((const struct note *)notes)[i];
+
+	put_object(json, NULL, FIELD("finding", one->finding), FIELD("status", one->status),
+		   FIELD("text", one->text), FIELD("changed", one->changed));
+}
+
 static int write_all(const char *trace, const struct notes *notes, struct err *err)
 {
 	struct strbuf path = {0};
@@ -107,16 +114,8 @@ static int write_all(const char *trace, const struct notes *notes, struct err *e
 
 		json_open(&json, NULL, '{');
 		json_open(&json, "notes", '[');
-		for (u64 i = 0; i < notes->list.count; i++) {
-			const struct note *one = &notes->list.data[i];
-
-			json_open_flat(&json, NULL, '{');
-			json_text(&json, "finding", one->finding);
-			json_text(&json, "status", one->status);
-			json_text(&json, "text", one->text);
-			json_text(&json, "changed", one->changed);
-			json_close(&json, '}');
-		}
+		for (u64 i = 0; i < notes->list.count; i++)
+			put_note(&json, notes->list.data, i);
 		json_close(&json, ']');
 		json_close(&json, '}');
 		json_end(&json);

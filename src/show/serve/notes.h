@@ -7,6 +7,7 @@
 #include "host/base/arena.h"
 #include "host/base/err.h"
 #include "host/base/vec.h"
+#include "show/render/fields.h"
 
 enum { NOTE_TEXT_MAX = 4096, NOTES_MAX = 4096 };
 
@@ -30,5 +31,8 @@ void notes_release(struct notes *self);
  * it. All or nothing. ERR_USAGE: what cannot be an id, an unknown
  * status, a text or a list that is too long. */
 int notes_write(const char *trace, const struct note *note, struct err *err);
+
+/* Of a list of notes. */
+put_item put_note;
 
 #endif

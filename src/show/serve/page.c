@@ -35,9 +35,7 @@ static void put_traces(FILE *out, const struct api *api)
 {
 	fputs("<h2>Traces</h2>\n<ul>\n", out);
 	for (u32 i = 0; i < api->count; i++) {
-		struct study_progress progress = api->renewals[i]
-							 ? renewal_progress(api->renewals[i])
-							 : study_progress(api->traces[i]);
+		struct study_progress progress = api_progress(api, i);
 		struct study_file file = study_file(api->traces[i]);
 
 		fputs("<li><a href=\"/api/v1/trace?trace=", out);
