@@ -159,8 +159,9 @@ static void reply_edges(struct call *call, bool callers)
 	for (u64 i = 0; i < self.graph->edges.count && self.rows.count < ROWS_MAX; i++) {
 		const struct callgraph_edge *edge = &self.graph->edges.data[i];
 
-		if ((callers ? edge->callee : edge->caller) == (u32)node)
-			vec_push(&self.rows, i);
+		if ((callers ? edge->callee : edge->caller) == (u32)node &&
+		    !vec_push(&self.rows, i))
+			call->holder->failed = true;
 	}
 	reply_object(call, false, FIELD("fn", self.graph->nodes.data[node].name),
 		     LIST("rows", self.rows.count, put_neighbour, &self));
