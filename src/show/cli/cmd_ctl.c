@@ -144,8 +144,8 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 {
 	const struct ctl_args *args = fields;
 	struct strbuf reply = {0};
-	struct result *result = NULL;
 	struct err err = {0};
+	char *text;
 	bool dumps;
 	int status;
 	u64 pid;
@@ -163,19 +163,12 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 				     args->freed ? "freed" : "output");
 	status = dumps ? dump(command, args, (u32)pid, &reply, &err)
 		       : control_call((u32)pid, argv[1], &reply, &err);
-	if (status == 0) {
-		char *text = strbuf_take(&reply);
-
-		result = result_of(text ? text : (char[]){""});
-		free(text);
-		if (!result || result_failed(result))
-			status = err_memory(&err);
-	}
-	if (status == 0)
-		print_result(result, format_parse(args->format));
-	result_free(result);
-	strbuf_release(&reply);
-	return status < 0 ? command_fail(command, &err) : EXIT_DONE;
+	text = strbuf_take(&reply);
+	status = status < 0 ? command_fail(command, &err)
+			    : print_made(command, result_of(text ? text : (char[]){""}),
+					 format_parse(args->format));
+	free(text);
+	return status;
 }
 
 const struct command cmd_ctl = {

@@ -372,8 +372,6 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 	const struct doctor_args *args = fields;
 	enum format format = format_parse(args->format);
 	struct result *table;
-	struct err err = {0};
-	int status = EXIT_DONE;
 
 	if (argc != 0)
 		return command_usage(self, "unexpected argument '%s'", argv[0]);
@@ -383,19 +381,15 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 		result_set_columns(table, columns, sizeof columns / sizeof *columns);
 	if (table)
 		add_rows(table, format == FORMAT_TEXT);
-	if (!table || result_failed(table)) {
-		err_memory(&err);
-		status = command_fail(self, &err);
-	} else if (format == FORMAT_TEXT) {
+	if (format == FORMAT_TEXT && table && !result_failed(table)) {
 		struct text_style style = print_style();
 
 		style.width = 0; /* a sentence that is cut helps nobody */
 		render_text(table, &style, stdout);
-	} else {
-		print_result(table, format);
+		result_free(table);
+		return EXIT_DONE;
 	}
-	result_free(table);
-	return status;
+	return print_made(self, table, format);
 }
 
 const struct command cmd_doctor = {

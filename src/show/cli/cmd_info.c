@@ -514,15 +514,11 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		result_add_part(result, self.marks);
 		result_add_part(result, self.snapshots);
 	}
-	if (status == 0 && result_failed(result))
-		status = err_memory(&err);
-	if (status == 0)
-		print_result(result, format);
-	else
-		status = command_fail(command, &err);
-	result_free(result);
 	trace_close(reader);
-	return status;
+	if (status == 0)
+		return print_made(command, result, format);
+	result_free(result);
+	return command_fail(command, &err);
 }
 
 const struct command cmd_info = {

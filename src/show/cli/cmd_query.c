@@ -170,16 +170,6 @@ static int print_text(const struct command *command, const struct query_args *ar
 	return EXIT_DONE;
 }
 
-static int print_words(const struct query_args *args)
-{
-	struct result *result = args->fields ? query_fields_result() : query_boxes_result();
-
-	if (result)
-		print_result(result, format_parse(args->trace.format));
-	result_free(result);
-	return result ? EXIT_DONE : EXIT_BAD_INPUT;
-}
-
 /* ---- with a trace ---- */
 
 static bool parse_time(const char *word, u64 *ns)
@@ -291,7 +281,11 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 	char *text;
 
 	if (args->fields || args->boxes)
-		return argc ? command_usage(self, "unexpected FILE") : print_words(args);
+		return argc ? command_usage(self, "unexpected FILE")
+			    : print_made(self,
+					 args->fields ? query_fields_result()
+						      : query_boxes_result(),
+					 format_parse(args->trace.format));
 	text = find_text(self, args, &argc, argv, &status);
 	if (!text)
 		return status;

@@ -73,20 +73,11 @@ static int symbolize_one(const struct command *self, const struct symbolize_args
 					.progress = progress_share};
 	struct symbolize_summary found = {0};
 	struct err err = {0};
-	struct result *result;
 
 	progress_phase("looking up names of", path);
 	if (symbols_resolve_trace(path, &how, &found, &err) < 0)
 		return command_fail(self, &err);
-	result = describe(path, &found);
-	if (!result || result_failed(result)) {
-		result_free(result);
-		err_memory(&err);
-		return command_fail(self, &err);
-	}
-	print_result(result, format_parse(args->format));
-	result_free(result);
-	return EXIT_DONE;
+	return print_made(self, describe(path, &found), format_parse(args->format));
 }
 
 static int run(const struct command *self, void *fields, int argc, char **argv)

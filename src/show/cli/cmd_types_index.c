@@ -74,20 +74,6 @@ static struct result *describe(const char *path, const struct indexer_summary *f
 	return result;
 }
 
-static int print_or_fail(const struct command *self, struct result *result, const char *format)
-{
-	struct err err = {0};
-
-	if (!result || result_failed(result)) {
-		result_free(result);
-		err_memory(&err);
-		return command_fail(self, &err);
-	}
-	print_result(result, format_parse(format));
-	result_free(result);
-	return EXIT_DONE;
-}
-
 static const struct result_column place_columns[] = {
 	COLUMN("type", "type", VALUE_TEXT, "type of the allocation, or of its elements"),
 	COLUMN("written", "as written", VALUE_TEXT, "the type as written in the source"),
@@ -167,7 +153,7 @@ static int find(const struct command *self, const struct types_index_args *args,
 			row[4] = value_number(answer.types);
 		}
 	}
-	status = print_or_fail(self, result, args->format);
+	status = print_made(self, result, format_parse(args->format));
 	type_index_free(index);
 	strbuf_release(&file);
 	return status;
@@ -233,7 +219,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 	else if (indexer_run(&how, &found, &err) < 0)
 		status = command_fail(self, &err);
 	else
-		status = print_or_fail(self, describe(how.output, &found), args->format);
+		status = print_made(self, describe(how.output, &found), format_parse(args->format));
 	strbuf_release(&output);
 	return status;
 }

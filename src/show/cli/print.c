@@ -56,3 +56,16 @@ void print_result(const struct result *result, enum format format)
 	case FORMAT_CSV: render_csv(result, stdout); break;
 	}
 }
+
+int print_made(const struct command *command, struct result *result, enum format format)
+{
+	struct err err = {0};
+	bool whole = result && !result_failed(result);
+
+	if (whole)
+		print_result(result, format);
+	else
+		err_memory(&err);
+	result_free(result);
+	return whole ? EXIT_DONE : command_fail(command, &err);
+}

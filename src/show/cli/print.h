@@ -4,6 +4,7 @@
 #ifndef SHOW_CLI_PRINT_H
 #define SHOW_CLI_PRINT_H
 
+#include "show/cli/command.h"
 #include "show/render/render.h"
 
 #define FORMAT_CHOICES "text|json|csv"
@@ -21,6 +22,10 @@ struct text_style print_style(void);
 void print_begin(void);
 
 void print_result(const struct result *result, enum format format);
+
+/* The same for a result that is all that a command makes, which is freed; NULL: there was no
+ * memory. Returns the exit status. */
+int print_made(const struct command *command, struct result *result, enum format format);
 
 /* ---- progress ----
  * A line on the terminal that says what a command does, if that takes more than a second: "reading

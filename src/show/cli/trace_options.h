@@ -6,7 +6,6 @@
 #ifndef SHOW_CLI_TRACE_OPTIONS_H
 #define SHOW_CLI_TRACE_OPTIONS_H
 
-#include "show/cli/command.h"
 #include "show/cli/print.h"
 
 #define NOT_GIVEN UINT64_MAX /* of a number that has no default of its own */
