@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "host/base/io.h"
-#include "format/varint.h"
+#include "host/trace/cursor.h"
 
 enum { RESYNC_WINDOW = 256 << 10 };
 
@@ -37,15 +37,13 @@ bool block_list_put_rows(const struct block_list *list, u64 first, u64 count, st
 {
 	for (u64 i = first; i < first + count; i++) {
 		const struct block_entry *entry = &list->entries.data[i];
-		u8 row[5 * HW_VARINT_MAX], *p = row;
 		u64 end = end_of(list, i, sizeof(struct hw_trace_header));
 
-		p = hw_varint_put(p, entry->offset - end);
-		p = hw_varint_put(p, entry->bytes);
-		p = hw_varint_put(p, entry->type);
-		p = hw_varint_put(p, (u32)(entry->image + 1));
-		p = hw_varint_put(p, entry->items);
-		strbuf_add_bytes(out, row, (u64)(p - row));
+		varint_add(out, entry->offset - end);
+		varint_add(out, entry->bytes);
+		varint_add(out, entry->type);
+		varint_add(out, (u32)(entry->image + 1));
+		varint_add(out, entry->items);
 	}
 	return !out->failed;
 }
@@ -73,42 +71,30 @@ static bool add_damage(struct block_list *list, u64 start, u64 end, enum block_s
 	return vec_push(&list->entries, entry);
 }
 
-/* One row of an index. False if it does not describe a block between *end and limit. */
-static bool get_row(const u8 **at, const u8 *stop, u64 *end, u64 limit, struct block_list *list)
+/* The rows of an index. False if one does not describe a block between *end and limit. */
+static bool get_rows(struct block_list *list, const struct block *block, u64 *end, u64 limit)
 {
-	u64 field[5];
-	struct block_entry entry;
+	struct cursor in = block_cursor(block);
 
-	for (u32 i = 0; i < 5; i++) {
-		*at = hw_varint_get(*at, stop, &field[i]);
-		if (!*at)
+	while (in.at < in.end) {
+		u64 gap = cursor_get(&in), bytes = cursor_get(&in), type = cursor_get(&in);
+		u32 image = cursor_get_u32(&in), items = cursor_get_u32(&in);
+		struct block_entry entry = {
+			.offset = *end + gap,
+			.bytes = (u32)bytes,
+			.type = (u16)type,
+			.image = image - 1,
+			.items = items,
+		};
+
+		if (in.bad || gap > limit - *end || bytes > limit - *end - gap ||
+		    bytes < sizeof(struct hw_block_header) || bytes > UINT32_MAX || type == 0 ||
+		    type > UINT16_MAX)
 			return false;
-	}
-	if (field[0] > limit - *end || field[1] > limit - *end - field[0])
-		return false;
-	if (field[1] < sizeof(struct hw_block_header) || field[1] > UINT32_MAX || field[2] == 0 ||
-	    field[2] > UINT16_MAX || field[3] > UINT32_MAX || field[4] > UINT32_MAX)
-		return false;
-	if (field[0] && !add_damage(list, *end, *end + field[0], BLOCK_HEADER))
-		return false;
-	entry = (struct block_entry){
-		.offset = *end + field[0],
-		.bytes = (u32)field[1],
-		.type = (u16)field[2],
-		.image = (u32)field[3] - 1,
-		.items = (u32)field[4],
-	};
-	*end = entry.offset + entry.bytes;
-	return vec_push(&list->entries, entry);
-}
-
-static bool get_rows(struct block_list *list, const u8 *payload, u64 bytes, u64 *end, u64 limit)
-{
-	const u8 *at = payload;
-
-	while (at && at < payload + bytes) {
-		if (!get_row(&at, payload + bytes, end, limit, list))
+		if ((gap && !add_damage(list, *end, entry.offset, BLOCK_HEADER)) ||
+		    !vec_push(&list->entries, entry))
 			return false;
+		*end = entry.offset + entry.bytes;
 	}
 	return true;
 }
@@ -130,34 +116,32 @@ static bool load_index(struct block_list *list, struct block_loader *loader,
 		       struct block_range range, u64 trailer_offset, u64 index_offset)
 {
 	u64 end = range.start, at = index_offset, first = list->entries.count;
-	VEC(struct block_entry) own = {0};
+	struct block_list own = {0};
 	bool good = index_offset >= range.start && index_offset < trailer_offset;
 
 	while (good && at < trailer_offset) {
 		struct hw_block_header header;
-		struct block_entry entry = {.offset = at, .image = HW_NO_IMAGE};
-		const u8 *payload;
+		struct block block = {0};
 
 		good = block_load_header(loader, at, &header) == BLOCK_OK &&
 		       header.type == HW_BLOCK_INDEX &&
-		       block_load(loader, at, &header, &payload) == BLOCK_OK &&
-		       get_rows(list, payload, header.raw_bytes, &end, index_offset);
+		       block_load(loader, at, &header, &block.payload) == BLOCK_OK;
 		if (!good)
 			break;
-		entry.bytes = (u32)sizeof(header) + header.stored_bytes;
-		entry.type = header.type;
-		entry.items = header.items;
-		at += entry.bytes;
-		good = vec_push(&own, entry);
+		block.bytes = header.raw_bytes;
+		header.image = HW_NO_IMAGE; /* whatever it says */
+		good = get_rows(list, &block, &end, index_offset) &&
+		       block_list_add(&own, at, &header);
+		at += sizeof(header) + header.stored_bytes;
 	}
-	good = good && at == trailer_offset && vec_reserve(&list->entries, own.count + 1);
+	good = good && at == trailer_offset;
 	if (good && end < index_offset)
 		good = add_damage(list, end, index_offset, BLOCK_HEADER);
-	for (u64 i = 0; good && i < own.count; i++)
-		good = vec_push(&list->entries, own.data[i]);
+	for (u64 i = 0; good && i < own.entries.count; i++)
+		good = vec_push(&list->entries, own.entries.data[i]);
 	if (!good)
 		list->entries.count = first;
-	vec_release(&own);
+	block_list_release(&own);
 	return good;
 }
 
