@@ -708,22 +708,20 @@ TEST(colors, "color gives colours, which later stages and views see")
 	struct heap *heap = heap_new(5000);
 	struct query_error error = {0};
 	struct query_colors colors = {0};
-	struct selection selection;
 
 	CHECK_EQ(chunks_of(heap, "all | color red if size > 100 | color #000001 if thread == 1 | "
 				 "where color == #000001"),
 		 chunks_of(heap, "all | where thread == 1"));
 	CHECK_EQ(chunks_of(heap, "all | color red if size > 100 | where not known(color)"),
 		 chunks_of(heap, "all | where size <= 100"));
-	if (query_select_colors(heap->engine, "all | color #123456 if kept", NULL, &selection,
-				&colors, &error) < 0)
+	if (query_find_colors(heap->engine, "all | color #123456 if kept", NULL, &colors, &error) <
+	    0)
 		FAIL("%s", error.message);
 	CHECK_EQ(colors.count, 1);
 	CHECK_EQ(colors.palette[0], 0x123456);
 	for (u64 i = 0; i < 5000; i++)
 		CHECK_EQ(colors.by_chunk[i], chunk_end(&heap->feed.model->chunks, i) == CHUNK_KEPT);
 	query_colors_release(&colors);
-	selection_release(&selection);
 	CHECK_EQ(
 		chunks_of(heap,
 			  "all | join thread | color blue if thread == 2 | where color == #3b6fb6"),
@@ -735,21 +733,20 @@ TEST(counts, "the boxes of a graph tell what passes them")
 {
 	struct heap *heap = heap_new(5000);
 	struct query_error error = {0};
-	struct query_count counts[8];
-	u32 count;
+	struct query_counts counts;
 
-	if (query_counts(
+	if (query_count(
 		    heap->engine,
 		    "let score s = size; let x = all | where s > 100; x | join thread | limit 2",
-		    NULL, counts, 8, &count, &error) < 0)
+		    &counts, &error) < 0)
 		FAIL("%s", error.message);
-	CHECK_EQ(count, 5);
-	CHECK_EQ(counts[0].chunks, 0); /* a score */
-	CHECK_EQ(counts[1].chunks, 5000);
-	CHECK_EQ(counts[2].chunks, chunks_of(heap, "all | where size > 100"));
-	CHECK_EQ(counts[3].entries, 3);
-	CHECK_EQ(counts[3].chunks, counts[2].chunks);
-	CHECK_EQ(counts[4].entries, 2);
+	CHECK_EQ(counts.count, 5);
+	CHECK_EQ(counts.boxes[0].chunks, 0); /* a score */
+	CHECK_EQ(counts.boxes[1].chunks, 5000);
+	CHECK_EQ(counts.boxes[2].chunks, chunks_of(heap, "all | where size > 100"));
+	CHECK_EQ(counts.boxes[3].entries, 3);
+	CHECK_EQ(counts.boxes[3].chunks, counts.boxes[2].chunks);
+	CHECK_EQ(counts.boxes[4].entries, 2);
 	heap_free(heap);
 }
 

@@ -182,17 +182,14 @@ static void put_count(struct json *json, const void *counts, u64 i)
 /* How many pass each box, in the order of the boxes of the graph. */
 static void reply_counts(struct call *call, const char *text)
 {
-	struct query_count counts[GRAPH_BOXES_MAX];
+	struct query_counts counts;
 	struct query_error error = {0};
-	u32 count = 0;
 
-	if (query_counts(call->trace->engine, text, NULL, counts, GRAPH_BOXES_MAX, &count, &error) <
-	    0) {
+	if (query_count(call->trace->engine, text, &counts, &error) < 0) {
 		call_fail_query(call, &error);
 		return;
 	}
-	reply_list(call, count > GRAPH_BOXES_MAX, result_top(count, GRAPH_BOXES_MAX), put_count,
-		   counts);
+	reply_list(call, false, counts.count, put_count, counts.boxes);
 }
 
 /* The query of the body, which is a text or a graph. */

@@ -246,16 +246,14 @@ static bool colors_fill(struct view_colors *self)
 int view_scope_add_colors(struct view_scope *self, const char *text, struct query_error *error)
 {
 	struct view_colors *colors;
-	struct selection same = {0};
 	int status = 0;
 
 	if (self->colors)
 		return 0;
 	colors = calloc(1, sizeof *colors);
 	if (colors && text)
-		status = query_select_colors(self->trace->engine, text, &self->window, &same,
-					     &colors->query, error);
-	selection_release(&same);
+		status = query_find_colors(self->trace->engine, text, &self->window, &colors->query,
+					   error);
 	if (status == 0 && (!colors || !colors_fill(colors))) {
 		*error = (struct query_error){.code = ERR_MEMORY, .message = "out of memory"};
 		status = ERR_MEMORY;

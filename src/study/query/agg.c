@@ -41,9 +41,10 @@ static void agg_tally_add(struct agg_tally *self, double value, double weight)
 static bool tally_block(void *data, const struct block *block, const u64 *bits)
 {
 	struct aggregator *self = data;
-	bool sampled = self->domain->model->count_shift != 0;
-	bool weighs =
-		self->agg->has_key && !self->agg->key.is_user && self->agg->key.field == F_CHUNKS;
+	const struct query_agg *agg = self->agg;
+	/* Percentiles count chunks, whatever each stands for in a sampled trace. */
+	bool weighted = self->domain->model->count_shift && agg->kind != AGG_PERCENTILE &&
+			!(agg->has_key && !agg->key.is_user && agg->key.field == F_CHUNKS);
 	double values[BLOCK];
 
 	if (self->plan)
@@ -60,18 +61,15 @@ static bool tally_block(void *data, const struct block *block, const u64 *bits)
 			else
 				agg_tally_add(
 					&self->tallies[entry], self->plan ? values[i] : 1,
-					weighs || !sampled
-						? 1
-						: chunk_weight(
-							  self->domain->model,
-							  block->page->size[block->first + i]));
+					weighted ? chunk_weight(self->domain->model,
+								block->page->size[block->first + i])
+						 : 1);
 		}
 	return true;
 }
 
 /* One pass over the chunks of all traces. */
-static int pass(struct aggregator *self, struct state *state,
-		bool (*each)(void *self, const struct block *block, const u64 *bits))
+static int pass(struct aggregator *self, struct state *state)
 {
 	for (u32 t = 0; t < self->run->engine->count; t++) {
 		struct err err = {0};
@@ -84,7 +82,7 @@ static int pass(struct aggregator *self, struct state *state,
 		self->domain = planner.domain;
 		if (self->agg->has_key && !(self->plan = plan_key(&planner, &self->agg->key)))
 			return run_fail(self->run, &err);
-		scan_blocks(&scan, each, self);
+		scan_blocks(&scan, tally_block, self);
 	}
 	return 0;
 }
@@ -151,7 +149,7 @@ static int percentiles(struct aggregator *self, struct state *state, double *out
 		free(self->values);
 		return run_no_memory(self->run);
 	}
-	status = pass(self, state, tally_block);
+	status = pass(self, state);
 	for (u64 i = 0, start = 0; status == 0 && i < entries; start += (u64)tallies[i].weight, i++)
 		out[i] = percentile(self->values + start, (u64)tallies[i].weight,
 				    self->agg->percent);
@@ -172,25 +170,6 @@ static double tally_number(const struct agg_tally *tally, enum agg_kind kind)
 	case AGG_MIN: return tally->min;
 	default: return tally->max;
 	}
-}
-
-/* Percentiles count chunks, whatever each stands for in a sampled trace. */
-static bool count_block(void *data, const struct block *block, const u64 *bits)
-{
-	struct aggregator *self = data;
-	double values[BLOCK];
-
-	value_eval(self->plan, block, values);
-	for (u32 i = 0; i < BLOCK; i++) {
-		u32 entry;
-
-		if (!(bits[i / 64] >> (i % 64) & 1) || isnan(values[i]))
-			continue;
-		entry = entry_of(self, block->chunk + i);
-		if (entry != NO_ENTRY)
-			self->tallies[entry].weight++;
-	}
-	return true;
 }
 
 static bool is_sampled(const struct run *run)
@@ -224,10 +203,10 @@ static int add_agg(struct run *run, struct state *state, const struct query_agg 
 	}
 	entries->columns.data[entries->columns.count++] = numbers;
 	if (agg->kind == AGG_PERCENTILE) {
-		status = is_sampled(run) ? pass(&self, state, count_block) : count_chunks(&self);
+		status = is_sampled(run) ? pass(&self, state) : count_chunks(&self);
 		return status < 0 ? status : percentiles(&self, state, numbers);
 	}
-	status = pass(&self, state, tally_block);
+	status = pass(&self, state);
 	for (u64 i = 0; status == 0 && i < entries->count; i++)
 		numbers[i] = tally_number(&self.tallies[i], agg->kind);
 	return status;

@@ -66,6 +66,11 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+void texts_sort(const char **texts, u64 count)
+{
+	qsort(texts, count, sizeof *texts, compare_texts);
+}
+
 /* Texts by index → numbers by index. Texts that are equal may come from different places. */
 static int number_texts(struct domain *self, struct field_table *table, const char **by_index,
 			struct err *err)
@@ -86,7 +91,7 @@ static int number_texts(struct domain *self, struct field_table *table, const ch
 		if (seen && !(*seen)++)
 			table->texts[unique++] = by_index[i];
 	}
-	qsort(table->texts, unique, sizeof *table->texts, compare_texts);
+	texts_sort(table->texts, unique);
 	table->text_count = (u32)unique;
 	for (u64 i = 0; i < unique; i++)
 		map_put(&numbers, (u64)(uintptr_t)table->texts[i], i);

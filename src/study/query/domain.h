@@ -75,6 +75,9 @@ void domain_release(struct domain *self);
 
 enum index_kind field_index(enum field field);
 
+/* Puts texts in alphabetic order. */
+void texts_sort(const char **texts, u64 count);
+
 /* How many entries tables of that index have. */
 u64 domain_index_count(const struct domain *self, enum index_kind index);
 

@@ -172,30 +172,8 @@ static bool is_all(const struct run *run)
 	return pipe->source.kind == SOURCE_ALL && !pipe->stage_count && !run->window.to_ns;
 }
 
-static void take_selection(struct state *state, const struct model *model, struct selection *out,
-			   struct run *run, int *status)
-{
-	if (state->sel[0].words) {
-		*out = state->sel[0];
-		state->sel[0] = (struct selection){0};
-	} else if (!selection_init(out, model)) {
-		*status = run_no_memory(run);
-	}
-}
-
 int query_select(struct query_engine *self, const char *text, const struct query_window *window,
 		 struct selection *out, struct query_error *error)
-{
-	struct query_colors colors = {0};
-	int status = query_select_colors(self, text, window, out, &colors, error);
-
-	query_colors_release(&colors);
-	return status;
-}
-
-int query_select_colors(struct query_engine *self, const char *text,
-			const struct query_window *window, struct selection *out,
-			struct query_colors *colors, struct query_error *error)
 {
 	struct query_error own = {0};
 	struct run run = {.error = error ? error : &own};
@@ -205,17 +183,38 @@ int query_select_colors(struct query_engine *self, const char *text,
 	*out = (struct selection){0};
 	if (status == 0)
 		status = run_select(&run, &state);
-	if (status == 0)
-		take_selection(&state, self->domains[0].model, out, &run, &status);
+	if (status == 0 && !state.sel[0].words &&
+	    !selection_init(&state.sel[0], self->domains[0].model))
+		status = run_no_memory(&run);
+	if (status == 0) {
+		*out = state.sel[0];
+		state.sel[0] = (struct selection){0};
+	}
 	if (status == 0 && is_all(&run)) {
 		free(out->words);
 		out->words = NULL;
 	}
+	state_release(&state);
+	run_end(&run);
+	return status;
+}
+
+int query_find_colors(struct query_engine *self, const char *text,
+		      const struct query_window *window, struct query_colors *out,
+		      struct query_error *error)
+{
+	struct query_error own = {0};
+	struct run run = {.error = error ? error : &own};
+	struct state state = {0};
+	int status = run_begin(&run, self, text, window);
+
+	if (status == 0)
+		status = run_select(&run, &state);
 	if (status == 0) {
-		colors->by_chunk = state.colors[0];
+		out->by_chunk = state.colors[0];
 		state.colors[0] = NULL;
-		memcpy(colors->palette, state.palette, sizeof colors->palette);
-		colors->count = state.palette_count;
+		memcpy(out->palette, state.palette, sizeof out->palette);
+		out->count = state.palette_count;
 	}
 	state_release(&state);
 	run_end(&run);
@@ -228,36 +227,35 @@ void query_colors_release(struct query_colors *self)
 	*self = (struct query_colors){0};
 }
 
-int query_counts(struct query_engine *self, const char *text, const struct query_window *window,
-		 struct query_count *counts, u32 room, u32 *count, struct query_error *error)
+int query_count(struct query_engine *self, const char *text, struct query_counts *out,
+		struct query_error *error)
 {
 	struct query_error own = {0};
 	struct run run = {.error = error ? error : &own};
 	struct graph graph = {0};
-	int status = run_begin(&run, self, text, window);
+	int status = run_begin(&run, self, text, NULL);
 
-	*count = 0;
+	*out = (struct query_counts){0};
 	if (status == 0 && !graph_of_query(&graph, run.query))
 		status = run_no_memory(&run);
-	for (u64 i = 0; status == 0 && i < graph.boxes.count && i < room; i++) {
+	for (u64 i = 0; status == 0 && i < graph.boxes.count && i < QUERY_COUNTS_MAX; i++) {
 		const struct graph_box *box = &graph.boxes.data[i];
 		struct state state = {0};
 
-		counts[i] = (struct query_count){0};
-		*count = (u32)i + 1;
+		out->count++;
 		if (!box->pipe)
 			continue;
 		status = run_pipe(&run, box->pipe, box->stage, &state);
 		if (status == 0 && state.entries)
-			counts[i].entries = state.entries->count;
+			out->boxes[i].entries = state.entries->count;
 		if (status == 0)
 			status = run_settle(&run, &state);
 		for (u32 t = 0; status == 0 && t < self->count; t++) {
-			counts[i].chunks += state.sel[t].chunks;
-			counts[i].bytes += state.sel[t].bytes;
+			out->boxes[i].chunks += state.sel[t].chunks;
+			out->boxes[i].bytes += state.sel[t].bytes;
 		}
-		if (!counts[i].entries)
-			counts[i].entries = counts[i].chunks;
+		if (!out->boxes[i].entries)
+			out->boxes[i].entries = out->boxes[i].chunks;
 		state_release(&state);
 	}
 	graph_release(&graph);

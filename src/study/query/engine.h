@@ -45,18 +45,22 @@ struct query_colors {
 	u32 palette[255];
 	u32 count;
 };
-int query_select_colors(struct query_engine *self, const char *text,
-			const struct query_window *window, struct selection *out,
-			struct query_colors *colors, struct query_error *error);
+int query_find_colors(struct query_engine *self, const char *text,
+		      const struct query_window *window, struct query_colors *out,
+		      struct query_error *error);
 void query_colors_release(struct query_colors *self);
 
-/* What passes each box of the query's graph, in the order of study/query/graph.h. counts has room
- * for `room`; *count is how many there are. */
+/* What passes each of the first boxes of the query's graph, in the order of study/query/graph.h. */
+enum { QUERY_COUNTS_MAX = 200 };
 struct query_count {
 	u64 entries, chunks, bytes;
 };
-int query_counts(struct query_engine *self, const char *text, const struct query_window *window,
-		 struct query_count *counts, u32 room, u32 *count, struct query_error *error);
+struct query_counts {
+	struct query_count boxes[QUERY_COUNTS_MAX];
+	u32 count;
+};
+int query_count(struct query_engine *self, const char *text, struct query_counts *out,
+		struct query_error *error);
 
 /* Runs the whole pipe. A record named "query" with the totals and the part "entries", a table of
  * what is left at its end; *out is freed by the caller. */

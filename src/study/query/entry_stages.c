@@ -247,11 +247,10 @@ struct sorted {
 static int compare_sorted(const void *pa, const void *pb)
 {
 	const struct sorted *a = pa, *b = pb;
+	int order = compare_values(a->key, b->key);
 
-	if (isnan(a->key) != isnan(b->key))
-		return isnan(a->key) ? 1 : -1;
-	if (!isnan(a->key) && a->key != b->key)
-		return a->key < b->key ? -1 : 1;
+	if (order)
+		return order;
 	return a->entry < b->entry ? -1 : a->entry > b->entry;
 }
 

@@ -41,11 +41,8 @@ int visible_frames(struct run *run, const struct state *state, u32 trace, u32 **
 
 static u64 hash_functions(const struct stack_names *names, u64 hash)
 {
-	for (u32 i = 0; i < names->count; i++) {
-		for (const char *p = names->frames[i].function; *p; p++)
-			hash = hash_u64(hash ^ (u8)*p);
-		hash = hash_u64(hash + 1);
-	}
+	for (u32 i = 0; i < names->count; i++)
+		hash = hash_u64(hash_text(hash, names->frames[i].function));
 	return hash;
 }
 

@@ -14,11 +14,6 @@ struct renumbering {
 	u32 *numbers[QUERY_TRACES];
 };
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Texts of a field over all traces of the state, in order, each once; owned by the caller. */
 static int merge_texts(struct run *run, const struct state *state, const struct query_key *key,
 		       struct entries *entries, struct renumbering *numbers)
@@ -46,7 +41,7 @@ static int merge_texts(struct run *run, const struct state *state, const struct 
 		for (u32 i = 0; i < counts[t]; i++)
 			/* Names of categories are the query's own, and entries may outlive it. */
 			all[count++] = names_keep(&run->engine->domains[0].names, texts[t][i]);
-	qsort(all, count, sizeof *all, compare_texts);
+	texts_sort(all, count);
 	for (u32 i = 0; i < count; i++)
 		if (!unique || strcmp(all[unique - 1], all[i]) != 0)
 			all[unique++] = all[i];

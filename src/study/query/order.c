@@ -26,12 +26,10 @@ struct collector {
 static int compare_items(const struct item *a, const struct item *b, u32 keys)
 {
 	for (u32 i = 0; i < keys; i++) {
-		bool na = isnan(a->keys[i]), nb = isnan(b->keys[i]);
+		int order = compare_values(a->keys[i], b->keys[i]);
 
-		if (na != nb)
-			return na ? 1 : -1;
-		if (!na && a->keys[i] != b->keys[i])
-			return a->keys[i] < b->keys[i] ? -1 : 1;
+		if (order)
+			return order;
 	}
 	if (a->place.trace != b->place.trace)
 		return a->place.trace < b->place.trace ? -1 : 1;

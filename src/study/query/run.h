@@ -68,6 +68,14 @@ void entries_narrow(struct run *run, struct state *state);
 struct value_plan *run_plan_entries(struct run *run, const struct entries *entries,
 				    const struct query_key *key);
 
+/* Which value comes first; what is unknown comes last. */
+static inline int compare_values(double a, double b)
+{
+	if (isnan(a) || isnan(b))
+		return isnan(a) - isnan(b);
+	return a < b ? -1 : a > b;
+}
+
 /* Goes on from a hash with a value; what is unknown is all alike. */
 static inline u64 hash_value(u64 hash, double value)
 {

@@ -95,11 +95,8 @@ const struct state *cache_find(struct cache *self, const char *key)
 {
 	struct cached *row = find(self, key);
 
-	if (!row) {
-		self->misses++;
+	if (!row)
 		return NULL;
-	}
-	self->hits++;
 	row->used = ++self->clock;
 	return &row->state;
 }

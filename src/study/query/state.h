@@ -57,7 +57,6 @@ struct cached {
 struct cache { /* all zero = empty */
 	VEC(struct cached) rows;
 	u64 bytes, limit, clock;
-	u64 hits, misses;
 };
 
 /* NULL if it is not there. Valid until the next cache_put. */
