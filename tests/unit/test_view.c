@@ -438,7 +438,7 @@ TEST(detail, "a point's detail has its sizes, lives, threads and who frees")
 	CHECK_EQ(detail.median_size, 300);
 	CHECK_EQ(detail.sizes.count[9], 1); /* 256 to 511 */
 	CHECK_EQ(detail.lives.count[6], 1); /* 32 to 63 ns */
-	CHECK_EQ(detail.frees.data[0].thread, 1);
+	CHECK_EQ(detail.frees.data[0].number, 1);
 	CHECK_EQ(detail.free_sites.data[0].chunks, 1);
 	point_detail_release(&detail);
 	view_scope_release(&scope);

@@ -387,18 +387,19 @@ static void put_free_site(struct json *json, const void *list, u64 i)
 	const struct point_answer *self = list;
 
 	put_object(json, NULL, FIELD("n", self->detail.free_sites.data[i].chunks),
-		   field_stack("stack", self->call, self->detail.free_sites.data[i].frame));
+		   field_stack("stack", self->call,
+			       (struct frame_id){self->detail.free_sites.data[i].number}));
 }
 
 struct point_threads {
 	const struct model *model;
-	const struct point_thread *rows;
+	const struct chunk_share *rows;
 };
 
 static void put_thread(struct json *json, const void *list, u64 i)
 {
 	const struct point_threads *self = list;
-	u32 thread = self->rows[i].thread;
+	u64 thread = self->rows[i].number;
 	bool known = thread < self->model->threads.count;
 
 	put_object(json, NULL, FIELD("thread", thread),

@@ -13,34 +13,18 @@
 /* More would take seconds to put in order or into rows. */
 enum { ORDERED_MAX = 4 << 20 };
 
-static bool word_find(const char *const *words, u32 count, const char *word, u32 *index)
-{
-	for (*index = 0; *index < count; ++*index)
-		if (strcmp(words[*index], word) == 0)
-			return true;
-	return false;
-}
-
 bool chunk_order_parse(const char *word, enum chunk_order *order)
 {
 	static const char *const words[CHUNK_ORDERS] = {"time", "size", "life", "addr", "last"};
-	u32 index;
 
-	if (!word_find(words, CHUNK_ORDERS, word, &index))
-		return false;
-	*order = (enum chunk_order)index;
-	return true;
+	return view_word_parse(word, words, CHUNK_ORDERS, order);
 }
 
 bool chunk_lane_parse(const char *word, enum chunk_lane *lane)
 {
 	static const char *const words[CHUNK_LANES] = {"row", "packed", "thread"};
-	u32 index;
 
-	if (!word_find(words, CHUNK_LANES, word, &index))
-		return false;
-	*lane = (enum chunk_lane)index;
-	return true;
+	return view_word_parse(word, words, CHUNK_LANES, lane);
 }
 
 /* ---- which chunks ---- */
@@ -111,15 +95,10 @@ static u64 key_of(const struct gathered *self, u64 position)
 	u32 number = self->numbers.data[position];
 	struct view_chunk chunk = chunk_in(self, position);
 	struct chunk_access access;
-	u64 end = view_is_freed(&chunk) ? chunk.page->free_ticks[chunk.at]
-					: self->scope->trace->model->last_ticks;
 
 	switch (self->query->order) {
 	case ORDER_SIZE: return UINT64_MAX - chunk.page->size[chunk.at];
-	case ORDER_LIFE:
-		return UINT64_MAX - (end > chunk.page->alloc_ticks[chunk.at]
-					     ? end - chunk.page->alloc_ticks[chunk.at]
-					     : 0);
+	case ORDER_LIFE: return UINT64_MAX - view_life_ticks(self->scope, &chunk);
 	case ORDER_ADDR: return chunk.page->address[chunk.at];
 	case ORDER_LAST:
 		return UINT64_MAX - (model_chunk_access(self->scope->trace->model, number, &access)

@@ -3,6 +3,8 @@
  * Host. A thread that cannot be had is no failure: its part is done here. */
 #include "study/layout/divide.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { CHUNKS_WORTH = 1 << 20 }; /* fewer are done before a thread has begun */
@@ -16,43 +18,60 @@ u32 view_parts(const struct view_scope *scope)
 	return processors < DIVIDE_MAX ? (u32)processors : DIVIDE_MAX;
 }
 
-struct part {
-	int (*work)(void *data, u32 part, u64 first, u64 end, struct err *err);
+struct running {
+	int (*work)(void *data, const struct view_part *part, struct err *err);
 	void *data;
-	u32 number;
-	u64 first, end;
+	struct view_part part;
 	int status;
 	struct err err;
 	pthread_t thread;
 	bool apart;
 };
 
-static void *part_run(void *self_)
+static void *run(void *self_)
 {
-	struct part *self = self_;
+	struct running *self = self_;
 
-	self->status = self->work(self->data, self->number, self->first, self->end, &self->err);
+	self->status = self->work(self->data, &self->part, &self->err);
 	return NULL;
 }
 
-int view_divide(const struct view_scope *scope, u32 parts,
-		int (*work)(void *data, u32 part, u64 first, u64 end, struct err *err), void *data,
+static bool make_rooms(struct view_division *self)
+{
+	u64 bytes = (self->bytes + 64) / 64 * 64;
+
+	for (u32 i = 0; i < self->parts; i++) {
+		self->rooms[i] = aligned_alloc(64, bytes);
+		if (!self->rooms[i])
+			return false;
+		memset(self->rooms[i], 0, bytes);
+	}
+	return true;
+}
+
+int view_divide(const struct view_scope *scope, struct view_division *division,
+		int (*work)(void *data, const struct view_part *part, struct err *err), void *data,
 		struct err *err)
 {
 	u64 pages = scope->trace->model->chunks.pages.count;
-	struct part list[DIVIDE_MAX];
+	u32 parts = division->parts;
+	struct running list[DIVIDE_MAX];
 	int status = 0;
 
+	if (!make_rooms(division))
+		return err_memory_for(err, "%s", division->what);
 	for (u32 i = 0; i < parts; i++) {
-		list[i] = (struct part){.work = work,
-					.data = data,
-					.number = i,
-					.first = pages * i / parts * CHUNK_PAGE,
-					.end = pages * (i + 1) / parts * CHUNK_PAGE};
-		list[i].apart = i + 1 < parts &&
-				pthread_create(&list[i].thread, NULL, part_run, &list[i]) == 0;
+		list[i] = (struct running){.work = work,
+					   .data = data,
+					   .part = {.number = i,
+						    .parts = parts,
+						    .first = pages * i / parts * CHUNK_PAGE,
+						    .end = pages * (i + 1) / parts * CHUNK_PAGE,
+						    .room = division->rooms[i]}};
+		list[i].apart =
+			i + 1 < parts && pthread_create(&list[i].thread, NULL, run, &list[i]) == 0;
 		if (!list[i].apart)
-			part_run(&list[i]);
+			run(&list[i]);
 	}
 	for (u32 i = 0; i < parts; i++) {
 		if (list[i].apart)
@@ -63,4 +82,18 @@ int view_divide(const struct view_scope *scope, u32 parts,
 		}
 	}
 	return status;
+}
+
+void view_division_release(struct view_division *self)
+{
+	for (u32 i = 0; i < self->parts; i++)
+		free(self->rooms[i]);
+}
+
+void view_division_sum(struct view_division *self, double *sums, u64 count)
+{
+	for (u32 i = 0; i < self->parts && self->rooms[i]; i++)
+		for (u64 k = 0; k < count; k++)
+			sums[k] += ((double *)self->rooms[i])[k];
+	view_division_release(self);
 }

@@ -7,45 +7,22 @@
 
 #include <string.h>
 
-#include "study/layout/pattern.h"
-
 void weighed_release(struct weighed *self, struct study *trace)
 {
 	flame_shape_put(trace, self->shape);
 	free(self->points);
-	free(self->self);
-	free(self->total);
-	free(self->severity);
-	free(self->point);
-	free(self->heaviest);
+	free(self->nodes);
 	free(self->matches);
-	free(self->base);
 }
 
-static bool weighed_room(struct weighed *self, u64 points)
+static void credit(struct weighed_node *self, double weight, struct point_id point, u8 severity)
 {
-	u64 nodes = self->shape->nodes.count;
-
-	self->points = calloc(points + 1, sizeof *self->points);
-	self->self = calloc(nodes, sizeof *self->self);
-	self->total = calloc(nodes, sizeof *self->total);
-	self->severity = calloc(nodes, 1);
-	self->point = calloc(nodes, sizeof *self->point);
-	self->heaviest = calloc(nodes, sizeof *self->heaviest);
-	return self->points && self->self && self->total && self->severity && self->point &&
-	       self->heaviest;
-}
-
-static void credit(struct weighed *self, u32 node, struct point_id point, u8 severity)
-{
-	double weight = self->points[point.index];
-
-	self->self[node] += weight;
-	if (severity > self->severity[node])
-		self->severity[node] = severity;
-	if (weight > self->heaviest[node]) {
-		self->heaviest[node] = weight;
-		self->point[node] = point.index;
+	self->self += weight;
+	if (severity > self->severity)
+		self->severity = severity;
+	if (weight > self->heaviest) {
+		self->heaviest = weight;
+		self->point = point.index;
 	}
 }
 
@@ -54,57 +31,44 @@ static void sum_up(struct weighed *self, const struct study *trace)
 	struct flame_shape *shape = self->shape;
 
 	for (u64 i = 0; i < shape->nodes.count; i++)
-		self->point[i] = FLAME_NO_POINT;
+		self->nodes[i].point = FLAME_NO_POINT;
 	for (u32 i = 0; i < trace->model->points.count; i++) {
 		if (!(self->points[i] > 0) || shape->tip[i] == UINT32_MAX)
 			continue;
-		credit(self, shape->tip[i], (struct point_id){i},
+		credit(&self->nodes[shape->tip[i]], self->points[i], (struct point_id){i},
 		       trace->severity ? trace->severity[i] : 0);
 		if (shape->dir == FLAME_PIVOT && shape->above[i] != UINT32_MAX)
-			self->total[shape->above[i]] += self->points[i];
+			self->nodes[shape->above[i]].total += self->points[i];
 	}
 	for (u64 i = shape->nodes.count; i-- > 0;) {
 		const struct flame_node *node = &shape->nodes.data[i];
 		bool joins = !(node->flags & FLAME_CALLER) ||
 			     (shape->nodes.data[node->parent].flags & FLAME_CALLER);
 
-		self->total[i] += self->self[i];
+		self->nodes[i].total += self->nodes[i].self;
 		/* Callers of a pivot hang below it, but their weight is its own already. */
 		if (i && joins)
-			self->total[node->parent] += self->total[i];
+			self->nodes[node->parent].total += self->nodes[i].total;
 	}
-}
-
-static int find_matches(struct weighed *self, const char *search, struct err *err)
-{
-	const struct mprof_calls *calls = self->shape->calls;
-	struct view_pattern pattern;
-	int status;
-
-	if (!search || !*search)
-		return 0;
-	self->matches = calloc(calls->functions.count + 1, 1);
-	if (!self->matches)
-		return err_memory_for(err, "the flame graph");
-	status = view_pattern_init(&pattern, search, err);
-	for (u64 i = 0; i < calls->functions.count && status == 0; i++)
-		self->matches[i] = view_pattern_matches(&pattern, calls->functions.data[i].name);
-	view_pattern_release(&pattern);
-	return status;
 }
 
 int flame_weigh(struct weighed *self, const struct view_scope *scope,
 		const struct flame_query *query, struct err *err)
 {
+	const char *search = query->search && *query->search ? query->search : NULL;
+
 	if (study_scores(scope->trace, err) < 0)
 		return err->code;
 	self->at_ns = query->at_ns;
 	self->shape = flame_shape_get(scope->trace, query, err);
 	if (!self->shape)
 		return err->code;
-	if (!weighed_room(self, scope->trace->model->points.count))
+	self->points = calloc(scope->trace->model->points.count + 1, sizeof *self->points);
+	self->nodes = calloc(self->shape->nodes.count, sizeof *self->nodes);
+	if (!self->points || !self->nodes)
 		return err_memory_for(err, "the flame graph");
-	if (find_matches(self, query->search, err) < 0 ||
+	self->matches = flame_matching(self->shape->calls, search, err);
+	if ((search && !self->matches) ||
 	    view_weigh(scope, query->metric, &self->at_ns, self->points, err) < 0)
 		return err->code;
 	sum_up(self, scope->trace);
@@ -149,16 +113,16 @@ static struct flame_box box_of(const struct layout *self, u32 id, double x0)
 				.flags = node->flags,
 				.severity = FLAME_NO_SEVERITY,
 				.x0 = x0,
-				.x1 = x0 + weighed->total[id] / self->view->root_total,
-				.self = weighed->self[id],
-				.total = weighed->total[id],
-				.base = weighed->base ? weighed->base[id] : 0,
-				.point = weighed->point[id]};
+				.x1 = x0 + weighed->nodes[id].total / self->view->root_total,
+				.self = weighed->nodes[id].self,
+				.total = weighed->nodes[id].total,
+				.base = weighed->nodes[id].base,
+				.point = weighed->nodes[id].point};
 
-	if (weighed->self[id] > 0) {
+	if (weighed->nodes[id].self > 0) {
 		box.flags |= FLAME_LEAF;
-		if (weighed->severity[id])
-			box.severity = weighed->severity[id];
+		if (weighed->nodes[id].severity)
+			box.severity = weighed->nodes[id].severity;
 	}
 	box.name = box.module = box.file = "";
 	if (!id) {
@@ -191,8 +155,8 @@ static struct flame_box merged_box(const struct layout *self, const u32 *ids, u6
 	for (u64 i = 0; i < count; i++) {
 		u32 function = weighed->shape->nodes.data[ids[i]].function;
 
-		box.total += weighed->total[ids[i]];
-		box.base += weighed->base ? weighed->base[ids[i]] : 0;
+		box.total += weighed->nodes[ids[i]].total;
+		box.base += weighed->nodes[ids[i]].base;
 		if (weighed->matches && weighed->matches[function])
 			box.flags |= FLAME_MATCH;
 	}
@@ -208,8 +172,8 @@ static int by_weight(const void *a, const void *b, void *data)
 	const struct mprof_function *functions = weighed->shape->calls->functions.data;
 	int names;
 
-	if (weighed->total[x] != weighed->total[y])
-		return weighed->total[x] > weighed->total[y] ? -1 : 1;
+	if (weighed->nodes[x].total != weighed->nodes[y].total)
+		return weighed->nodes[x].total > weighed->nodes[y].total ? -1 : 1;
 	names = strcmp(functions[weighed->shape->nodes.data[x].function].name,
 		       functions[weighed->shape->nodes.data[y].function].name);
 	return names ? names : x < y ? -1 : x > y;
@@ -223,7 +187,7 @@ static bool children_find(struct layout *self, u32 id, bool callers)
 	vec_clear(&self->children);
 	for (u32 child = shape->nodes.data[id].first_child; child;
 	     child = shape->nodes.data[child].next)
-		if (self->weighed->total[child] > 0 &&
+		if (self->weighed->nodes[child].total > 0 &&
 		    !!(shape->nodes.data[child].flags & FLAME_CALLER) == callers &&
 		    !vec_push(&self->children, child))
 			return false;
@@ -247,7 +211,7 @@ static bool push_children(struct layout *self, u32 id, double x0, bool callers)
 		return false;
 	for (; i < self->children.count; i++) {
 		u32 child = self->children.data[i];
-		double width = self->weighed->total[child] / self->view->root_total;
+		double width = self->weighed->nodes[child].total / self->view->root_total;
 		struct flame_box box;
 
 		if (width < self->narrowest)
@@ -317,7 +281,7 @@ static void count_all(struct flame_view *view, const struct weighed *weighed, u3
 			continue;
 		if (below)
 			below[i] = 1;
-		if (!(weighed->total[i] > 0) && i != root)
+		if (!(weighed->nodes[i].total > 0) && i != root)
 			continue;
 		view->nodes_all++;
 		if (shape->nodes.data[i].depth > view->max_depth)
@@ -341,8 +305,8 @@ static int make_boxes(struct flame_view *self, const struct weighed *weighed,
 		return err_set(err, ERR_USAGE, "there is no frame %u in this flame graph",
 			       query->root);
 	self->at_ns = weighed->at_ns;
-	self->total = weighed->total[0];
-	self->root_total = weighed->total[query->root];
+	self->total = weighed->nodes[0].total;
+	self->root_total = weighed->nodes[query->root].total;
 	count_all(self, weighed, query->root);
 	if (self->root_total > 0)
 		done = put_path(&layout) && lay_out(&layout);
@@ -389,7 +353,7 @@ static double sum_matching(const struct weighed *weighed, u8 *covered)
 
 		covered[i] = i && (covered[node->parent] || weighed->matches[node->function]);
 		if (covered[i] && !(i && covered[node->parent]) && !(node->flags & FLAME_CALLER))
-			total += weighed->total[i];
+			total += weighed->nodes[i].total;
 	}
 	return total;
 }
@@ -415,11 +379,11 @@ static int search(struct flame_search *self, const struct weighed *weighed, stru
 		free(ids);
 		return err_memory_for(err, "the search");
 	}
-	self->whole = weighed->total[0];
+	self->whole = weighed->nodes[0].total;
 	self->total = sum_matching(weighed, covered);
 	for (u32 i = 1; i < shape->nodes.count; i++)
-		if (weighed->matches[shape->nodes.data[i].function] && weighed->total[i] > 0 &&
-		    !(shape->nodes.data[i].flags & FLAME_SPLIT))
+		if (weighed->matches[shape->nodes.data[i].function] &&
+		    weighed->nodes[i].total > 0 && !(shape->nodes.data[i].flags & FLAME_SPLIT))
 			ids[count++] = i;
 	take_first(self, weighed, ids, count);
 	free(covered);

@@ -120,22 +120,31 @@ struct flame_shape {
 	u32 *above; /* of a pivot: where the callers end */
 };
 
+/* Which functions match a pattern, to be freed; NULL and err, also (without err) if there is no
+ * pattern. */
+u8 *flame_matching(const struct mprof_calls *calls, const char *pattern, struct err *err);
+
 /* Kept until flame_shape_put. NULL and err on failure. */
 struct flame_shape *flame_shape_get(struct study *trace, const struct flame_query *query,
 				    struct err *err);
 void flame_shape_put(struct study *trace, struct flame_shape *shape);
 
+/* What a node weighs. */
+struct weighed_node {
+	double self, total;
+	double base; /* total of the same calls in the base */
+	u8 severity;
+	i64 point;       /* the heaviest one, or FLAME_NO_POINT */
+	double heaviest; /* its weight */
+};
+
 /* A tree and what it weighs. */
 struct weighed {
 	struct flame_shape *shape;
-	double *points;       /* by point */
-	double *self, *total; /* by node */
-	u8 *severity;
-	i64 *point; /* by node, with its weight in: */
-	double *heaviest;
-	u8 *matches; /* by function; NULL = nothing is searched for */
+	double *points;             /* by point */
+	struct weighed_node *nodes; /* by node */
+	u8 *matches;                /* by function; NULL = nothing is searched for */
 	u64 at_ns;
-	double *base; /* by node: total of the same calls in the base; NULL = there is none */
 };
 
 int flame_weigh(struct weighed *self, const struct view_scope *scope,

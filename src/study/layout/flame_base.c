@@ -66,7 +66,7 @@ static bool node_add(struct base *self, u32 node)
 }
 
 /* Parents come before their children, so that one pass finds all. */
-static bool match(struct base *self, double *base)
+static bool match(struct base *self)
 {
 	const struct flame_shape *ours = self->ours->shape, *theirs = self->theirs.shape;
 	u32 *their_node = calloc(ours->nodes.count + 1, sizeof *their_node);
@@ -83,8 +83,8 @@ static bool match(struct base *self, double *base)
 		their_node[i] = found;
 		if (found == UINT32_MAX)
 			continue;
-		base[i] = self->theirs.total[found];
-		if (!(self->ours->total[i] > 0) && i)
+		self->ours->nodes[i].base = self->theirs.nodes[found].total;
+		if (!(self->ours->nodes[i].total > 0) && i)
 			continue; /* nobody sees it: only they have it */
 		self->our_node[found] = i;
 	}
@@ -109,7 +109,7 @@ static bool find_gone(struct flame_view *self, const struct base *base)
 		u32 parent = base->our_node[theirs->nodes.data[i].parent];
 		struct flame_gone gone = {.parent = parent,
 					  .name = name_of(&base->theirs, i),
-					  .base = base->theirs.total[i]};
+					  .base = base->theirs.nodes[i].total};
 
 		if (base->our_node[i] != UINT32_MAX || parent == UINT32_MAX || !(gone.base > 0))
 			continue;
@@ -125,11 +125,11 @@ static bool find_gone(struct flame_view *self, const struct base *base)
 	return true;
 }
 
-static int compare(struct flame_view *self, struct base *base, double *totals, struct err *err)
+static int compare(struct flame_view *self, struct base *base, struct err *err)
 {
 	base->our_node = calloc(base->theirs.shape->nodes.count + 1, sizeof *base->our_node);
-	self->base_total = base->theirs.total[0];
-	if (base->our_node && match(base, totals) && find_gone(self, base))
+	self->base_total = base->theirs.nodes[0].total;
+	if (base->our_node && match(base) && find_gone(self, base))
 		return 0;
 	return err_memory_for(err, "the flame graph");
 }
@@ -141,12 +141,9 @@ int flame_base_find(struct flame_view *self, struct weighed *weighed,
 	struct err their_err = {0};
 	int status;
 
-	weighed->base = calloc(weighed->shape->nodes.count + 1, sizeof *weighed->base);
-	if (!weighed->base)
-		return err_memory_for(err, "the flame graph");
 	status = flame_weigh(&base.theirs, query->base, query, &their_err);
 	if (status == 0)
-		status = compare(self, &base, weighed->base, err);
+		status = compare(self, &base, err);
 	else if (their_err.code == ERR_USAGE && !view_check(query->base, err))
 		status = 0; /* the base has no such function: nothing of it is there */
 	else

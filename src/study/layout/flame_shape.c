@@ -226,6 +226,28 @@ static int build_pivot(struct builder *self)
 
 /* ---- patterns ---- */
 
+u8 *flame_matching(const struct mprof_calls *calls, const char *text, struct err *err)
+{
+	struct view_pattern pattern;
+	u8 *matching;
+
+	if (!text)
+		return NULL;
+	matching = calloc(calls->functions.count + 1, 1);
+	if (!matching) {
+		err_memory_for(err, "the flame graph");
+		return NULL;
+	}
+	if (view_pattern_init(&pattern, text, err) < 0) {
+		free(matching);
+		matching = NULL;
+	}
+	for (u64 i = 0; matching && i < calls->functions.count; i++)
+		matching[i] = view_pattern_matches(&pattern, calls->functions.data[i].name);
+	view_pattern_release(&pattern);
+	return matching;
+}
+
 static bool is_library(const struct mprof_function *function)
 {
 	return function->startup || function->minor || function->hands_out ||
@@ -235,24 +257,19 @@ static bool is_library(const struct mprof_function *function)
 static int find_hidden(struct builder *self, const struct flame_query *query, struct err *err)
 {
 	const struct mprof_calls *calls = self->shape->calls;
-	struct view_pattern pattern = {0};
-	int status = 0;
 
-	if (!query->hide && !query->fold_library)
+	self->hidden = flame_matching(calls, query->hide, err);
+	if (query->hide && !self->hidden)
+		return err->code;
+	if (!query->fold_library)
 		return 0;
-	self->hidden = calloc(calls->functions.count + 1, 1);
+	if (!self->hidden)
+		self->hidden = calloc(calls->functions.count + 1, 1);
 	if (!self->hidden)
 		return err_memory_for(err, "the flame graph");
-	if (query->hide)
-		status = view_pattern_init(&pattern, query->hide, err);
-	for (u64 i = 0; i < calls->functions.count && status == 0; i++) {
-		const struct mprof_function *function = &calls->functions.data[i];
-
-		self->hidden[i] = (query->fold_library && is_library(function)) ||
-				  (query->hide && view_pattern_matches(&pattern, function->name));
-	}
-	view_pattern_release(&pattern);
-	return status;
+	for (u64 i = 0; i < calls->functions.count; i++)
+		self->hidden[i] |= is_library(&calls->functions.data[i]);
+	return 0;
 }
 
 static int find_pivot(struct builder *self, const char *name, struct err *err)

@@ -21,13 +21,6 @@ static int by_address(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static bool is_dead_page(const struct view_scope *scope, u64 page, u64 limit)
-{
-	const struct chunk_zone *zone = chunk_zone(&scope->trace->model->chunks, page);
-
-	return zone && (zone->alloc_first >= limit || (!zone->unfreed && zone->free_last < limit));
-}
-
 int memory_moment_make(struct memory_moment *self, const struct view_scope *scope, u64 at_ns,
 		       struct err *err)
 {
@@ -39,17 +32,13 @@ int memory_moment_make(struct memory_moment *self, const struct view_scope *scop
 		struct memory_chunk row = {chunk.page->address[chunk.at],
 					   chunk.page->size[chunk.at], chunk.number};
 
-		if (chunk.at == 0 && is_dead_page(scope, chunk.number / CHUNK_PAGE, limit)) {
+		if (chunk.at == 0 && view_page_is_dead(scope, chunk.number / CHUNK_PAGE, limit)) {
 			at = (chunk.number / CHUNK_PAGE + 1) * CHUNK_PAGE;
 			continue;
 		}
 		if (chunk.at == 0 && view_check(scope, err) < 0)
 			return err->code;
-		if (chunk.page->alloc_ticks[chunk.at] >= limit ||
-		    (view_is_freed(&chunk) && chunk.page->free_ticks[chunk.at] < limit) ||
-		    !row.address)
-			continue;
-		if (!vec_push(&self->chunks, row))
+		if (view_is_live(&chunk, limit) && row.address && !vec_push(&self->chunks, row))
 			return err_memory_for(err, "the memory map");
 	}
 	if (self->chunks.count)
@@ -122,12 +111,7 @@ bool memory_color_parse(const char *word, enum memory_color *color)
 	static const char *const words[MEMORY_COLORS] = {"alternate", "type", "module", "thread",
 							 "age",       "sev",  "query"};
 
-	for (u32 i = 0; i < MEMORY_COLORS; i++)
-		if (strcmp(words[i], word) == 0) {
-			*color = (enum memory_color)i;
-			return true;
-		}
-	return false;
+	return view_word_parse(word, words, MEMORY_COLORS, color);
 }
 
 struct painting {

@@ -91,30 +91,34 @@ struct moment {
 	i64 change;
 };
 
-/* Sums per bin. Arrays have a place for what was before the axis, at [0]. */
+/* What happens in a bin. */
+struct tide_bin {
+	i64 plus, minus;
+	u32 events;
+};
+
+/* Sums per bin, with a place for what was before the axis, at [0]. */
 struct tide {
 	const struct view_scope *scope;
 	const struct time_axis *axis;
 	bool count;
-	i64 *plus, *minus; /* in the bin */
-	u32 *events;
+	struct tide_bin *bins;
 };
+
+static u64 tide_bytes(const struct tide *self)
+{
+	return (self->axis->bins + 2) * sizeof *self->bins;
+}
 
 static bool tide_init(struct tide *self)
 {
-	u64 room = self->axis->bins + 2;
-
-	self->plus = calloc(room, sizeof *self->plus);
-	self->minus = calloc(room, sizeof *self->minus);
-	self->events = calloc(room, sizeof *self->events);
-	return self->plus && self->minus && self->events;
+	self->bins = calloc(1, tide_bytes(self));
+	return self->bins != NULL;
 }
 
-static void tide_release(struct tide *self)
+static i64 bin_change(const struct tide *self, u32 place)
 {
-	free(self->plus);
-	free(self->minus);
-	free(self->events);
+	return self->bins[place].plus - self->bins[place].minus;
 }
 
 static i64 chunk_value(const struct tide *self, const struct view_chunk *chunk)
@@ -159,43 +163,37 @@ static void tide_add(struct tide *self, int bin, u64 ticks, i64 change, void *da
 {
 	(void)ticks, (void)data;
 	if (change > 0)
-		self->plus[bin + 1] += change;
+		self->bins[bin + 1].plus += change;
 	else
-		self->minus[bin + 1] -= change;
-	self->events[bin + 1]++;
+		self->bins[bin + 1].minus -= change;
+	self->bins[bin + 1].events++;
 }
 
-static int tide_part(void *data, u32 part, u64 first, u64 end, struct err *err)
+static int tide_part(void *data, const struct view_part *part, struct err *err)
 {
-	struct tide *parts = data;
+	struct tide own = *(struct tide *)data;
 
-	return each_change(&parts[part], first, end, tide_add, NULL, err);
+	own.bins = part->room;
+	return each_change(&own, part->first, part->end, tide_add, NULL, err);
 }
 
 /* Fills the sums, each part of the chunks apart. */
 static int tide_fill(struct tide *self, struct err *err)
 {
-	u32 count = view_parts(self->scope);
-	struct tide parts[DIVIDE_MAX] = {*self};
-	int status = 0;
+	struct view_division division = {.parts = view_parts(self->scope),
+					 .bytes = tide_bytes(self),
+					 .what = "the timeline"};
+	int status = view_divide(self->scope, &division, tide_part, self, err);
 
-	for (u32 i = 1; i < count && status == 0; i++) {
-		parts[i] = (struct tide){.scope = self->scope,
-					 .axis = self->axis,
-					 .count = self->count};
-		if (!tide_init(&parts[i]))
-			status = err_memory_for(err, "the timeline");
-	}
-	if (status == 0)
-		status = view_divide(self->scope, count, tide_part, parts, err);
-	for (u32 i = 1; i < count; i++) {
-		for (u32 k = 0; status == 0 && k <= self->axis->bins; k++) {
-			self->plus[k] += parts[i].plus[k];
-			self->minus[k] += parts[i].minus[k];
-			self->events[k] += parts[i].events[k];
+	for (u32 i = 0; i < division.parts && status == 0; i++)
+		for (u32 k = 0; k <= self->axis->bins; k++) {
+			const struct tide_bin *bin = (struct tide_bin *)division.rooms[i] + k;
+
+			self->bins[k].plus += bin->plus;
+			self->bins[k].minus += bin->minus;
+			self->bins[k].events += bin->events;
 		}
-		tide_release(&parts[i]);
-	}
+	view_division_release(&division);
 	return status;
 }
 
@@ -245,7 +243,7 @@ static int ordered_make(struct ordered *self, struct tide *tide, struct err *err
 		return err_memory_for(err, "the timeline");
 	for (u32 i = 0; i < bins; i++) {
 		self->first[i] = self->next[i] = count;
-		count += self->chosen[i] ? tide->events[i + 1] : 0;
+		count += self->chosen[i] ? tide->bins[i + 1].events : 0;
 	}
 	self->first[bins] = count;
 	self->moments = malloc((count + 1) * sizeof *self->moments);
@@ -266,10 +264,10 @@ static int ordered_make(struct ordered *self, struct tide *tide, struct err *err
 /* The highest value that any bin ends with: bins that cannot reach more need no order. */
 static i64 reached_at_ends(const struct tide *tide)
 {
-	i64 value = tide->plus[0] - tide->minus[0], best = value;
+	i64 value = bin_change(tide, 0), best = value;
 
 	for (u32 i = 1; i <= tide->axis->bins; i++) {
-		value += tide->plus[i] - tide->minus[i];
+		value += bin_change(tide, i);
 		if (value > best)
 			best = value;
 	}
@@ -278,18 +276,18 @@ static i64 reached_at_ends(const struct tide *tide)
 
 static void choose_bins(const struct tide *tide, i64 best, u8 *chosen)
 {
-	i64 value = tide->plus[0] - tide->minus[0];
+	i64 value = bin_change(tide, 0);
 
 	for (u32 i = 0; i < tide->axis->bins; i++) {
-		chosen[i] = tide->plus[i + 1] && value + tide->plus[i + 1] >= best;
-		value += tide->plus[i + 1] - tide->minus[i + 1];
+		chosen[i] = tide->bins[i + 1].plus && value + tide->bins[i + 1].plus >= best;
+		value += bin_change(tide, i + 1);
 	}
 }
 
 static void find_peak(const struct tide *tide, const struct ordered *ordered, u64 *bytes,
 		      u64 *ticks)
 {
-	i64 before = tide->plus[0] - tide->minus[0], best = before;
+	i64 before = bin_change(tide, 0), best = before;
 
 	*ticks = tide->axis->edges[0];
 	for (u32 i = 0; i < tide->axis->bins; i++) {
@@ -302,7 +300,7 @@ static void find_peak(const struct tide *tide, const struct ordered *ordered, u6
 				*ticks = ordered->moments[k].ticks;
 			}
 		}
-		before += tide->plus[i + 1] - tide->minus[i + 1];
+		before += bin_change(tide, i + 1);
 	}
 	*bytes = best > 0 ? (u64)best : 0;
 }
@@ -333,7 +331,7 @@ int view_peak(const struct view_scope *self, u64 *bytes, u64 *ticks, struct err 
 		find_peak(&tide, &ordered, bytes, ticks);
 out:
 	ordered_release(&ordered);
-	tide_release(&tide);
+	free(tide.bins);
 	time_axis_release(&axis);
 	free(chosen);
 	return status;
@@ -369,7 +367,7 @@ static void extend(double *low, double *high, double value)
 static void curve_of_order(struct time_curve *self, const struct tide *tide,
 			   const struct ordered *ordered, double units)
 {
-	i64 value = tide->plus[0] - tide->minus[0];
+	i64 value = bin_change(tide, 0);
 
 	for (u32 i = 0; i < tide->axis->bins; i++) {
 		self->min[i] = self->max[i] = (double)value / units;
@@ -385,12 +383,12 @@ static void curve_of_order(struct time_curve *self, const struct tide *tide,
 static void curve_of_bins(struct time_curve *self, const struct tide *fine, u32 bins, u32 ratio,
 			  double units)
 {
-	i64 value = fine->plus[0] - fine->minus[0];
+	i64 value = bin_change(fine, 0);
 
 	for (u32 i = 0; i < bins; i++) {
 		self->min[i] = self->max[i] = (double)value / units;
 		for (u32 k = i * ratio; k < (i + 1) * ratio; k++) {
-			value += fine->plus[k + 1] - fine->minus[k + 1];
+			value += bin_change(fine, k + 1);
 			extend(&self->min[i], &self->max[i], (double)value / units);
 		}
 		self->last[i] = (double)value / units;
@@ -402,7 +400,7 @@ static u64 events_on_axis(const struct tide *tide)
 	u64 events = 0;
 
 	for (u32 i = 1; i <= tide->axis->bins; i++)
-		events += tide->events[i];
+		events += tide->bins[i].events;
 	return events;
 }
 
@@ -460,14 +458,13 @@ int time_curve_make(struct time_curve *self, const struct view_scope *scope,
 		goto out;
 	}
 	/* What happened in a bin is what happened in its finer ones. */
-	tide.plus[0] = fine.plus[0];
-	tide.minus[0] = fine.minus[0];
+	tide.bins[0] = fine.bins[0];
 	for (u32 i = 0; i < axis->bins * ratio; i++)
-		tide.events[i / ratio + 1] += fine.events[i + 1];
+		tide.bins[i / ratio + 1].events += fine.bins[i + 1].events;
 	status = curve_exactly(self, &tide, units, err);
 out:
-	tide_release(&tide);
-	tide_release(&fine);
+	free(tide.bins);
+	free(fine.bins);
 	time_axis_release(&finer);
 	if (status < 0)
 		time_curve_release(self);

@@ -58,17 +58,16 @@ struct bin_range {
 
 /* A part of the events. Values are those that it would have if nothing were live before. */
 struct swing {
-	struct bin_range *bins;
 	i64 early; /* when the first bin begins, or at its own end if that is before */
 	i64 value; /* at its end */
+	struct bin_range bins[];
 };
 
 struct swinging {
 	const struct view_scope *scope;
 	const u64 *ends; /* by bin: events before its end; ends[-1] is where the first bin begins */
-	u32 bin_count, parts;
+	u32 bin_count;
 	bool count;
-	struct swing swings[DIVIDE_MAX];
 };
 
 static i64 change_of(const struct swinging *self, u32 code)
@@ -107,14 +106,15 @@ static void swing_over(const struct swinging *self, struct swing *swing, struct 
 	swing->value = value;
 }
 
-static int swing_part(void *data, u32 part, u64 first, u64 end, struct err *err)
+static int swing_part(void *data, const struct view_part *part, struct err *err)
 {
 	struct swinging *self = data;
-	struct swing *swing = &self->swings[part];
+	struct swing *swing = part->room;
 	u64 events = self->ends[self->bin_count - 1];
-	u64 from = events * part / self->parts, to = events * (part + 1) / self->parts;
+	/* It is events that are divided, not chunks. */
+	u64 from = events * part->number / part->parts;
+	u64 to = events * (part->number + 1) / part->parts;
 
-	(void)first, (void)end; /* of chunks; here it is events that are divided */
 	for (i64 bin = -1; bin < (i64)self->bin_count && from < to; bin++) {
 		u64 until = self->ends[bin] < to ? self->ends[bin] : to;
 
@@ -130,20 +130,26 @@ static int swing_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 	return 0;
 }
 
+static const struct swing *swing_of(const struct view_division *division, u32 part)
+{
+	return division->rooms[part];
+}
+
 /* A bin has at least the value that it begins with. */
-static void join_parts(const struct swinging *self, struct time_curve *curve, double units)
+static void join_parts(const struct swinging *self, const struct view_division *division,
+		       struct time_curve *curve, double units)
 {
 	i64 before[DIVIDE_MAX + 1] = {0}, value = 0;
 
-	for (u32 i = 0; i < self->parts; i++) {
-		before[i + 1] = before[i] + self->swings[i].value;
-		value += self->swings[i].early;
+	for (u32 i = 0; i < division->parts; i++) {
+		before[i + 1] = before[i] + swing_of(division, i)->value;
+		value += swing_of(division, i)->early;
 	}
 	for (u32 k = 0; k < self->bin_count; k++) {
 		i64 low = value, high = value;
 
-		for (u32 i = 0; i < self->parts; i++) {
-			const struct bin_range *bin = &self->swings[i].bins[k];
+		for (u32 i = 0; i < division->parts; i++) {
+			const struct bin_range *bin = &swing_of(division, i)->bins[k];
 
 			if (!bin->touched)
 				continue;
@@ -161,19 +167,15 @@ static void join_parts(const struct swinging *self, struct time_curve *curve, do
 static int curve_of_selection(struct time_curve *curve, struct swinging *self, double units,
 			      struct err *err)
 {
-	int status = 0;
+	struct view_division division = {.parts = view_parts(self->scope),
+					 .bytes = sizeof(struct swing) +
+						  self->bin_count * sizeof(struct bin_range),
+					 .what = "the timeline"};
+	int status = view_divide(self->scope, &division, swing_part, self, err);
 
-	for (u32 i = 0; i < self->parts && status == 0; i++) {
-		self->swings[i].bins = calloc(self->bin_count, sizeof *self->swings[i].bins);
-		if (!self->swings[i].bins)
-			status = err_memory_for(err, "the timeline");
-	}
 	if (status == 0)
-		status = view_divide(self->scope, self->parts, swing_part, self, err);
-	if (status == 0)
-		join_parts(self, curve, units);
-	for (u32 i = 0; i < self->parts; i++)
-		free(self->swings[i].bins);
+		join_parts(self, &division, curve, units);
+	view_division_release(&division);
 	return status;
 }
 
@@ -183,10 +185,7 @@ int order_curve(struct time_curve *self, const struct view_scope *scope,
 	const struct model *model = scope->trace->model;
 	double units = count ? (double)(1ull << model->count_shift) : 1;
 	u64 *ends;
-	struct swinging swinging = {.scope = scope,
-				    .bin_count = axis->bins,
-				    .parts = view_parts(scope),
-				    .count = count};
+	struct swinging swinging = {.scope = scope, .bin_count = axis->bins, .count = count};
 	int status;
 
 	if (view_has_order(scope)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Points of two traces by the names of their stacks.
  * Host. */
+#define _GNU_SOURCE
 #include "study/layout/pairs.h"
 
 #include <stdlib.h>
@@ -66,27 +67,7 @@ static struct stack_keys keys_make(const struct study *trace)
 	return (struct stack_keys){keys, model->points.count};
 }
 
-static int by_names_and_lines(const void *a, const void *b)
-{
-	const struct stack_key *x = a, *y = b;
-
-	if (x->names != y->names)
-		return x->names < y->names ? -1 : 1;
-	if (x->lines != y->lines)
-		return x->lines < y->lines ? -1 : 1;
-	return x->point < y->point ? -1 : x->point > y->point;
-}
-
-static int by_names(const void *a, const void *b)
-{
-	const struct stack_key *x = a, *y = b;
-
-	if (x->names != y->names)
-		return x->names < y->names ? -1 : 1;
-	return x->point < y->point ? -1 : x->point > y->point;
-}
-
-/* One step of a merge: below, equal, above. */
+/* By names, and by lines if these matter. */
 static int compare(const struct stack_key *a, const struct stack_key *b, bool lines)
 {
 	if (a->names != b->names)
@@ -96,14 +77,20 @@ static int compare(const struct stack_key *a, const struct stack_key *b, bool li
 	return 0;
 }
 
+static int order(const void *a, const void *b, void *lines)
+{
+	const struct stack_key *x = a, *y = b;
+	int step = compare(x, y, *(bool *)lines);
+
+	return step ? step : x->point < y->point ? -1 : x->point > y->point;
+}
+
 /* Pairs what is equal and is not paired yet, in order. */
 static void pair(struct view_pairs *self, const struct stack_keys *ours,
 		 const struct stack_keys *theirs, bool lines)
 {
-	int (*order)(const void *, const void *) = lines ? by_names_and_lines : by_names;
-
-	qsort(ours->data, ours->count, sizeof *ours->data, order);
-	qsort(theirs->data, theirs->count, sizeof *theirs->data, order);
+	qsort_r(ours->data, ours->count, sizeof *ours->data, order, &lines);
+	qsort_r(theirs->data, theirs->count, sizeof *theirs->data, order, &lines);
 	for (u64 i = 0, k = 0; i < ours->count && k < theirs->count;) {
 		const struct stack_key *our = &ours->data[i], *their = &theirs->data[k];
 		int step = compare(our, their, lines);

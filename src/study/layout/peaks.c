@@ -11,12 +11,6 @@
 
 enum { EVENTS_MAX = 8 << 20 };
 
-struct key_moment {
-	u64 ticks;
-	i64 change;
-	u32 key;
-};
-
 /* Frees come first of what happens at one moment. */
 static int moment_order(const void *a, const void *b)
 {
@@ -29,7 +23,7 @@ static int moment_order(const void *a, const void *b)
 	return x->change < y->change ? -1 : x->change > y->change;
 }
 
-static void sum_up(struct key_moment *moments, u64 count, double *peaks)
+void peaks_raise(struct key_moment *moments, u64 count, double *peaks)
 {
 	i64 live = 0;
 
@@ -40,6 +34,20 @@ static void sum_up(struct key_moment *moments, u64 count, double *peaks)
 		if ((double)live > peaks[moments[i].key])
 			peaks[moments[i].key] = (double)live;
 	}
+}
+
+u32 peak_moments(const struct view_scope *scope, const struct view_chunk *chunk, u32 key,
+		 struct key_moment *moments)
+{
+	const struct chunk_page *page = chunk->page;
+	u64 units, bytes;
+
+	if (!view_is_ever_live(chunk))
+		return 0;
+	view_weigh_chunk(scope, chunk, &units, &bytes);
+	moments[0] = (struct key_moment){page->alloc_ticks[chunk->at], (i64)bytes, key};
+	moments[1] = (struct key_moment){page->free_ticks[chunk->at], -(i64)bytes, key};
+	return view_is_freed(chunk) ? 2 : 1;
 }
 
 /* ---- from the order of events ---- */
@@ -53,20 +61,19 @@ struct rise { /* of a key, in one part of the events */
 struct rising {
 	const struct view_scope *scope;
 	u32 (*key)(const struct view_scope *scope, const struct view_chunk *chunk);
-	struct rise *rises[DIVIDE_MAX]; /* by key */
-	u32 parts;
 };
 
 /* Each part begins with nothing live: what was before it is added at the end. */
-static int rise_part(void *data, u32 part, u64 first, u64 end, struct err *err)
+static int rise_part(void *data, const struct view_part *part, struct err *err)
 {
 	const struct rising *self = data;
 	const struct view_scope *scope = self->scope;
 	u64 events = scope->trace->model->order.count;
-	u64 from = events * part / self->parts, to = events * (part + 1) / self->parts;
-	struct rise *rises = self->rises[part];
+	/* It is events that are divided, not chunks. */
+	u64 from = events * part->number / part->parts;
+	u64 to = events * (part->number + 1) / part->parts;
+	struct rise *rises = part->room;
 
-	(void)first, (void)end; /* of chunks; here it is events that are divided */
 	for (u64 i = from; i < to; i += VIEW_PICK) {
 		u32 codes[VIEW_PICK];
 		u32 picked = view_pick(scope, i, to - i < VIEW_PICK ? to - i : VIEW_PICK, codes);
@@ -90,20 +97,16 @@ static int rise_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 
 static int peaks_of_order(struct rising *self, double *peaks, u64 keys, struct err *err)
 {
-	int status = 0;
+	struct view_division division = {.parts = view_parts(self->scope),
+					 .bytes = keys * sizeof(struct rise),
+					 .what = "the peaks"};
+	int status = view_divide(self->scope, &division, rise_part, self, err);
 
-	for (u32 i = 0; i < self->parts && status == 0; i++) {
-		self->rises[i] = calloc(keys + 1, sizeof *self->rises[i]);
-		if (!self->rises[i])
-			status = err_memory_for(err, "the peaks");
-	}
-	if (status == 0)
-		status = view_divide(self->scope, self->parts, rise_part, self, err);
 	for (u64 k = 0; k < keys && status == 0; k++) {
 		i64 before = 0, high = 0;
 
-		for (u32 i = 0; i < self->parts; i++) {
-			const struct rise *rise = &self->rises[i][k];
+		for (u32 i = 0; i < division.parts; i++) {
+			const struct rise *rise = (struct rise *)division.rooms[i] + k;
 
 			if (before + rise->high > high)
 				high = before + rise->high;
@@ -111,8 +114,7 @@ static int peaks_of_order(struct rising *self, double *peaks, u64 keys, struct e
 		}
 		peaks[k] = (double)high;
 	}
-	for (u32 i = 0; i < self->parts; i++)
-		free(self->rises[i]);
+	view_division_release(&division);
 	return status;
 }
 
@@ -120,7 +122,7 @@ int view_peaks(const struct view_scope *scope,
 	       u32 (*key)(const struct view_scope *scope, const struct view_chunk *chunk),
 	       double *peaks, u64 keys, struct err *err)
 {
-	struct rising rising = {.scope = scope, .key = key, .parts = view_parts(scope)};
+	struct rising rising = {.scope = scope, .key = key};
 	u64 room = 2 * scope->selection.chunks, count = 0;
 	struct key_moment *moments;
 	struct view_chunk chunk;
@@ -134,20 +136,9 @@ int view_peaks(const struct view_scope *scope,
 	moments = malloc((room + 1) * sizeof *moments);
 	if (!moments)
 		return err_memory_for(err, "the peaks");
-	for (u64 at = 0; count + 2 <= room && view_next(scope, &at, &chunk);) {
-		u32 own = key(scope, &chunk);
-		u64 units, bytes;
-
-		if (!view_is_ever_live(&chunk))
-			continue;
-		view_weigh_chunk(scope, &chunk, &units, &bytes);
-		moments[count++] =
-			(struct key_moment){chunk.page->alloc_ticks[chunk.at], (i64)bytes, own};
-		if (view_is_freed(&chunk))
-			moments[count++] = (struct key_moment){chunk.page->free_ticks[chunk.at],
-							       -(i64)bytes, own};
-	}
-	sum_up(moments, count, peaks);
+	for (u64 at = 0; count + 2 <= room && view_next(scope, &at, &chunk);)
+		count += peak_moments(scope, &chunk, key(scope, &chunk), &moments[count]);
+	peaks_raise(moments, count, peaks);
 	free(moments);
 	return view_check(scope, err);
 }

@@ -11,4 +11,18 @@ int view_peaks(const struct view_scope *scope,
 	       u32 (*key)(const struct view_scope *scope, const struct view_chunk *chunk),
 	       double *peaks, u64 keys, struct err *err);
 
+/* A change of what is live of one kind. */
+struct key_moment {
+	u64 ticks;
+	i64 change;
+	u32 key;
+};
+
+/* The changes that a chunk makes, at most two; how many. */
+u32 peak_moments(const struct view_scope *scope, const struct view_chunk *chunk, u32 key,
+		 struct key_moment *moments);
+
+/* Puts the changes in order, and raises the peaks of their keys. */
+void peaks_raise(struct key_moment *moments, u64 count, double *peaks);
+
 #endif

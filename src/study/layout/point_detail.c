@@ -15,22 +15,13 @@ static int rising(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int more_first(const void *a, const void *b)
+static int most_first(const void *a, const void *b)
 {
-	const struct free_site *x = a, *y = b;
+	const struct chunk_share *x = a, *y = b;
 
 	if (x->chunks != y->chunks)
 		return x->chunks > y->chunks ? -1 : 1;
-	return x->frame.index < y->frame.index ? -1 : x->frame.index > y->frame.index;
-}
-
-static int busier_first(const void *a, const void *b)
-{
-	const struct point_thread *x = a, *y = b;
-
-	if (x->chunks != y->chunks)
-		return x->chunks > y->chunks ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
+	return x->number < y->number ? -1 : x->number > y->number;
 }
 
 struct gathering {
@@ -40,14 +31,14 @@ struct gathering {
 	VEC(u64) sizes;
 };
 
-static bool count_thread(struct map *map, struct thread_list *list, u32 thread)
+static bool count(struct map *map, struct chunk_shares *list, u32 number)
 {
-	u64 *index = map_at(map, thread);
+	u64 *index = map_at(map, number);
 
 	if (!index)
 		return false;
 	if (!*index) {
-		if (!vec_push(list, (struct point_thread){.thread = thread}))
+		if (!vec_push(list, (struct chunk_share){.number = number}))
 			return false;
 		*index = list->count;
 	}
@@ -55,37 +46,18 @@ static bool count_thread(struct map *map, struct thread_list *list, u32 thread)
 	return true;
 }
 
-static bool count_site(struct gathering *self, u32 context)
-{
-	struct point_detail *detail = self->detail;
-	struct frame_id frame = {0};
-	struct err err;
-	u64 *index;
-
-	if (model_place(self->scope->trace->model, context, &frame, &err) < 0)
-		return false;
-	index = map_at(&self->sites, frame.index);
-	if (!index)
-		return false;
-	if (!*index) {
-		if (!vec_push(&detail->free_sites, (struct free_site){.frame = frame}))
-			return false;
-		*index = detail->free_sites.count;
-	}
-	detail->free_sites.data[*index - 1].chunks++;
-	return true;
-}
-
 static bool gather(struct gathering *self, const struct view_chunk *chunk)
 {
 	const struct tick_clock *clock = &self->scope->trace->model->clock;
 	struct point_detail *detail = self->detail;
+	struct frame_id frame = {0};
+	struct err err;
 	u64 size = chunk->page->size[chunk->at], from, to;
 
 	detail->chunks++;
 	detail->sizes.count[log_class(size)]++;
 	if (!vec_push(&self->sizes, size) ||
-	    !count_thread(&self->allocs, &detail->allocs, chunk->page->alloc_thread[chunk->at]))
+	    !count(&self->allocs, &detail->allocs, chunk->page->alloc_thread[chunk->at]))
 		return false;
 	if (!view_is_freed(chunk))
 		return true;
@@ -93,29 +65,32 @@ static bool gather(struct gathering *self, const struct view_chunk *chunk)
 	from = tick_clock_ns(clock, chunk->page->alloc_ticks[chunk->at]);
 	to = tick_clock_ns(clock, chunk->page->free_ticks[chunk->at]);
 	detail->lives.count[log_class(to > from ? to - from : 0)]++;
-	return count_thread(&self->frees, &detail->frees, chunk->page->free_thread[chunk->at]) &&
-	       count_site(self, chunk->page->free_context[chunk->at]);
+	return count(&self->frees, &detail->frees, chunk->page->free_thread[chunk->at]) &&
+	       model_place(self->scope->trace->model, chunk->page->free_context[chunk->at], &frame,
+			   &err) == 0 &&
+	       count(&self->sites, &detail->free_sites, frame.index);
+}
+
+static void sort_shares(struct chunk_shares *list)
+{
+	if (list->count)
+		qsort(list->data, list->count, sizeof *list->data, most_first);
 }
 
 static void settle(struct gathering *self)
 {
 	struct point_detail *detail = self->detail;
-	u64 count = self->sizes.count;
+	u64 sizes = self->sizes.count;
 
-	if (count) {
-		qsort(self->sizes.data, count, sizeof(u64), rising);
+	if (sizes) {
+		qsort(self->sizes.data, sizes, sizeof(u64), rising);
 		detail->min_size = self->sizes.data[0];
-		detail->median_size = self->sizes.data[(count - 1) / 2];
-		detail->max_size = self->sizes.data[count - 1];
-		qsort(detail->allocs.data, detail->allocs.count, sizeof *detail->allocs.data,
-		      busier_first);
+		detail->median_size = self->sizes.data[(sizes - 1) / 2];
+		detail->max_size = self->sizes.data[sizes - 1];
 	}
-	if (detail->freed) {
-		qsort(detail->free_sites.data, detail->free_sites.count,
-		      sizeof *detail->free_sites.data, more_first);
-		qsort(detail->frees.data, detail->frees.count, sizeof *detail->frees.data,
-		      busier_first);
-	}
+	sort_shares(&detail->allocs);
+	sort_shares(&detail->frees);
+	sort_shares(&detail->free_sites);
 }
 
 static int gather_all(struct gathering *self, struct point_id point, struct err *err)
@@ -167,9 +142,8 @@ int point_detail_make(struct point_detail *self, const struct view_scope *scope,
 		self->sums = sums[point.index];
 	if (status == 0 && !point_peaks_known(scope))
 		status = one_peak(scope, point, &self->sums.peak_bytes, err);
-	if (status == 0) {
+	if (status == 0)
 		settle(&gathering);
-	}
 	free(sums);
 	map_release(&gathering.sites);
 	map_release(&gathering.allocs);

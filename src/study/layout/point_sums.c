@@ -36,9 +36,7 @@ struct tally_line {
 
 struct summing {
 	const struct view_scope *scope;
-	struct tally_line *lines[DIVIDE_MAX]; /* by point */
-	struct thread_sets threads;           /* if there are many: then there is one part only */
-	u32 parts;
+	struct thread_sets threads; /* if there are many: then there is one part only */
 };
 
 static bool note_thread(struct thread_sets *self, struct tally_line *line, struct point_id point,
@@ -86,16 +84,17 @@ static void add_chunk(struct tally_line *line, const struct view_scope *scope,
 		line->temporary_units += units;
 }
 
-static int sum_part(void *data, u32 part, u64 first, u64 end, struct err *err)
+static int sum_part(void *data, const struct view_part *part, struct err *err)
 {
 	struct summing *self = data;
 	const struct view_scope *scope = self->scope;
 	struct view_chunk chunk;
 	u64 page = UINT64_MAX;
 
-	for (u64 at = first; at < end && view_next(scope, &at, &chunk) && chunk.number < end;) {
+	for (u64 at = part->first;
+	     at < part->end && view_next(scope, &at, &chunk) && chunk.number < part->end;) {
 		struct point_id point = view_point_of(scope, &chunk);
-		struct tally_line *line = &self->lines[part][point.index];
+		struct tally_line *line = (struct tally_line *)part->room + point.index;
 
 		if (chunk.number / CHUNK_PAGE != page) {
 			page = chunk.number / CHUNK_PAGE;
@@ -122,16 +121,17 @@ static void add_line(struct tally_line *to, const struct tally_line *from)
 	to->threads |= from->threads;
 }
 
-static void join_parts(const struct summing *self, struct point_sums *sums)
+static void join_parts(const struct summing *self, const struct view_division *division,
+		       struct point_sums *sums)
 {
 	const struct model *model = self->scope->trace->model;
 	double scale = (double)(1ull << model->count_shift);
 
 	for (u64 k = 0; k < model->points.count; k++) {
-		struct tally_line *line = &self->lines[0][k];
+		struct tally_line *line = (struct tally_line *)division->rooms[0] + k;
 
-		for (u32 i = 1; i < self->parts; i++)
-			add_line(line, &self->lines[i][k]);
+		for (u32 i = 1; i < division->parts; i++)
+			add_line(line, (struct tally_line *)division->rooms[i] + k);
 		sums[k] = (struct point_sums){.chunks = (double)line->units / scale,
 					      .bytes = (double)line->bytes,
 					      .kept_chunks = (double)line->kept_units / scale,
@@ -150,28 +150,22 @@ static void join_parts(const struct summing *self, struct point_sums *sums)
 static int sum_chunks(const struct view_scope *scope, struct point_sums *sums, struct err *err)
 {
 	const struct model *model = scope->trace->model;
-	struct summing self = {.scope = scope, .parts = view_parts(scope)};
-	u64 bytes = (model->points.count + 1) * sizeof **self.lines;
-	int status = 0;
+	struct summing self = {.scope = scope};
+	struct view_division division = {.parts = view_parts(scope),
+					 .bytes = model->points.count * sizeof(struct tally_line),
+					 .what = "the points"};
+	int status;
 
 	if (model->threads.count > THREAD_BITS) {
-		self.parts = 1;
+		division.parts = 1;
 		self.threads.last = calloc(model->points.count + 1, sizeof(u32));
-		status = self.threads.last ? 0 : ERR_MEMORY;
+		if (!self.threads.last)
+			return err_memory_for(err, "the points");
 	}
-	for (u32 i = 0; i < self.parts && status == 0; i++) {
-		self.lines[i] = aligned_alloc(64, bytes);
-		if (self.lines[i])
-			memset(self.lines[i], 0, bytes);
-		else
-			status = ERR_MEMORY;
-	}
-	status = status < 0 ? err_memory_for(err, "the points")
-			    : view_divide(scope, self.parts, sum_part, &self, err);
+	status = view_divide(scope, &division, sum_part, &self, err);
 	if (status == 0)
-		join_parts(&self, sums);
-	for (u32 i = 0; i < self.parts; i++)
-		free(self.lines[i]);
+		join_parts(&self, &division, sums);
+	view_division_release(&division);
 	free(self.threads.last);
 	map_release(&self.threads.seen);
 	return status;
@@ -215,26 +209,10 @@ int point_peaks(const struct view_scope *scope, double *peaks, struct err *err)
 	return view_peaks(scope, point_key, peaks, scope->trace->model->points.count, err);
 }
 
-struct moment {
-	u64 ticks;
-	i64 change;
-};
-
-/* Frees come first of what happens at one moment. */
-static int moment_order(const void *a, const void *b)
-{
-	const struct moment *x = a, *y = b;
-
-	if (x->ticks != y->ticks)
-		return x->ticks < y->ticks ? -1 : 1;
-	return x->change < y->change ? -1 : x->change > y->change;
-}
-
 int point_peak(const struct view_scope *scope, struct point_id point, double *peak, struct err *err)
 {
-	VEC(struct moment) moments = {0};
+	VEC(struct key_moment) moments = {0};
 	struct point_chunks chunks;
-	i64 live = 0, highest = 0;
 
 	if (view_point_chunks(scope->trace, point, &chunks, err) < 0)
 		return err->code;
@@ -243,24 +221,14 @@ int point_peak(const struct view_scope *scope, struct point_id point, double *pe
 	if (!vec_reserve(&moments, 2 * chunks.count + 1))
 		return err_memory_for(err, "the peaks");
 	for (u64 i = 0; i < chunks.count; i++) {
-		u64 number = chunks.numbers[i], units, bytes;
-		struct view_chunk chunk = view_chunk_at(scope, number);
+		struct view_chunk chunk = view_chunk_at(scope, chunks.numbers[i]);
 
-		if (!selection_has(&scope->selection, number) || !view_is_ever_live(&chunk))
-			continue;
-		view_weigh_chunk(scope, &chunk, &units, &bytes);
-		moments.data[moments.count++] =
-			(struct moment){chunk.page->alloc_ticks[chunk.at], (i64)bytes};
-		if (view_is_freed(&chunk))
-			moments.data[moments.count++] =
-				(struct moment){chunk.page->free_ticks[chunk.at], -(i64)bytes};
+		if (selection_has(&scope->selection, chunk.number))
+			moments.count +=
+				peak_moments(scope, &chunk, 0, &moments.data[moments.count]);
 	}
-	qsort(moments.data, moments.count, sizeof *moments.data, moment_order);
-	for (u64 i = 0; i < moments.count; i++) {
-		live += moments.data[i].change;
-		highest = live > highest ? live : highest;
-	}
-	*peak = (double)highest;
+	*peak = 0;
+	peaks_raise(moments.data, moments.count, peak);
 	vec_release(&moments);
 	return 0;
 }
@@ -296,7 +264,7 @@ struct point_sums *point_sums_compute(const struct view_scope *scope, struct err
 
 /* ---- what was asked before ---- */
 
-enum { SUMS_KEPT = 4 };
+enum { SUMS_KEPT = 5 }; /* those of the whole trace are asked for all the time */
 
 struct sums_cache {
 	pthread_mutex_t lock;
@@ -370,22 +338,6 @@ static void cache_put(struct sums_cache *self, u64 key, struct point_sums *sums)
 	pthread_mutex_unlock(&self->lock);
 }
 
-static struct point_sums *sums_of_selection(const struct view_scope *scope, struct err *err)
-{
-	const struct model *model = scope->trace->model;
-	u64 key = scope->selection.words == scope->own_words ? scope->key : 0;
-	struct sums_cache *cache =
-		study_slot(scope->trace, SLOT_RECENT_SUMS, cache_make, cache_free, err);
-	struct point_sums *sums = cache && key ? cache_find(cache, model, key) : NULL;
-
-	if (sums || !cache)
-		return sums;
-	sums = point_sums_compute(scope, err);
-	if (sums && key)
-		cache_put(cache, key, copy_sums(model, sums));
-	return sums;
-}
-
 /* ---- of all chunks ---- */
 
 enum {
@@ -423,51 +375,28 @@ int point_sums_store(const struct model *model, struct index_writer *out, struct
 	return status;
 }
 
-struct whole_sums {
-	const struct point_sums *sums;
-	struct point_sums *own; /* the same, if they are not the index's */
-};
-
-static void whole_free(void *self_)
-{
-	struct whole_sums *self = self_;
-
-	free(self->own);
-	free(self);
-}
-
-/* Those of the whole trace are asked for all the time. */
-static void *whole_make(struct study *trace, u32 slot, struct err *err)
-{
-	struct view_scope scope = {.trace = trace, .selection = trace->all};
-	struct whole_sums *self = calloc(1, sizeof *self);
-
-	(void)slot;
-	if (!self) {
-		err_memory_for(err, "the points");
-		return NULL;
-	}
-	self->sums = point_sums_stored(trace->model);
-	if (!self->sums)
-		self->sums = self->own = point_sums_compute(&scope, err);
-	if (self->sums)
-		return self;
-	free(self);
-	return NULL;
-}
+/* ---- of a scope ---- */
 
 struct point_sums *point_sums_make(const struct view_scope *scope, struct err *err)
 {
-	const struct whole_sums *whole;
-	struct point_sums *sums;
+	enum { KEY_OF_ALL = 2 }; /* those of scopes are odd */
+	const struct model *model = scope->trace->model;
+	bool all = view_is_all(scope);
+	const struct point_sums *stored = all ? point_sums_stored(model) : NULL;
+	u64 key = all ? KEY_OF_ALL : scope->selection.words == scope->own_words ? scope->key : 0;
+	struct sums_cache *cache = study_slot(scope->trace, SLOT_SUMS, cache_make, cache_free, err);
+	struct point_sums *sums = cache && key ? cache_find(cache, model, key) : NULL;
 
-	if (!view_is_all(scope))
-		return sums_of_selection(scope, err);
-	whole = study_slot(scope->trace, SLOT_SUMS, whole_make, whole_free, err);
-	if (!whole)
-		return NULL;
-	sums = copy_sums(scope->trace->model, whole->sums);
-	if (!sums)
-		err_memory_for(err, "the points");
+	if (sums || !cache)
+		return sums;
+	if (stored) {
+		sums = copy_sums(model, stored);
+		if (!sums)
+			err_memory_for(err, "the points");
+		return sums;
+	}
+	sums = point_sums_compute(scope, err);
+	if (sums && key)
+		cache_put(cache, key, copy_sums(model, sums));
 	return sums;
 }

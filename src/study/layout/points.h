@@ -118,18 +118,13 @@ struct log_histogram {
 
 enum { FREE_SITES_MAX = 10, POINT_THREADS_MAX = 32 };
 
-struct free_site {
-	struct frame_id frame; /* the root = not known */
+/* How many chunks a thread allocated or freed, or were freed from a stack. */
+struct chunk_share {
+	u32 number; /* of the thread, or of the innermost frame; the root = not known */
 	u64 chunks;
 };
-
-struct point_thread {
-	u32 thread;
-	u64 chunks;
-};
-
-struct thread_list { /* a VEC, all zero = empty */
-	struct point_thread *data;
+struct chunk_shares { /* a VEC, all zero = empty */
+	struct chunk_share *data;
 	u64 count, capacity;
 };
 
@@ -139,8 +134,8 @@ struct point_detail { /* all zero = empty */
 	u64 chunks, freed;
 	u64 min_size, median_size, max_size;
 	struct log_histogram sizes, lives; /* lives in ns, of freed chunks */
-	VEC(struct free_site) free_sites;  /* most first, all of them */
-	struct thread_list allocs, frees;  /* most first */
+	struct chunk_shares free_sites;    /* most first, all of them */
+	struct chunk_shares allocs, frees; /* by thread, most first */
 };
 
 int point_detail_make(struct point_detail *self, const struct view_scope *scope,

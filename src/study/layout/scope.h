@@ -135,6 +135,32 @@ static inline bool view_is_kept(const struct view_chunk *chunk)
 	return end == CHUNK_KEPT || end == CHUNK_LIVE;
 }
 
+/* Whether it is live once all events before `limit_ticks` have happened. */
+static inline bool view_is_live(const struct view_chunk *chunk, u64 limit_ticks)
+{
+	return chunk->page->alloc_ticks[chunk->at] < limit_ticks &&
+	       !(view_is_freed(chunk) && chunk->page->free_ticks[chunk->at] < limit_ticks);
+}
+
+/* Whether no chunk of the page can be. */
+static inline bool view_page_is_dead(const struct view_scope *self, u64 page, u64 limit_ticks)
+{
+	const struct chunk_zone *zone = chunk_zone(&self->trace->model->chunks, page);
+
+	return zone && (zone->alloc_first >= limit_ticks ||
+			(!zone->unfreed && zone->free_last < limit_ticks));
+}
+
+/* How long it lived, to the end of the run if it was never freed. */
+static inline u64 view_life_ticks(const struct view_scope *self, const struct view_chunk *chunk)
+{
+	u64 born = chunk->page->alloc_ticks[chunk->at];
+	u64 died = view_is_freed(chunk) ? chunk->page->free_ticks[chunk->at]
+					: self->trace->model->last_ticks;
+
+	return died > born ? died - born : 0;
+}
+
 static inline struct point_id view_point_of(const struct view_scope *self,
 					    const struct view_chunk *chunk)
 {

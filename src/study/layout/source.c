@@ -19,10 +19,8 @@
 struct building {
 	struct source_table *table;
 	const struct study *trace;
-	struct map by_path;                /* address of a path → number of its text + 1 */
-	struct map by_text;                /* hash → file + 1 */
-	struct map by_line;                /* file << 32 | line → line + 1 */
-	VEC(u32) line_stamps, file_stamps; /* last point that counted, + 1 */
+	struct map by_text; /* hash → file + 1 */
+	struct map by_line; /* file << 32 | line → line + 1 */
 };
 
 static bool file_find(struct building *self, const char *path, u32 *file)
@@ -35,8 +33,7 @@ static bool file_find(struct building *self, const char *path, u32 *file)
 		if (!index)
 			return false;
 		if (!*index) {
-			if (!vec_push(&self->table->files, (struct source_file){.path = path}) ||
-			    !vec_push(&self->file_stamps, 0))
+			if (!vec_push(&self->table->files, (struct source_file){.path = path}))
 				return false;
 			*index = self->table->files.count;
 		}
@@ -54,8 +51,7 @@ static bool line_find(struct building *self, u32 file, u32 line, u32 *row)
 		return false;
 	if (!*index) {
 		if (!vec_push(&self->table->lines,
-			      (struct source_line){.file = file, .line = line}) ||
-		    !vec_push(&self->line_stamps, 0))
+			      (struct source_line){.file = file, .line = line}))
 			return false;
 		*index = self->table->lines.count;
 	}
@@ -74,20 +70,27 @@ static void add_sums(struct line_sums *to, const struct model *model, struct poi
 	to->leaked += exec ? 0 : from->live_bytes;
 }
 
+/* A point counts once, however often the line or the file is on its stack. */
+static void add_once(struct line_sums *to, u32 *last, const struct model *model,
+		     struct point_id point)
+{
+	if (*last != point.index + 1)
+		add_sums(to, model, point);
+	*last = point.index + 1;
+}
+
 static bool credit(struct building *self, const struct symbol_frame *frame, struct point_id point)
 {
 	const struct model *model = self->trace->model;
+	struct source_table *table = self->table;
 	u32 file, line;
 
 	if (!*frame->file)
 		return true;
 	if (!file_find(self, frame->file, &file) || !line_find(self, file, frame->line, &line))
 		return false;
-	if (self->line_stamps.data[line] != point.index + 1)
-		add_sums(&self->table->lines.data[line].incl, model, point);
-	if (self->file_stamps.data[file] != point.index + 1)
-		add_sums(&self->table->files.data[file].incl, model, point);
-	self->line_stamps.data[line] = self->file_stamps.data[file] = point.index + 1;
+	add_once(&table->lines.data[line].incl, &table->lines.data[line].last, model, point);
+	add_once(&table->files.data[file].incl, &table->files.data[file].last, model, point);
 	return true;
 }
 
@@ -128,85 +131,62 @@ static bool add_point(struct building *self, struct point_id point)
 
 /* ---- order: files by path, lines by file ---- */
 
-static int by_path(const void *a, const void *b, void *files_)
+static int by_path(const void *a, const void *b)
 {
-	const struct source_file *files = files_;
+	const struct source_file *x = a, *y = b;
 
-	return strcmp(files[*(const u32 *)a].path, files[*(const u32 *)b].path);
+	return strcmp(x->path, y->path);
 }
 
-static int by_line(const void *a, const void *b, void *lines_)
+static int by_line(const void *a, const void *b)
 {
-	const struct source_line *x = (const struct source_line *)lines_ + *(const u32 *)a;
-	const struct source_line *y = (const struct source_line *)lines_ + *(const u32 *)b;
+	const struct source_line *x = a, *y = b;
 
 	if (x->file != y->file)
 		return x->file < y->file ? -1 : 1;
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* order[i] is what becomes number i, place[…] the other way round. */
-static u32 *order_of(u64 count, int (*compare)(const void *, const void *, void *), void *data,
-		     u32 **place)
-{
-	u32 *order = malloc((count + 1) * sizeof *order);
-
-	*place = malloc((count + 1) * sizeof **place);
-	if (!order || !*place) {
-		free(order);
-		return NULL;
-	}
-	for (u32 i = 0; i < count; i++)
-		order[i] = i;
-	qsort_r(order, count, sizeof *order, compare, data);
-	for (u32 i = 0; i < count; i++)
-		(*place)[order[i]] = i;
-	return order;
-}
-
 static bool sort_files(struct source_table *self)
 {
-	u64 count = self->files.count;
-	u32 *place = NULL, *order = order_of(count, by_path, self->files.data, &place);
-	struct source_file *sorted = malloc((count + 1) * sizeof *sorted);
-	bool done = order && sorted;
+	u32 *place = malloc((self->files.count + 1) * sizeof *place);
 
-	for (u64 i = 0; done && i < count; i++)
-		sorted[i] = self->files.data[order[i]];
-	if (done && count)
-		memcpy(self->files.data, sorted, count * sizeof *sorted);
-	for (u64 i = 0; done && i < self->lines.count; i++)
+	if (!place)
+		return false;
+	for (u32 i = 0; i < self->files.count; i++)
+		self->files.data[i].last = i;
+	if (self->files.count)
+		qsort(self->files.data, self->files.count, sizeof *self->files.data, by_path);
+	for (u32 i = 0; i < self->files.count; i++)
+		place[self->files.data[i].last] = i;
+	for (u64 i = 0; i < self->lines.count; i++)
 		self->lines.data[i].file = place[self->lines.data[i].file];
-	free(order);
 	free(place);
-	free(sorted);
-	return done;
+	return true;
 }
 
 static bool sort_lines(struct source_table *self, u64 points)
 {
-	u64 count = self->lines.count;
-	u32 *place = NULL, *order = order_of(count, by_line, self->lines.data, &place);
-	struct source_line *sorted = malloc((count + 1) * sizeof *sorted);
-	bool done = order && sorted;
+	u32 *place = malloc((self->lines.count + 1) * sizeof *place);
 
-	for (u64 i = 0; done && i < count; i++)
-		sorted[i] = self->lines.data[order[i]];
-	if (done && count)
-		memcpy(self->lines.data, sorted, count * sizeof *sorted);
-	for (u64 i = 0; done && i < points; i++)
-		if (self->own_line[i])
-			self->own_line[i] = place[self->own_line[i] - 1] + 1;
-	for (u64 i = 0; done && i < count; i++) {
+	if (!place)
+		return false;
+	for (u32 i = 0; i < self->lines.count; i++)
+		self->lines.data[i].last = i;
+	if (self->lines.count)
+		qsort(self->lines.data, self->lines.count, sizeof *self->lines.data, by_line);
+	for (u32 i = 0; i < self->lines.count; i++) {
 		struct source_file *file = &self->files.data[self->lines.data[i].file];
 
+		place[self->lines.data[i].last] = i;
 		if (!file->line_count++)
 			file->first_line = i;
 	}
-	free(order);
+	for (u64 i = 0; i < points; i++)
+		if (self->own_line[i])
+			self->own_line[i] = place[self->own_line[i] - 1] + 1;
 	free(place);
-	free(sorted);
-	return done;
+	return true;
 }
 
 static void source_table_free(void *self_)
@@ -230,11 +210,8 @@ static void *make(struct study *trace, u32 slot, struct err *err)
 	for (u32 i = 0; done && i < points; i++)
 		done = add_point(&building, (struct point_id){i});
 	done = done && sort_files(self) && sort_lines(self, points);
-	map_release(&building.by_path);
 	map_release(&building.by_text);
 	map_release(&building.by_line);
-	vec_release(&building.line_stamps);
-	vec_release(&building.file_stamps);
 	if (done)
 		return self;
 	if (self)

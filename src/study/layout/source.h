@@ -14,6 +14,8 @@ struct line_sums {
 
 struct source_line {
 	u32 file, line;
+	/* while the table is made: the last point that counted, + 1; then its first number */
+	u32 last;
 	struct line_sums self; /* of points whose own code allocates here */
 	struct line_sums incl; /* of points that have the line on their stack, each once */
 };
@@ -22,6 +24,7 @@ struct source_file {
 	const char *path; /* as the debug information has it; lives as long as the trace */
 	struct line_sums self, incl;
 	u64 first_line, line_count; /* in lines */
+	u32 last;                   /* as that of a line */
 };
 
 struct source_table {                  /* of a trace, made once */

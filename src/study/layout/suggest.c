@@ -14,12 +14,7 @@ bool suggest_kind_parse(const char *word, enum suggest_kind *kind)
 {
 	static const char *const words[SUGGEST_KINDS] = {"fn", "type", "module", "file", "thread"};
 
-	for (u32 i = 0; i < SUGGEST_KINDS; i++)
-		if (strcmp(words[i], word) == 0) {
-			*kind = (enum suggest_kind)i;
-			return true;
-		}
-	return false;
+	return view_word_parse(word, words, SUGGEST_KINDS, kind);
 }
 
 /* Names that were met, each once. */

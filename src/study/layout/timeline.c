@@ -20,12 +20,7 @@ bool view_flow_parse(const char *word, enum view_flow *flow)
 	static const char *const names[FLOWS] = {"live", "chunks", "allocs", "frees",
 						 "alloc_bytes"};
 
-	for (u32 i = 0; i < FLOWS; i++)
-		if (strcmp(names[i], word) == 0) {
-			*flow = (enum view_flow)i;
-			return true;
-		}
-	return false;
+	return view_word_parse(word, names, FLOWS, flow);
 }
 
 /* ---- curves by key ---- */
@@ -35,11 +30,10 @@ struct curves {
 	const struct timeline_query *query;
 	const struct time_axis *axis;
 	const struct view_keys *keys;
-	u32 *curve_of;             /* by key */
-	u32 *key_of;               /* by curve */
-	u32 count;                 /* curves; the last one is of all other keys */
-	double *values;            /* by curve and bin */
-	double *parts[DIVIDE_MAX]; /* the same, by parts of a pass */
+	u32 *curve_of;  /* by key */
+	u32 *key_of;    /* by curve */
+	u32 count;      /* curves; the last one is of all other keys */
+	double *values; /* by curve and bin */
 	double units;
 	u32 near; /* the bin of the last allocation */
 };
@@ -148,16 +142,16 @@ static void add_chunk(struct curves *self, const struct view_chunk *chunk)
 
 static bool is_stock(enum view_flow flow) { return flow == FLOW_LIVE || flow == FLOW_CHUNKS; }
 
-static int fill_part(void *data, u32 part, u64 first, u64 end, struct err *err)
+static int fill_part(void *data, const struct view_part *part, struct err *err)
 {
 	const struct curves *self = data;
 	struct curves own = *self;
 	struct view_chunk chunk;
 	u64 page = UINT64_MAX;
 
-	own.values = self->parts[part];
-	for (u64 at = first;
-	     at < end && view_next(self->scope, &at, &chunk) && chunk.number < end;) {
+	own.values = part->room;
+	for (u64 at = part->first;
+	     at < part->end && view_next(self->scope, &at, &chunk) && chunk.number < part->end;) {
 		if (chunk.number / CHUNK_PAGE != page) {
 			model_pass(self->scope->trace->model,
 				   chunk.number / CHUNK_PAGE * CHUNK_PAGE);
@@ -173,22 +167,12 @@ static int fill_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 static int fill_curves(struct curves *self, struct err *err)
 {
 	u64 cells = (u64)self->count * self->axis->bins;
-	u32 parts = view_parts(self->scope);
-	int status = 0;
+	struct view_division division = {.parts = view_parts(self->scope),
+					 .bytes = cells * sizeof *self->values,
+					 .what = "the timeline"};
+	int status = view_divide(self->scope, &division, fill_part, self, err);
 
-	self->parts[0] = self->values;
-	for (u32 i = 1; i < parts && status == 0; i++) {
-		self->parts[i] = calloc(cells, sizeof *self->values);
-		if (!self->parts[i])
-			status = err_memory_for(err, "the timeline");
-	}
-	if (status == 0)
-		status = view_divide(self->scope, parts, fill_part, self, err);
-	for (u32 i = 1; i < parts; i++) {
-		for (u64 k = 0; self->parts[i] && k < cells; k++)
-			self->values[k] += self->parts[i][k];
-		free(self->parts[i]);
-	}
+	view_division_sum(&division, self->values, cells);
 	for (u32 curve = 0; is_stock(self->query->flow) && curve < self->count; curve++)
 		for (u32 bin = 1; bin < self->axis->bins; bin++)
 			*value_at(self, curve, (int)bin) += *value_at(self, curve, (int)bin - 1);

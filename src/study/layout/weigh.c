@@ -75,22 +75,14 @@ struct weighing {
 	u64 limit_ticks; /* live: events before this have happened */
 	double units;
 	struct call_costs costs;
-	double *parts[DIVIDE_MAX]; /* sums by point */
 };
-
-static bool is_live(const struct view_chunk *chunk, u64 limit_ticks)
-{
-	return chunk->page->alloc_ticks[chunk->at] < limit_ticks &&
-	       !(view_is_freed(chunk) && chunk->page->free_ticks[chunk->at] < limit_ticks);
-}
 
 /* Time of a chunk's life in which nobody used it, s; what was not measured, or ended at a time that
  * is not known, is not known to be unused. */
-static double idle_seconds(const struct model *model, const struct view_chunk *chunk)
+static double idle_seconds(const struct view_scope *scope, const struct view_chunk *chunk)
 {
-	u64 born = chunk->page->alloc_ticks[chunk->at], used = 0;
-	u64 died = view_is_freed(chunk) ? chunk->page->free_ticks[chunk->at] : model->last_ticks;
-	u64 life = died > born ? died - born : 0;
+	const struct model *model = scope->trace->model;
+	u64 life = view_life_ticks(scope, chunk), used = 0;
 	struct chunk_access access;
 
 	if (!model_chunk_access(model, chunk->number, &access) || access.flags & ACCESS_LATER)
@@ -103,7 +95,6 @@ static double idle_seconds(const struct model *model, const struct view_chunk *c
 
 static double chunk_weight(const struct weighing *self, const struct view_chunk *chunk)
 {
-	const struct model *model = self->scope->trace->model;
 	u64 units, bytes;
 
 	view_weigh_chunk(self->scope, chunk, &units, &bytes);
@@ -113,11 +104,11 @@ static double chunk_weight(const struct weighing *self, const struct view_chunk 
 	case METRIC_LEAKED:
 		if (!self->scope->window.to_ns)
 			return view_is_kept(chunk) ? (double)bytes : 0;
-		return is_live(chunk, self->limit_ticks) ? (double)bytes : 0;
+		return view_is_live(chunk, self->limit_ticks) ? (double)bytes : 0;
 	case METRIC_PEAK:
-	case METRIC_LIVE: return is_live(chunk, self->limit_ticks) ? (double)bytes : 0;
+	case METRIC_LIVE: return view_is_live(chunk, self->limit_ticks) ? (double)bytes : 0;
 	case METRIC_CHUNKS_LIVE:
-		return is_live(chunk, self->limit_ticks) ? (double)units / self->units : 0;
+		return view_is_live(chunk, self->limit_ticks) ? (double)units / self->units : 0;
 	case METRIC_TEMPORARY:
 		return view_is_freed(chunk) && !chunk->page->others[chunk->at]
 			       ? (double)units / self->units
@@ -126,33 +117,24 @@ static double chunk_weight(const struct weighing *self, const struct view_chunk 
 		return (double)units / self->units *
 		       (self->costs.ns[chunk->page->kind[chunk->at]] +
 			(view_is_freed(chunk) ? self->costs.freed_ns : 0));
-	case METRIC_IDLE: return (double)bytes * idle_seconds(model, chunk);
+	case METRIC_IDLE: return (double)bytes * idle_seconds(self->scope, chunk);
 	case METRICS: break;
 	}
 	return 0;
 }
 
-/* Whether no chunk of the page can be live then. */
-static bool page_is_dead(const struct view_scope *scope, u64 page, u64 limit_ticks)
-{
-	const struct chunk_zone *zone = chunk_zone(&scope->trace->model->chunks, page);
-
-	return zone && (zone->alloc_first >= limit_ticks ||
-			(!zone->unfreed && zone->free_last < limit_ticks));
-}
-
-static int weigh_part(void *data, u32 part, u64 first, u64 end, struct err *err)
+static int weigh_part(void *data, const struct view_part *part, struct err *err)
 {
 	const struct weighing *self = data;
-	double *values = self->parts[part];
+	double *values = part->room;
 	bool at_moment = self->metric == METRIC_LIVE || self->metric == METRIC_CHUNKS_LIVE ||
 			 self->metric == METRIC_PEAK;
 
-	for (u64 page = first / CHUNK_PAGE; page < end / CHUNK_PAGE; page++) {
+	for (u64 page = part->first / CHUNK_PAGE; page < part->end / CHUNK_PAGE; page++) {
 		u64 at = page * CHUNK_PAGE;
 		struct view_chunk chunk;
 
-		if (at_moment && page_is_dead(self->scope, page, self->limit_ticks))
+		if (at_moment && view_page_is_dead(self->scope, page, self->limit_ticks))
 			continue;
 		model_pass(self->scope->trace->model, page * CHUNK_PAGE);
 		if (view_check(self->scope, err) < 0)
@@ -171,22 +153,12 @@ static int weigh_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 static int weigh_chunks(struct weighing *self, double *values, struct err *err)
 {
 	u64 points = self->scope->trace->model->points.count;
-	u32 parts = view_parts(self->scope);
-	int status = 0;
+	struct view_division division = {.parts = view_parts(self->scope),
+					 .bytes = points * sizeof *values,
+					 .what = "the points"};
+	int status = view_divide(self->scope, &division, weigh_part, self, err);
 
-	self->parts[0] = values;
-	for (u32 i = 1; i < parts && status == 0; i++) {
-		self->parts[i] = calloc(points + 1, sizeof *values);
-		if (!self->parts[i])
-			status = err_memory(err);
-	}
-	if (status == 0)
-		status = view_divide(self->scope, parts, weigh_part, self, err);
-	for (u32 i = 1; i < parts; i++) {
-		for (u64 k = 0; self->parts[i] && k < points; k++)
-			values[k] += self->parts[i][k];
-		free(self->parts[i]);
-	}
+	view_division_sum(&division, values, points);
 	return status;
 }
 
