@@ -154,7 +154,7 @@ describe("a program that runs", () => {
 		const [, perhaps] = /([\d.,]+ \S+) unknown$/.exec(await part(page, "working-set").innerText());
 		shows(perhaps, tick.working_unknown, "perhaps touched");
 		assert.match(await page.locator("main").innerText(), /Heapwise watches only part of the memory at a time/);
-		assert.match(await part(page, "bounded-words").innerText(), /^A bounded leak is memory .* not touched for at least the time T_L/);
+		assert.match(await part(page, "bounded-words").innerText(), /^Memory that the program has not touched for at least the time that you choose here/);
 		assert.deepEqual(page.problems, []);
 		await page.context().close();
 	});
@@ -200,7 +200,7 @@ describe("a program that runs", () => {
 		await page.context().close();
 	});
 
-	test("possible leaks: fewer as T_L grows, and said to be a superset", async () => {
+	test("possible leaks: fewer the longer they must not be touched, and said to be a superset", async () => {
 		const page = await openLive(watched.url);
 		const counts = [];
 		for (const tl of ["1s", "4s", "8s"]) {
@@ -217,10 +217,28 @@ describe("a program that runs", () => {
 		const shown = await rows(page, "Possible leaks", 20);
 		const told = await watched.ask("/live/suspects?tl=1s&limit=500");
 		for (const row of shown.slice(0, 5)) assert.ok(told.rows.some((one) => row["Allocated by"].startsWith(one.fn)), row["Allocated by"]);
-		await page.getByLabel("T_L: untouched for at least").focus();
+		await page.getByLabel("Untouched for at least").focus();
 		await page.keyboard.press("ArrowRight");
 		await settle(page);
 		assert.match(page.url(), /tl=16s/);
+		await page.context().close();
+	});
+
+	test("the answers come first: what grows, who holds most, what is not used", async () => {
+		const page = await openLive(watched.url, {}, "#/live?tl=1s");
+		const box = async (name) => await page.locator(name).first().boundingBox();
+		assert.ok((await box('[data-t="answer-grows"]')).y < (await box('[data-t="chart-live-rates"]')).y, "above the charts");
+		await page.keyboard.press(" ");
+		const [most] = await rows(page, "Top points", 1);
+		assert.ok((await part(page, "answer-holds").innerText()).includes(most.Own), most.Own);
+		const told = await until(async () => {
+			const text = await part(page, "answer-unused").innerText();
+			return / in [\d,]+ areas/.test(text) ? text : null;
+		}, "unused memory");
+		const { rows: unused } = await watched.ask("/live/suspects?tl=1s&limit=500");
+		assert.ok(unused.some((one) => told.includes(one.fn)), told);
+		await page.locator('[data-t="answer-holds"] button').first().click();
+		await until(async () => /sel=p/.test(page.url()), "an answer leads to its point");
 		await page.context().close();
 	});
 

@@ -177,7 +177,7 @@ for (const name of ["logstat", "contrived", "threads"])
 
 		test("frequency: what is excessive, the quartiles, each object", async () => {
 			const found = cli("excessive", traces[name]);
-			await see(name, "freq");
+			await see(name, "freq?method=both"); // which opens the fold with the numbers
 			assert.equal(await page.locator('[data-t="conclusion"]').innerText(), found.conclusion);
 			const words = await shown("iqr");
 			for (const [label, key] of [["Q1", "q1"], ["Q3", "q3"], ["IQR", "iqr"], ["threshold", "threshold"]]) {

@@ -131,6 +131,45 @@ export class Ring {
 	}
 }
 
+export interface Growth extends TopPoint {
+	by: number; // bytes
+	over: number; // ns
+}
+
+const GROWTH_NS = 60e9;
+const GROWTH_TICKS = 61; // of a point, at most
+
+/** How the points that hold most have grown within the last minute. */
+export class Growing {
+	private readonly points = new Map<number, { row: TopPoint; past: { t: number; own: number }[] }>();
+
+	note(tick: Tick): void {
+		for (const row of tick.top) {
+			const known = this.points.get(row.point) ?? { row, past: [] };
+			known.row = row;
+			known.past.push({ t: tick.t, own: row.own });
+			while (known.past.length > GROWTH_TICKS || (known.past[0]?.t ?? tick.t) < tick.t - GROWTH_NS) known.past.shift();
+			this.points.set(row.point, known);
+		}
+		for (const [point, known] of this.points) if (known.row !== tick.top.find((row) => row.point === point) && (known.past.at(-1)?.t ?? 0) < tick.t - GROWTH_NS) this.points.delete(point);
+	}
+
+	clear(): void {
+		this.points.clear();
+	}
+
+	/** Those that hold more than at every moment before, the fastest first. */
+	list(): Growth[] {
+		const found: Growth[] = [];
+		for (const { row, past } of this.points.values()) {
+			const [first, last] = [past[0], past.at(-1)];
+			if (!first || !last || last.own <= first.own || past.some(({ own }) => own > last.own)) continue;
+			found.push({ ...row, by: last.own - first.own, over: last.t - first.t });
+		}
+		return found.sort((a, b) => b.by - a.by);
+	}
+}
+
 export type Feed =
 	| { kind: "waiting" } // for the process
 	| { kind: "on" }
@@ -139,6 +178,7 @@ export type Feed =
 	| { kind: "ended"; exit: Maybe; signal: Maybe; trace: string | null };
 
 export const ring = new Ring();
+export const growing = new Growing();
 export const feed = signal<Feed>({ kind: "waiting" });
 /** Grows with each tick. */
 export const beat = signal(0);
@@ -157,6 +197,7 @@ function take(tick: Tick, past: boolean): void {
 	if (ring.size && gap <= 0) return;
 	ring.push(tick, !past && ring.size > 0 && every > 0 && gap > 3.5 * every);
 	if (!past && ring.size > 1) every = gap;
+	if (tick.top) growing.note(tick);
 	newest = tick;
 }
 

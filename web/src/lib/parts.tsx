@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Small things that several views show alike.
 
+import type { ComponentChildren } from "preact";
 import { severity, inkOn } from "./colour";
-import { type Maybe, inUnit } from "./format";
+import { type Maybe, inUnit, ns } from "./format";
 import { say } from "./say";
 import { key, set } from "./state";
 
@@ -82,4 +83,32 @@ export function Delta({ value, unit }: { value: Maybe; unit: string }) {
 	if (value == null) return <span class="quiet">unknown</span>;
 	if (value === 0) return <span class="quiet">±0</span>;
 	return <span class={value > 0 ? "more" : "less"}>{value > 0 ? "▲ +" : "▼ −"}{inUnit(Math.abs(value), unit)}</span>;
+}
+
+/** What keys and the mouse do in a picture, for who asks. */
+export function Keys({ children }: { children: ComponentChildren }) {
+	return (
+		<details class="keys">
+			<summary>Keys and mouse</summary>
+			<p>{children}</p>
+		</details>
+	);
+}
+
+/** Round times between two, four to nine of them. */
+function timesBetween(from: number, to: number): number[] {
+	const power = 10 ** Math.floor(Math.log10(Math.max(1, to - from)));
+	const step = [0.1, 0.2, 0.5, 1, 2].map((part) => part * power).find((size) => (to - from) / size <= 9) ?? power;
+	const first = Math.ceil(from / step);
+	return Array.from({ length: Math.max(0, Math.floor(to / step) - first + 1) }, (_, at) => (first + at) * step);
+}
+
+/** The time below a picture that is as wide as its span. */
+export function TimeAxis({ from, to }: { from: number; to: number }) {
+	const share = (time: number) => ((time - from) / Math.max(1, to - from)) * 100;
+	return (
+		<div class="time-axis" aria-hidden="true">
+			{timesBetween(from, to).map((time) => <span style={{ left: `${share(time)}%` }} class={share(time) > 94 ? "last" : share(time) < 2 ? "first" : ""}>{time === 0 ? "0" : ns(time)}</span>)}
+		</div>
+	);
 }

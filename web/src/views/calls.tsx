@@ -9,7 +9,7 @@ import { inkOn, moduleColour, dark } from "../lib/colour";
 import { bytes, count, share, trimMiddle } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
 import { Unfiltered } from "../lib/notice";
-import { Choice, oneOf } from "../lib/parts";
+import { Choice, Keys, oneOf } from "../lib/parts";
 import { say } from "../lib/say";
 import { select } from "../lib/select";
 import { embedded, type Params, source } from "../lib/source";
@@ -172,6 +172,12 @@ function subjectOf(node: Node): Subject {
 	return { title: node.fn || "unknown", fn: node.fn, module: node.module, focus: [...(node.hidden_in + node.hidden_out ? [{ label: "Show its hidden neighbours", run: () => expand(node) }] : []), { label: "Centre here", run: () => set({ fn: node.fn }) }, { label: "Callers and callees as a flame graph", run: () => go("flame", { dir: "pivot", pivot: node.fn }) }] };
 }
 
+const READABLE = 0.55; // of the size that text is drawn in
+
+function fitting(frame: HTMLElement | null, size: { width?: number; height?: number }): number {
+	return Math.min(1, (frame?.clientWidth ?? 800) / Math.max(1, size.width ?? 1), Math.max(300, window.innerHeight - 330) / Math.max(1, size.height ?? 1));
+}
+
 function Graph({ data }: { data: Data }) {
 	const cycles = useMemo(() => cyclesOf(data), [data]);
 	const graph = useMemo(() => layout(data, cycles), [data, cycles]);
@@ -182,7 +188,11 @@ function Graph({ data }: { data: Data }) {
 	const size = graph.graph();
 	const heaviest = Math.max(1, ...data.edges.map((edge) => edge.calls));
 	const most = Math.max(1, ...data.nodes.map((node) => node.total));
-	const fit = () => setScale(Math.min(1, (holder.current?.clientWidth ?? 800) / Math.max(1, size.width ?? 1)));
+	const fit = () => setScale(fitting(holder.current, size));
+	useEffect(() => {
+		// all of it, as long as it can be read
+		setScale(Math.max(READABLE, fitting(holder.current, size)));
+	}, [graph]);
 	useEffect(() => {
 		setPath([]);
 		setMarked(null);
@@ -193,7 +203,7 @@ function Graph({ data }: { data: Data }) {
 		const box = frame.getBoundingClientRect();
 		frame.scrollLeft += centre.left + centre.width / 2 - box.left - box.width / 2;
 		frame.scrollTop += centre.top + centre.height / 2 - box.top - box.height / 2;
-	}, [data]);
+	}, [data, scale]);
 	const click = (event: MouseEvent | KeyboardEvent, node: Node) => {
 		if (!event.shiftKey) {
 			select("f", node.fn);
@@ -276,7 +286,8 @@ function Graph({ data }: { data: Data }) {
 					})}
 				</svg>
 			</div>
-			<p class="quiet">A click centres, Shift and two clicks show the heaviest path between two functions, + − 0 zoom. A bar is the share of all allocations, +N are neighbours that are not shown: + on the function shows them; dashed is what calls itself, a dashed frame holds functions that call each other in a circle.</p>
+			<p class="quiet">A bar is the share of all allocations; +N are neighbours that are not shown. Dashed is what calls itself; a dashed frame holds functions that call each other in a circle.</p>
+			<Keys>A click centres. Shift and two clicks show the heaviest path between two functions. + and − zoom, 0 shows all; + on a function shows its hidden neighbours.</Keys>
 		</>
 	);
 }

@@ -8,7 +8,7 @@ import { CanvasView, type Item, type Painter } from "../lib/canvas";
 import { dark, ink, inkOn, severity } from "../lib/colour";
 import { type Maybe, bytes, count, ns, score } from "../lib/format";
 import type { Subject } from "../lib/menu";
-import { Choice, oneOf } from "../lib/parts";
+import { Choice, Keys, TimeAxis, oneOf } from "../lib/parts";
 import { copy, say } from "../lib/say";
 import { select, selection } from "../lib/select";
 import { source } from "../lib/source";
@@ -177,6 +177,11 @@ function heightOf(data: Data): number {
 	return Math.min(HEIGHT, Math.max(180, (last + 1 - first) * THICK));
 }
 
+/** Few are pale, many are full: by the logarithm of how many. */
+function depth(n: number, most: number): number {
+	return 0.12 + 0.88 * (Math.log1p(n) / Math.log1p(most));
+}
+
 function densityPainter(data: Density, seen: Span, from: number, to: number): Painter {
 	const most = data.n.reduce((high, n) => Math.max(high, n), 1);
 	return {
@@ -193,7 +198,7 @@ function densityPainter(data: Density, seen: Span, from: number, to: number): Pa
 				// whole pixels: seams between cells would look like something
 				const x = Math.floor(shift + (at % data.w) * w);
 				const y = Math.floor(Math.floor(at / data.w) * h);
-				context.globalAlpha = 0.12 + 0.88 * (Math.log1p(n) / Math.log1p(most));
+				context.globalAlpha = depth(n, most);
 				context.fillRect(x, y, Math.floor(shift + ((at % data.w) + 1) * w) - x, Math.floor((Math.floor(at / data.w) + 1) * h) - y);
 				items.push({ id: at, x, y, w, h, colour: accent, label: `${count(n)} chunks` });
 			});
@@ -280,6 +285,16 @@ function SizeLegend({ data, by }: { data: Bars; by: string }) {
 				<>size {steps.map((size) => <span class="size-step"><span class="swatch" style={{ background: "var(--accent)", opacity: shade(size, largest) }} /> {bytes(size)}</span>)}</>
 			)}
 			<span class="quiet">ticks: first and last access; hatched: never used; no edge on the right: never freed</span>
+		</div>
+	);
+}
+
+function DensityLegend({ data }: { data: Density }) {
+	const most = data.n.reduce((high, n) => Math.max(high, n), 1);
+	const steps = [...new Set([0.1, 0.4, 0.7, 1].map((part) => Math.max(1, Math.round(Math.expm1(part * Math.log1p(most))))))];
+	return (
+		<div class="legend" aria-label="Colours">
+			chunks at a time {steps.map((n) => <span class="size-step"><span class="swatch" style={{ background: "var(--accent)", opacity: depth(n, most) }} /> {count(n)}</span>)}
 		</div>
 	);
 }
@@ -377,7 +392,8 @@ export function Chunks() {
 			<>
 				<p class="quiet">
 					{count(shown.total)} chunks, {ns(from)} to {ns(to)}{row != null ? `, rows ${count(row + 1)} to ${count(Math.min(rowsAll, row + ROWS))} of ${count(rowsAll)}` : ""}
-					{shown.mode === "density" ? ": too many for bars, shown by how many there are" : ""}
+					{lane === "row" ? `, from top to bottom by ${(orders.find(([name]) => name === order)?.[1] ?? order).toLowerCase()}` : ""}
+					{shown.mode === "density" ? "; too many for bars, so darker is more of them" : ""}
 				</p>
 				{table ? (
 					shown.mode === "bars" ? <Twin data={shown} /> : <DensityTwin data={shown} seen={seen} />
@@ -409,9 +425,10 @@ export function Chunks() {
 						</CanvasView>
 					)
 				)}
+				{!table && <TimeAxis from={from} to={to} />}
 				{key("groups") === "1" && scores && <p class="quiet" role="status">{count(scores.groups)} {scores.groups === 1 ? "group" : "groups"} of allocations close to each other; dashed: {(scores.groups ?? 0) > (scores.worst_groups?.length ?? 0) ? `the ${count(scores.worst_groups?.length)} with the lowest lifetime scores` : "each with its lifetime score"}{groups.length === 0 ? ", none of them here" : ""}.</p>}
-				{shown.mode === "bars" && <SizeLegend data={shown} by={by} />}
-				<p class="quiet">Ctrl and the wheel zoom in time, a drag moves it, Shift and a drag filter by a rectangle; o order, l rows, + − 0 zoom.</p>
+				{!table && (shown.mode === "bars" ? <SizeLegend data={shown} by={by} /> : <DensityLegend data={shown} />)}
+				<Keys>Ctrl and the wheel zoom in time, a drag moves it, Shift and a drag filter by a rectangle. o changes the order, l the rows; + and − zoom, 0 shows the whole run.</Keys>
 			</>
 		);
 	}

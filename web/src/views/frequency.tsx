@@ -288,16 +288,8 @@ export function Frequency() {
 	return (
 		<div class="view">
 			<div class="controls">
-				<Choice label="Method" value={key("method") || "both"} options={methods} onChange={(value) => set({ method: value === "both" ? null : value })} />
-				<label class="choice">k<input type="number" min={2} max={12} value={key("k")} placeholder="auto" onChange={(event) => set({ k: event.currentTarget.value })} /></label>
-				{data && data.clusters.length > 0 && <span class="quiet" title={data.clusters.map((cluster, at) => `${at + 1}: ${count(cluster.n)} objects, ${count(cluster.freq)} times, ${ns(cluster.life)}${cluster.excessive ? ", excessive" : ""}`).join("\n")}>{count(data.clusters.length)} clusters{data.silhouette != null ? `, silhouette ${data.silhouette.toFixed(2)}` : ""}{key("k") === "" ? ", the number with the best silhouette" : ""}</span>}
-				<label class="choice">Seed<input type="number" min={0} value={key("seed")} placeholder="1" onChange={(event) => set({ seed: event.currentTarget.value })} /></label>
-				<label class="choice">μ<input type="range" min={-0.3} max={4} step={0.01} value={mu && mu !== "auto" ? Math.log10(Number(mu)) : Math.log10(Math.max(0.5, data?.mu ?? 1))} onInput={(event) => set({ mu: (10 ** Number(event.currentTarget.value)).toPrecision(3) }, true)} /> {mu || "the IQR"}</label>
-				<button aria-pressed={mu === "auto"} title="μ from the largest gap between ratios" onClick={() => set({ mu: mu === "auto" ? null : "auto" })}>μ by the largest gap</button>
-				{mu !== "" && <button onClick={() => set({ mu: null })}>μ automatic</button>}
 				<span role="status" data-t="flagged">{count(flagged)} flagged</span>
 				<label><input type="checkbox" checked={log} onChange={(event) => set({ log: event.currentTarget.checked ? null : 0 })} /> Logarithmic</label>
-				<label><input type="checkbox" checked={key("raw") === "1"} onChange={(event) => set({ raw: event.currentTarget.checked ? 1 : null })} /> Raw features</label>
 				{only && <button class="chip" onClick={() => set({ o: null })}>{count(only.size)} brushed ✕</button>}
 				<TwinButton on={table} toggle={toggleTable} />
 			</div>
@@ -306,6 +298,28 @@ export function Frequency() {
 			</Panel>
 		</div>
 	);
+
+	/** How the objects were found: the paper's two ways, and their numbers. */
+	function method(shown: Data, rows: Obj[]) {
+		return (
+			<details class="method" open={["k", "seed", "mu", "method", "raw"].some((name) => key(name) !== "")}>
+				<summary>How they were found</summary>
+				<p class="quiet">Clusters: k-means groups objects by frequency and mean life. Ratio: an object is excessive where its frequency divided by its mean life lies far above most others.</p>
+				<div class="controls">
+					<Choice label="Method" value={key("method") || "both"} options={methods} onChange={(value) => set({ method: value === "both" ? null : value })} />
+					<label class="choice">k<input type="number" min={2} max={12} value={key("k")} placeholder="auto" onChange={(event) => set({ k: event.currentTarget.value })} /></label>
+					{data && data.clusters.length > 0 && <span class="quiet" title={data.clusters.map((cluster, at) => `${at + 1}: ${count(cluster.n)} objects, ${count(cluster.freq)} times, ${ns(cluster.life)}${cluster.excessive ? ", excessive" : ""}`).join("\n")}>{count(data.clusters.length)} clusters{data.silhouette != null ? `, silhouette ${data.silhouette.toFixed(2)}` : ""}{key("k") === "" ? ", the number with the best silhouette" : ""}</span>}
+					<label class="choice">Seed<input type="number" min={0} value={key("seed")} placeholder="1" onChange={(event) => set({ seed: event.currentTarget.value })} /></label>
+					<label class="choice">μ<input type="range" min={-0.3} max={4} step={0.01} value={mu && mu !== "auto" ? Math.log10(Number(mu)) : Math.log10(Math.max(0.5, data?.mu ?? 1))} onInput={(event) => set({ mu: (10 ** Number(event.currentTarget.value)).toPrecision(3) }, true)} /> {mu || "the IQR"}</label>
+					<button aria-pressed={mu === "auto"} title="μ from the largest gap between ratios" onClick={() => set({ mu: mu === "auto" ? null : "auto" })}>μ by the largest gap</button>
+					{mu !== "" && <button onClick={() => set({ mu: null })}>μ automatic</button>}
+					<label><input type="checkbox" checked={key("raw") === "1"} onChange={(event) => set({ raw: event.currentTarget.checked ? 1 : null })} /> Raw features</label>
+				</div>
+				<p class="quiet" data-t="iqr">Q1 {shown.q1?.toPrecision(4) ?? "?"}, Q3 {shown.q3?.toPrecision(4) ?? "?"}, IQR {shown.iqr?.toPrecision(4) ?? "?"}, μ {shown.mu?.toPrecision(4) ?? "?"}, threshold {shown.threshold?.toPrecision(4) ?? "?"} per ms
+					{" "}<button onClick={() => void copy(csv(columns, rows), "the objects as CSV")}>Copy as CSV</button></p>
+			</details>
+		);
+	}
 
 	function body(shown: Data) {
 		const rows = sorted(only ? shown.objects.filter((object) => only.has(object.id)) : shown.objects, sort);
@@ -319,10 +333,9 @@ export function Frequency() {
 						{frame && <div class="rect" style={{ left: `${frame.x0}px`, top: `${frame.y0}px`, width: `${frame.x1 - frame.x0}px`, height: `${frame.y1 - frame.y0}px` }} />}
 					</CanvasView>
 				)}
-				{!table && <p class="quiet">Low and to the right: often allocated, soon freed. A ring marks what is excessive; colour and shape are the cluster{before.length ? "; arrows come from where an object was before" : ""}. Objects that are rare may be flagged by their ratio only. Drag to pick some.</p>}
+				{!table && <p class="quiet">Low and to the right: allocated often, freed soon. A ring marks what is excessive; colour and shape are the cluster{before.length ? "; arrows come from where an object was before" : ""}. Objects that are rare may be flagged by their ratio only. Drag to pick some.</p>}
 				{!table && chart && <CanvasView name="ratios" label="Sorted ratios" description="ratio chart" height={220} painter={chart} version={mu} selected={chosen} onSelect={(item) => select("o", item.id)} menu={(item) => menu(item.id)} tooltip={(item) => tip(shown.objects, item.id)} />}
-				<p class="quiet" data-t="iqr">Q1 {shown.q1?.toPrecision(4) ?? "?"}, Q3 {shown.q3?.toPrecision(4) ?? "?"}, IQR {shown.iqr?.toPrecision(4) ?? "?"}, μ {shown.mu?.toPrecision(4) ?? "?"}, threshold {shown.threshold?.toPrecision(4) ?? "?"} per ms
-					{" "}<button onClick={() => void copy(csv(columns, rows), "the objects as CSV")}>Copy as CSV</button></p>
+				{method(shown, rows)}
 				<Table label="Objects" columns={columns} rows={rows} rowKey={(row) => row.id} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={chosen} onSelect={(row) => select("o", row.id)} menu={subjectOf} />
 				{(shown.never_freed ?? 0) > 0 && <p class="quiet">{count(shown.never_freed)} objects were never freed: they have no lifetime, and are in no cluster.</p>}
 				{chosen != null && <Tree id={chosen} />}

@@ -7,9 +7,9 @@ import { CanvasView, type Item, type Painter } from "../lib/canvas";
 import { able } from "../lib/catalogue";
 import { category, dark, ink, inkOn } from "../lib/colour";
 import { type Maybe, bytes, count, ns, share } from "../lib/format";
-import { AGES, type Feed, STATES, type Tick, type TopPoint, beat, connect, disconnect, feed, newest, ring } from "../lib/live";
+import { AGES, type Feed, STATES, type Tick, type TopPoint, beat, connect, disconnect, feed, growing, newest, ring } from "../lib/live";
 import type { Subject } from "../lib/menu";
-import { Bar, Choice, Delta, oneOf } from "../lib/parts";
+import { Bar, Choice, Delta, Keys, oneOf } from "../lib/parts";
 import { copy, say } from "../lib/say";
 import { select, selectedPoint } from "../lib/select";
 import { sorted } from "../lib/sort";
@@ -367,7 +367,7 @@ function Settings() {
 			<summary>Settings</summary>
 			{field("overhead_pct", "Overhead, %", "What monitoring may cost, as a share of the program's CPU time", 1, 0.01, 100)}
 			{field("tick_ms", "Tick, ms", "Time from one report to the next", 1, 250, 5000)}
-			{field("tl_ns", "T_L, s", "Memory that was not touched for at least this time is a bounded leak in the counts of the ticks", 1e9, 0.5, 86400)}
+			{field("tl_ns", "Unused after, s", "Memory that was not touched for at least this time counts as unused in the ticks", 1e9, 0.5, 86400)}
 			{problem && <p class="problem" role="alert">{problem}</p>}
 		</details>
 	);
@@ -414,6 +414,7 @@ interface Suspects {
 const bounds = [1, 2, 4, 8, 16, 32, 60, 120, 300, 600]; // seconds
 const stateWords: Record<string, string> = { lost: "lost", reachable: "reachable", unknown: "not searched yet" };
 const RENEW_MS = 3000;
+const MOST_ROWS = 500; // that one answer may have
 const TICK_MS = 1000;
 
 function nameOf(row: { fn: string | null; file: string | null; line: number | null }) {
@@ -435,29 +436,85 @@ function subjectOf(row: { fn: string | null; file: string | null; line: number |
 	return { title: row.fn || "unknown", fn: row.fn, file: row.file, line: row.line, point: row.point };
 }
 
-/** What was not touched for T_L: all real leaks that were watched, and more. */
-function BoundedLeaks({ paused }: { paused: boolean }) {
-	const at = Math.max(0, key("tl") === "" ? 4 : bounds.findIndex((seconds) => `${seconds}s` === key("tl")));
-	const bound = bounds[at] ?? 16;
-	const sort = oneOf("leaks", ["idle", "size", "age", "hits"].flatMap((name) => [[name, ""], [`-${name}`, ""]] as const), "-idle");
-	const answer = useAnswer<Suspects>("/live/suspects", { tl: `${bound}s`, sort, limit: 200 });
+/** For how long memory must not be touched to count as unused: the number of the bound. */
+function boundAt(): number {
+	return Math.max(0, key("tl") === "" ? 4 : bounds.findIndex((seconds) => `${seconds}s` === key("tl")));
+}
+
+type SuspectsAnswer = ReturnType<typeof useAnswer<Suspects>>;
+
+/** What was not touched for so long: all real leaks that were watched, and more. */
+function useSuspects(paused: boolean, sort: string, limit: number): SuspectsAnswer {
+	const answer = useAnswer<Suspects>(ring.size ? "/live/suspects" : null, { tl: `${bounds[boundAt()] ?? 16}s`, sort, limit });
 	useEffect(() => {
 		if (paused || feed.value.kind !== "on") return;
 		const timer = setInterval(answer.retry, RENEW_MS);
 		return () => clearInterval(timer);
 	}, [paused, feed.value.kind]);
+	return answer;
+}
+
+interface Said {
+	row: { fn: string | null; file: string | null; line: number | null; point: number | null };
+	words: string;
+}
+
+/** One of the questions, with up to three answers. */
+function Answer({ name, question, list, otherwise }: { name: string; question: string; list: Said[]; otherwise: string }) {
+	return (
+		<section class="answer" aria-label={question} data-t={`answer-${name}`}>
+			<h2>{question}</h2>
+			{list.length === 0 && <p class="quiet">{otherwise}</p>}
+			<ol>
+				{list.slice(0, 3).map(({ row, words }) => (
+					<li><button class="link" disabled={row.point == null} onClick={() => row.point != null && select("p", row.point)}>{nameOf(row)}</button> <b>{words}</b></li>
+				))}
+			</ol>
+		</section>
+	);
+}
+
+/** Unused bytes by the place that allocated them, the most first. */
+function unusedByPlace({ rows, n }: Suspects): Said[] {
+	const places = new Map<string, { row: Suspect; bytes: number; n: number }>();
+	for (const row of rows) {
+		const place = `${row.fn} ${row.file} ${row.line}`;
+		const known = places.get(place) ?? { row, bytes: 0, n: 0 };
+		places.set(place, { row: known.row, bytes: known.bytes + row.size, n: known.n + 1 });
+	}
+	return [...places.values()].sort((a, b) => b.bytes - a.bytes).map((place) => ({ row: place.row, words: `${n > rows.length ? "at least " : ""}${bytes(place.bytes)} in ${count(place.n)} areas` }));
+}
+
+/** What one wants to know of a program that runs, before any chart. */
+function Answers({ tick, paused }: { tick: Tick; paused: boolean }) {
+	const bound = ns((bounds[boundAt()] ?? 16) * 1e9);
+	const unused = useSuspects(paused, "-size", MOST_ROWS).reply?.data;
+	return (
+		<div class="answers">
+			<Answer name="grows" question="What grows?" otherwise="Nothing has grown within the last minute." list={growing.list().map((row) => ({ row, words: `+${bytes(row.by)} in ${ns(row.over)}` }))} />
+			<Answer name="holds" question="Who holds most?" otherwise="Nothing is live." list={[...tick.top].sort((a, b) => b.own - a.own).map((row) => ({ row, words: `${bytes(row.own)}, ${share(tick.live_bytes ? row.own / tick.live_bytes : 0)}` }))} />
+			<Answer name="unused" question={`What was not used for ${bound}?`} otherwise={unused ? "Nothing that was watched for so long." : "Not known yet."} list={unused ? unusedByPlace(unused) : []} />
+		</div>
+	);
+}
+
+function Unused({ paused }: { paused: boolean }) {
+	const at = boundAt();
+	const bound = bounds[at] ?? 16;
+	const sort = oneOf("leaks", ["idle", "size", "age", "hits"].flatMap((name) => [[name, ""], [`-${name}`, ""]] as const), "-idle");
+	const answer = useSuspects(paused, sort, 200);
 	const tick = newest;
 	return (
-		<section aria-label="Bounded leaks">
-			<h2>Bounded leaks</h2>
-			<p class="quiet" data-t="bounded-words">A bounded leak is memory that was monitored and not touched for at least the time T_L, which you choose here: lost, or kept without use. Memory whose age is unknown is not among them.</p>
+		<section aria-label="Unused memory">
+			<h2>Unused memory</h2>
+			<p class="quiet" data-t="bounded-words">Memory that the program has not touched for at least the time that you choose here: lost, or kept without use (a bounded leak in the words of the Memcov paper). Memory that was not watched for so long is not among it.</p>
 			<div class="controls">
 				<label>
-					T_L <input type="range" min={0} max={bounds.length - 1} value={at} aria-valuetext={`${bound} seconds`} aria-label="T_L: untouched for at least" onInput={(event) => set({ tl: `${bounds[Number(event.currentTarget.value)]}s` }, true)} /> {ns(bound * 1e9)}
+					Untouched for at least <input type="range" min={0} max={bounds.length - 1} value={at} aria-valuetext={`${bound} seconds`} aria-label="Untouched for at least" onInput={(event) => set({ tl: `${bounds[Number(event.currentTarget.value)]}s` }, true)} /> {ns(bound * 1e9)}
 				</label>
 				<span class="quiet">the longer, the fewer</span>
 			</div>
-			<Panel answer={answer} label="Bounded leaks">
+			<Panel answer={answer} label="Unused memory">
 				{(data) => (
 					<>
 						<p data-t="suspects">
@@ -654,6 +711,7 @@ export function Live() {
 				<TwinButton on={table} toggle={toggleTable} />
 			</div>
 			<State lag={lag} />
+			<Answers tick={tick} paused={stop != null} />
 			<Numbers at={shown.chosen} />
 			{table ? (
 				<Twin shown={shown} states={states} />
@@ -671,20 +729,26 @@ export function Live() {
 							<Chart name="live-ages" label={`${ofBytes ? "Bytes" : "Areas"} by the time for which they were not touched`} description="heat map" height={ageRows.length * 22 + AXIS} painter={ageing} version={held} />
 							<CrossSection at={shown.chosen} ofBytes={ofBytes} />
 						</div>
-						<p class="quiet">Rows: not touched for so long; the fuller, the more. Unknown: Heapwise watches only part of the memory at a time, to keep the program fast; an area that it did not watch for most of the time since its last known access may have been touched meanwhile. Click, or ← and →, for the ages at another moment, Esc for now.</p>
+						<p class="quiet">Rows: not touched for so long; the fuller, the more. Unknown: Heapwise watches only part of the memory at a time, to keep the program fast; an area that it did not watch for most of the time since its last known access may have been touched meanwhile.</p>
+						<Keys>Click, or ← and →, for the ages at another moment, Esc for now. Space stops the screen, not the program.</Keys>
 					</section>
+				</>
+			)}
+			<Unused paused={stop != null} />
+			<TopPoints tick={tick} paused={stop != null} />
+			{!table && (
+				<details class="method" aria-label="Monitoring thresholds">
+					<summary>How memory is watched</summary>
 					<section aria-label="Monitoring thresholds">
-						<h2>Monitoring thresholds</h2>
+						<p class="quiet">An area that is touched often is watched seldom. Its monitoring threshold is the time for which it is left alone after a touch.</p>
 						{states.length > 0 ? (
 							<Chart name="live-thresholds" label="Units by their monitoring threshold" description="heat map" height={states.length * 22 + AXIS} painter={thresholds} version={`${held} ${states.join()}`} />
 						) : (
 							<p class="quiet">This policy has none: what is monitored follows from what it is worth and costs. With --policy ladder each unit has one.</p>
 						)}
 					</section>
-				</>
+				</details>
 			)}
-			<BoundedLeaks paused={stop != null} />
-			<TopPoints tick={tick} paused={stop != null} />
 		</div>
 	);
 }

@@ -9,12 +9,13 @@ import { category, dark, ink, severity } from "../lib/colour";
 import { bytes, count, ns, share } from "../lib/format";
 import { placeOf, squares } from "../lib/hilbert";
 import type { Subject } from "../lib/menu";
-import { Choice, oneOf } from "../lib/parts";
+import { Choice, Keys, oneOf } from "../lib/parts";
 import { copy } from "../lib/say";
 import { select, selection } from "../lib/select";
-import { addWhere, common, cursor, key, query, set, stages } from "../lib/state";
+import { addWhere, common, cursor, key, query, set, stages, whole } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
+import type { Overview } from "../lib/types";
 import { trace } from "../shell";
 
 interface Region {
@@ -47,16 +48,17 @@ const columns: Column<Region>[] = [
 	{ name: "size", label: "Extent", number: true, width: "11ch", cell: (row) => bytes(Number(BigInt(row.end) - BigInt(row.start))), text: (row) => String(BigInt(row.end) - BigInt(row.start)) },
 	{ name: "live", label: "Live", number: true, width: "11ch", cell: (row) => bytes(row.live), text: (row) => String(row.live) },
 	{ name: "chunks", label: "Chunks", number: true, width: "11ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
-	{ name: "used", label: "Occupied", number: true, width: "11ch", cell: (row) => share(row.live / Math.max(1, row.live + row.free)), text: (row) => String(row.live / Math.max(1, row.live + row.free)) },
-	{ name: "free", label: "Between them", number: true, width: "13ch", cell: (row) => bytes(row.free), text: (row) => String(row.free) },
+	{ name: "used", label: "In use", number: true, width: "11ch", cell: (row) => share(row.live / Math.max(1, row.live + row.free)), text: (row) => String(row.live / Math.max(1, row.live + row.free)) },
+	{ name: "free", label: "Free", number: true, width: "13ch", cell: (row) => bytes(row.free), text: (row) => String(row.free) },
 	{ name: "largest_free", label: "Largest hole", number: true, width: "13ch", cell: (row) => bytes(row.largest_free), text: (row) => String(row.largest_free) },
-	{ name: "frag", label: "Fragmented", title: "1 less the largest hole's share of what is free", number: true, width: "12ch", cell: (row) => share(row.frag), text: (row) => String(row.frag) },
+	{ name: "frag", label: "Free in pieces", title: "The part of the free bytes that is outside the largest hole", number: true, width: "14ch", cell: (row) => share(row.frag), text: (row) => String(row.frag) },
 ];
 
 function colours(data: Data): string[] {
 	const { ground } = ink();
 	return data.legend.map((label, at) => {
 		const step = /^severity (\d+)$/.exec(label);
+		if (label === "even chunks" || label === "odd chunks") return (dark.value ? ["#5b8db8", "#33536e"] : ["#7fa8cc", "#b9d0e4"])[at % 2] ?? ground;
 		return at === 0 ? ground : label.startsWith("#") ? label : step ? severity(Number(step[1])) : category(at - 1);
 	});
 }
@@ -246,30 +248,49 @@ function usePlay(run: number): [boolean, () => void] {
 	];
 }
 
+const labels: Record<string, string> = { "(free)": "free", "even chunks": "a chunk", "odd chunks": "the next chunk" };
+
+/** How full the memory is, before any table. */
+function Occupied({ rows }: { rows: Region[] }) {
+	const sum = (part: (row: Region) => number) => rows.reduce((total, row) => total + part(row), 0);
+	const [live, free] = [sum((row) => row.live), sum((row) => row.free)];
+	const largest = Math.max(0, ...rows.map((row) => row.largest_free));
+	return (
+		<p class="sentence">
+			{count(sum((row) => row.chunks))} chunks hold {bytes(live)}, {share(live / Math.max(1, live + free))} of the {bytes(live + free)} that they span.
+			{free > 0 && <> {bytes(free)} between them are free; the largest hole has {bytes(largest)}.</>}
+		</p>
+	);
+}
+
 const paints = [["alternate", "Neighbours apart"], ["type", "Type"], ["module", "Module"], ["thread", "Thread"], ["age", "Age"], ["sev", "Severity"], ["query", "Colour of the query"]] as const;
 const orders = [["rows", "Row by row"], ["hilbert", "Hilbert's curve"]] as const;
 const widths = [["128", "128 pixels"], ["256", "256 pixels"], ["512", "512 pixels"], ["1024", "1024 pixels"]] as const;
 
 export function Memory() {
 	const run = trace.value?.duration_ns ?? 0;
-	const at = cursor.value ?? run;
+	// without a cursor the peak: at the end of a tidy program there is nothing
+	const peak = useAnswer<Overview>(cursor.value == null && run ? "/overview" : null, { ...whole(), top: 10 });
+	const at = cursor.value ?? peak.reply?.data.bytes.peak_t ?? (peak.error ? run : null);
 	const bpp = Math.min(MOST, Math.max(1, Number(key("bpp")) || 64));
 	const colour = oneOf("color", paints, "alternate");
 	const order = oneOf("order", orders, "rows") as Order;
 	const width = order === "hilbert" ? 4 * SIDE : widths.some(([name]) => name === key("row")) ? Number(key("row")) : 512;
 	const [playing, play] = usePlay(run);
 	const [table, toggleTable] = useTwin();
-	const regions = useAnswer<{ rows: Region[] }>("/memmap/regions", { ...common(), at: Math.round(at) });
+	const regions = useAnswer<{ rows: Region[] }>(at == null ? null : "/memmap/regions", { ...common(), at: Math.round(at ?? 0) });
 	const rows = regions.reply?.data.rows ?? [];
 	const base = key("mem") || [...rows].sort((a, b) => b.live - a.live)[0]?.start || "";
-	const answer = useAnswer<Data>(base ? "/memmap" : null, { ...common(), at: Math.round(at), base, bpp, w: width, h: order === "hilbert" ? SIDE : ROWS, color: colour });
+	const answer = useAnswer<Data>(base && at != null ? "/memmap" : null, { ...common(), at: Math.round(at ?? 0), base, bpp, w: width, h: order === "hilbert" ? SIDE : ROWS, color: colour });
 	const shown = answer.reply?.data;
 	const palette = useMemo(() => (shown ? colours(shown) : []), [shown, dark.value]);
 	return (
 		<div class="view">
 			<div class="controls">
 				<button aria-pressed={playing} onClick={play}>{playing ? "Pause" : "Play"}</button>
-				<span>At {ns(at)}{cursor.value == null ? ", the end: click the time strip for another moment" : ""}</span>
+				{at != null && <span title="Click the time strip for another moment">{cursor.value == null ? "At the peak, " : "At "}{ns(at)}</span>}
+				{at !== run && <button onClick={() => set({ at: Math.round(run) })}>At the end</button>}
+				{cursor.value != null && <button onClick={() => set({ at: null })}>At the peak</button>}
 				<Choice label="Colour" value={colour} options={ableColours() && stages(query()).some((stage) => stage.startsWith("color")) ? paints : paints.slice(0, -1)} onChange={(value) => set({ color: value })} />
 				<Choice label="Order" value={order} options={orders} onChange={(value) => set({ order: value === "rows" ? null : value })} />
 				{order === "rows" && <Choice label="Row" value={String(width)} options={widths} onChange={(value) => set({ row: value === "512" ? null : value })} />}
@@ -282,11 +303,13 @@ export function Memory() {
 				{(data) => (
 					<>
 						{answer.error && <p class="problem">{answer.error.message}</p>}
+						<Occupied rows={data.rows} />
 						{shown && (table ? <Twin data={shown} /> : <Picture data={shown} order={shown.h === SIDE ? "hilbert" : "rows"} />)}
 						{shown && shown.legend.length > 0 && (
-							<ul class="series">{shown.legend.map((label, index) => <li><span class="swatch" style={{ background: palette[index] }} />{label}</li>)}</ul>
+							<ul class="series">{shown.legend.map((label, index) => <li><span class="swatch" style={{ background: palette[index] }} />{labels[label] ?? label}</li>)}</ul>
 						)}
-						<p class="quiet">{order === "rows" ? "Drag over rows to filter by address; " : "Squares of memory side by side: what is near in memory is near in the picture; "}+ − zoom, Page Up and Page Down move through memory.</p>
+						{order === "hilbert" && <p class="quiet">Squares of memory side by side: what is near in memory is near in the picture.</p>}
+						<Keys>{order === "rows" && "Drag over rows to filter by address. "}+ and − zoom, Page Up and Page Down move through memory.</Keys>
 						<Table label="Regions" columns={columns} rows={data.rows} rowKey={(row) => row.start} height={300} selected={base} onSelect={(row) => set({ mem: row.start })} />
 						<div class="pair">{shown && <Holes data={shown} />}</div>
 					</>

@@ -131,6 +131,7 @@ function Treemap({ rows }: { rows: Row[] }) {
 						<title>{row.type || "no type known"}: {bytes(row.at_peak_bytes)}</title>
 					</rect>
 					{w > 60 && h > 16 && <text x={x + 4} y={y + 14} font-size="11" fill="currentColor">{(row.type || "no type known").slice(0, Math.floor(w / 6.5))}</text>}
+					{w > 60 && h > 32 && <text x={x + 4} y={y + 28} font-size="11" fill="currentColor" fill-opacity={0.75}>{bytes(row.at_peak_bytes)}</text>}
 				</g>
 			))}
 		</svg>
@@ -244,9 +245,7 @@ export function Types() {
 			<Panel answer={answer} label="Types" empty={(data) => (data.types.length === 0 ? "The program made no allocation." : null)}>
 				{(data) => {
 					const all = compared && base ? withBase(data.types, base.types) : data.types;
-					const ordered = sorts[name] && !compared && sort.startsWith("-") ? all : sorted(all, sort);
-					// what has no type comes first: it says how much the rest can tell
-					const rows = [...ordered.filter((row) => row.type == null), ...ordered.filter((row) => row.type != null)];
+					const rows = sorted(all, sort);
 					return (
 						<>
 							<Unfiltered path="/types" />
