@@ -40,6 +40,8 @@ export interface DataSource {
 	get<T>(path: string, params: Params, signal?: AbortSignal): Promise<Reply<T>>;
 	post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<Reply<T>>;
 	request<T>(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<Reply<T>>;
+	/** Bytes as they are. */
+	send<T>(path: string, piece: Blob): Promise<Reply<T>>;
 }
 
 /** How long the last answer took, for the status line. */
@@ -91,6 +93,10 @@ export class HttpSource implements DataSource {
 			body: body === undefined ? null : JSON.stringify(body),
 			signal: abort ?? null,
 		});
+	}
+
+	send<T>(path: string, piece: Blob): Promise<Reply<T>> {
+		return this.fetch<T>(`api/v1${path}`, { method: "PUT", headers: { "X-Heapwise": "1" }, body: piece });
 	}
 
 	private async fetch<T>(where: string, init: RequestInit): Promise<Reply<T>> {
@@ -148,6 +154,10 @@ export class EmbeddedSource implements DataSource {
 	}
 
 	request<T>(): Promise<Reply<T>> {
+		return Promise.reject(missing());
+	}
+
+	send<T>(): Promise<Reply<T>> {
 		return Promise.reject(missing());
 	}
 

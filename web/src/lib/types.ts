@@ -19,7 +19,7 @@ export interface Status {
 	state: "indexing" | "ready" | "live" | "error";
 	phase: string;
 	progress: Maybe;
-	traces: { id: string; name: string; path: string; bytes: number }[];
+	traces: { id: string; name: string; path: string; bytes: number; state: string; message: string | null }[];
 }
 
 export interface Finding {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// What people write about findings: a status and a text, kept beside the trace. A report in one file shows them as
+// they were.
+
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { say } from "./say";
+import { embedded, source } from "./source";
+import { key } from "./state";
+
+export interface Note {
+	finding: string;
+	status: "open" | "accepted" | "fixed";
+	text: string;
+	changed: string;
+}
+
+export const statuses = [["open", "Open"], ["accepted", "Accepted"], ["fixed", "Fixed"]] as const;
+
+const notes = signal<ReadonlyMap<string, Note>>(new Map());
+
+const keep = (list: Note[]) => void (notes.value = new Map(list.map((note) => [note.finding, note])));
+const asked = () => (embedded ? {} : { trace: key("trace") });
+
+/** The notes of the trace that is shown, by finding. */
+export function useNotes(): ReadonlyMap<string, Note> {
+	useEffect(() => {
+		let current = true;
+		source.get<Note[]>("/notes", asked()).then(
+			(reply) => current && keep(reply.data),
+			() => current && keep([]), // an older report has none
+		);
+		return () => void (current = false);
+	}, [key("trace")]);
+	return notes.value;
+}
+
+export async function setNote(finding: string, status: string, text: string): Promise<void> {
+	const where = key("trace") === "" ? "" : `?trace=${encodeURIComponent(key("trace"))}`;
+	try {
+		keep((await source.request<Note[]>("PUT", `/notes/${encodeURIComponent(finding)}${where}`, { status, text })).data);
+	} catch (error) {
+		say(error instanceof Error ? error.message : String(error));
+	}
+}
+
+/** The note of a finding: read, or changed. */
+export function NoteOf({ finding, writing, onDone }: { finding: string; writing: boolean; onDone(): void }) {
+	const note = notes.value.get(finding);
+	const [text, setText] = useState(note?.text ?? "");
+	useEffect(() => setText(note?.text ?? ""), [note, writing]);
+	if (writing && !embedded)
+		return (
+			<form
+				class="note-form"
+				onSubmit={(event) => {
+					event.preventDefault();
+					void setNote(finding, note?.status ?? "open", text).then(onDone);
+				}}
+			>
+				<textarea aria-label="Note" rows={2} maxLength={4000} value={text} placeholder="Why it is so, or what was done about it" onInput={(event) => setText(event.currentTarget.value)} ref={(element) => element?.focus()} />
+				<button type="submit">Save</button>
+				<button type="button" onClick={onDone}>Cancel</button>
+			</form>
+		);
+	if (!note || (note.status === "open" && !note.text)) return null;
+	return (
+		<p class="note-line" data-t="note">
+			{note.status !== "open" && <span class={`chip ${note.status}`}>{note.status}</span>} {note.text} <span class="quiet small">{note.changed.slice(0, 10)}</span>
+		</p>
+	);
+}
