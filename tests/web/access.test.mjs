@@ -51,8 +51,8 @@ describe("without a mouse", () => {
 		assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the view");
 		await keys("Enter");
 		assert.equal(await page.evaluate(() => document.activeElement.id), "main");
-		await keys("g", "p");
-		assert.match(page.url(), /#\/points/);
+		await keys("g", "k");
+		assert.match(page.url(), /#\/scores/);
 		// into the table: the row that is chosen moves with the arrows
 		const tabTo = async (wanted) => {
 			for (let presses = 0; presses < 60; presses++) {

@@ -33,7 +33,7 @@ describe("Memoro's contrived program", () => {
 	after(() => page.context().close());
 
 	test("three points in main, one of them deep in push_back, worst first: 3, 2, 1", async () => {
-		await view(page, "#/points");
+		await view(page, "#/scores");
 		const shown = (await rows(page, "Allocation points")).filter((row) => row.Function.includes("contrived.cpp"));
 		assert.equal(shown.length, 3);
 		const chunks = shown.map((row) => row.Chunks);
@@ -54,7 +54,7 @@ describe("Memoro's contrived program", () => {
 	});
 
 	test("Figure 2: the tips of the flame graph of allocations have the colours of their severity", async () => {
-		await view(page, "#/flame?metric=allocs");
+		await view(page, "#/flame?metric=allocs&color=sev&fold=0");
 		const items = await page.evaluate(() => window.__hw.items("flame"));
 		const main = items.find((item) => item.label === "main");
 		const below = items.filter((item) => item.y > main.y && item.x >= main.x - 0.1 && item.x + item.w <= main.x + main.w + 0.1);
@@ -70,7 +70,7 @@ describe("Memoro's contrived program", () => {
 
 	test("Figure 3: the patterns of the chunks of each point", async () => {
 		const ids = {};
-		await view(page, "#/points");
+		await view(page, "#/scores");
 		for (const [name, at] of [["record", 0], ["line", 1], ["vector", 2]]) {
 			const grid = page.getByRole("grid", { name: "Allocation points" });
 			await grid.getByRole("row").filter({ hasText: "contrived.cpp" }).nth(at).click();
@@ -114,7 +114,7 @@ describe("Memoro's contrived program", () => {
 	});
 
 	test("d: of the record little is used, and soon no more; the tooltip of its chunk says so", async () => {
-		await view(page, "#/points");
+		await view(page, "#/scores");
 		await page.getByRole("grid", { name: "Allocation points" }).getByRole("row").nth(1).click();
 		await settle(page);
 		const drawer = page.getByRole("complementary", { name: "Selection" });
@@ -312,13 +312,16 @@ describe("mprof's widgets", () => {
 		// 1: the finding
 		const card = page.locator('[data-t="finding"]', { hasText: "never freed" }).first();
 		assert.match(await words(card), /Holds 1012 KiB at the peak/);
-		await card.getByRole("button", { name: "Why?" }).click();
+		assert.match(await words(card), /^Holds the peak: 1012 KiB from make_widget/);
+		await card.getByRole("button", { name: /from make_widget/ }).click();
 		await settle(page);
 		const drawer = page.getByRole("complementary", { name: "Selection" });
 		const stack = await words(drawer.locator(".stack"));
 		assert.match(stack, /make_widget[\s\S]*make_red_widget[\s\S]*main/);
 		shows(/Kept\s+(.*)/.exec(await words(drawer))[1], 5080 * 204, "kept");
 		// 2: mprof's tables, 3: with the leaks by path, as the paper printed them
+		await page.getByRole("link", { name: "Research" }).click();
+		await settle(page);
 		await page.getByRole("link", { name: "mprof tables" }).click();
 		await settle(page);
 		await page.getByRole("button", { name: "Memory leaks" }).click();

@@ -229,7 +229,7 @@ export async function connect(page, output, input) {
 }
 
 /** The views of the page that is served, by their names in its address. */
-export const views = ["", "flame", "time", "points", "point/0", "chunks", "entries", "types", "freq", "mprof", "calls", "threads", "map", "src", "live", "compare", "graph"];
+export const views = ["", "flame", "tree", "time", "points", "scores", "point/0", "chunks", "entries", "types", "freq", "mprof", "calls", "threads", "map", "resident", "src", "live", "compare", "graph"];
 
 const browserPath = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
 

@@ -121,7 +121,7 @@ test("nonsense in an address never breaks the page", async () => {
 		await page.waitForTimeout(20);
 		await settle(page);
 		const state = await page.evaluate(() => ({ rail: document.querySelectorAll('nav[aria-label="Views"] a').length, main: document.querySelector("main")?.innerText.trim().length ?? 0, pwned: window.__pwned ?? null }));
-		assert.ok(state.rail > 10 && state.main > 0, `seed ${SEED}: ${hash} leaves nothing to see`);
+		assert.ok(state.rail > 5 && state.main > 0, `seed ${SEED}: ${hash} leaves nothing to see`);
 		assert.equal(state.pwned, null);
 		assert.deepEqual(page.problems.filter((problem) => !/40[04] \(/.test(problem)), [], `seed ${SEED}: ${hash}`);
 	}

@@ -26,7 +26,7 @@ after(() => end(browser));
 /** What is told, without the ways to what only a server has. */
 const told = (page) => page.locator("main").evaluate((element) => {
 	const copy = element.cloneNode(true);
-	for (const part of copy.querySelectorAll("select, .controls, .buttons, .acts, .series button, canvas")) part.remove();
+	for (const part of copy.querySelectorAll("select, .controls, .buttons, .acts, .series button, canvas, .excerpt, .tabs")) part.remove();
 	return copy.textContent;
 });
 

@@ -55,8 +55,16 @@ for (const name of ["logstat", "contrived", "threads"])
 			else shows(time.replace(/^about /, ""), report.allocator_time_ns, "time in the allocator");
 			const sentence = await shown("sentence");
 			shows(/Peak (\S+ \S+)/.exec(sentence)[1], report.peak.bytes, "peak in words");
-			shows(/ at (\S+ [^\s;]+)/.exec(sentence)[1], report.peak.time_ns, "its time");
+			shows(/ at (\S+ [^\s;,]+)/.exec(sentence)[1], report.peak.time_ns, "its time");
+			const held = {};
+			for (const row of cli("query", traces[name], "at peak | join point | sort size desc | limit 10").rows) held[row.fn ?? row.point] = (held[row.fn ?? row.point] ?? 0) + row.size;
+			const most = Math.max(...Object.values(held));
+			shows(/, (\S+ %) from/.exec(sentence)[1], most / report.peak.bytes, "of the function that held most");
+			shows(await shown("leaked"), report.leaks.bytes, "leaked");
+			const head = await page.locator("header.run").innerText();
+			assert.ok(head.includes(report.command) && head.includes("events"), head);
 			for (const [label, key] of [["Lifetime", "lifetime"], ["Usage", "usage"], ["Useful life", "useful"]]) {
+				if (label === "Lifetime") await see(name, "scores");
 				const dial = await page.locator(".dial", { hasText: label }).first().innerText();
 				shows(dial.split("\n")[0], scores[key].mean, `${label} score`);
 				if (scores[key].mean == null) continue;
@@ -64,6 +72,7 @@ for (const name of ["logstat", "contrived", "threads"])
 				shows(/by bytes (\S+)/.exec(dial)[1], scores[key].by_bytes, `${label} by bytes`);
 				shows(/variance (\S+)/.exec(dial)[1], scores[key].variance, `${label}, variance`);
 			}
+			await see(name, "");
 			const cards = await page.locator('[data-t="finding"]').allInnerTexts();
 			assert.equal(cards.length, Math.min(10, findings.length));
 			// what is wrong and what to do about it stand apart, and microseconds have their sign
@@ -301,7 +310,7 @@ for (const name of ["logstat", "contrived", "threads"])
 						const found = await rows(page, "Threads");
 						assert.equal(found.reduce((total, row) => total + Number(row.Allocations.replace(/,/g, "")), 0), chunks);
 					} else if (where.startsWith("flame")) {
-						shows((await page.locator("main .panel p").first().innerText()).split(" in ")[0], bytes, `bytes of ${text}`);
+						shows((await page.locator("main .crumbs").innerText()).split(" in ")[0], bytes, `bytes of ${text}`);
 					} else if (where === "chunks") assert.match(await page.locator("main .panel").innerText(), new RegExp(`^${chunks.toLocaleString("en")} chunks`));
 				}
 			}
@@ -352,11 +361,12 @@ describe("geometry", () => {
 			const root = items.find((item) => item.y === 0);
 			assert.equal(items.length, table.length);
 			const levels = Map.groupBy ? Map.groupBy(items, (item) => item.y) : items.reduce((all, item) => all.set(item.y, [...(all.get(item.y) ?? []), item]), new Map());
+			const high = [...levels.keys()].filter((y) => y > 0).reduce((least, y) => Math.min(least, y), Infinity);
 			for (const [y, level] of levels) {
 				const line = [...level].sort((a, b) => a.x - b.x);
 				line.forEach((item, at) => {
 					if (at > 0) assert.ok(item.x >= line[at - 1].x + line[at - 1].w - 0.01, `${item.label} lies on ${line[at - 1].label}`);
-					if (y > 0) assert.ok(levels.get(y - 20).some((above) => above.x <= item.x + 0.01 && above.x + above.w >= item.x + item.w - 0.01), `${item.label} has a caller above it`);
+					if (y > 0) assert.ok(levels.get(y - high).some((above) => above.x <= item.x + 0.01 && above.x + above.w >= item.x + item.w - 0.01), `${item.label} has a caller above it`);
 				});
 			}
 			for (const item of items) {
@@ -367,7 +377,7 @@ describe("geometry", () => {
 	});
 
 	test("flame: the pixel in the middle of a box has the colour of its severity", async () => {
-		await see("contrived", "flame?metric=allocs");
+		await see("contrived", "flame?metric=allocs&color=sev");
 		const wrong = await page.evaluate(() => {
 			const canvas = document.querySelector('[data-t="chart-flame"] canvas');
 			const context = canvas.getContext("2d");
@@ -419,6 +429,7 @@ describe("geometry", () => {
 				const [value, most] = [row.value, list[0].value].map((text) => (/B$/.test(text) ? readBytes(text) : Number(text.replace(/,/g, ""))));
 				assert.ok(Math.abs(row.part - value / most) < 0.02, `${row.value} of ${list[0].value} is drawn as ${row.part}`);
 			}
+		await see("logstat", "scores");
 		const columns = await page.locator(".sev-hist button").evaluateAll((all) => all.map((one) => ({ n: Number(/: ([\d,]+) points/.exec(one.title)[1].replace(/,/g, "")), high: one.querySelector(".column").getBoundingClientRect().height })));
 		const most = Math.max(...columns.map((column) => column.n));
 		const highest = Math.max(...columns.map((column) => column.high));
@@ -458,7 +469,7 @@ describe("geometry", () => {
 	test("strip: highest where the peak was, and as high as the heap there", async () => {
 		const report = cli("report", traces.logstat);
 		const live = liveBetween(traces.logstat);
-		await see("logstat", "");
+		await see("logstat", "time");
 		const pixel = report.duration_ns / (await page.locator('[data-t="chart-strip"] canvas').evaluate((canvas) => canvas.clientWidth));
 		const times = [report.peak.time_ns, report.peak.time_ns - pixel, report.peak.time_ns + pixel, ...[0.1, 0.3, 0.5, 0.7, 0.9].map((part) => Math.round(part * report.duration_ns))];
 		const heights = await page.evaluate((parts) => {

@@ -2,6 +2,9 @@
 // What is selected, whole: its stack, its numbers, what is wrong with it, and the ways to other views.
 
 import { useAnswer } from "./lib/answer";
+import { Skeleton } from "./lib/controls";
+import { Icon } from "./lib/icons";
+import { FunctionFacts } from "./function";
 import { type Maybe, bytes, count, ns, score, share, words } from "./lib/format";
 import { type Subject, actsOf, menuOf } from "./lib/menu";
 import { select, selection } from "./lib/select";
@@ -112,7 +115,7 @@ function PointDrawer({ id }: { id: string }) {
 	const answer = useAnswer<PointDetail>(`/points/${encodeURIComponent(id)}`, common());
 	const detail = answer.reply?.data;
 	if (answer.error) return <p class="problem">{answer.error.message}</p>;
-	if (!detail) return <p class="quiet">…</p>;
+	if (!detail) return <Skeleton />;
 	const own = ownFrame(detail.stack);
 	return (
 		<>
@@ -154,7 +157,7 @@ function ChunkDrawer({ id }: { id: string }) {
 	const answer = useAnswer<ChunkDetail>(`/chunks/${encodeURIComponent(id)}`, whole());
 	const chunk = answer.reply?.data;
 	if (answer.error) return <p class="problem">{answer.error.message}</p>;
-	if (!chunk) return <p class="quiet">…</p>;
+	if (!chunk) return <Skeleton />;
 	const access = chunk.access;
 	const own = ownFrame(chunk.alloc_stack);
 	return (
@@ -192,6 +195,7 @@ function OtherDrawer({ kind, id }: { kind: string; id: string }) {
 		<>
 			<h2>{subject.title}</h2>
 			{kind === "ty" && id !== "" && !embedded && <p class="buttons"><a class="button" href={linkTo("types", { sel: `ty:${id}` })}>Members and totals</a></p>}
+			{kind === "f" && !embedded && <FunctionFacts fn={id} />}
 			{kind === "o" ? <p class="quiet">Object {id} of the frequency and lifetime view.</p> : <Acts subject={subject} />}
 		</>
 	);
@@ -202,7 +206,7 @@ export function Drawer() {
 	if (!chosen) return null;
 	return (
 		<aside class="drawer" aria-label="Selection">
-			<button class="close" aria-label="Close" onClick={() => set({ sel: null })}>✕</button>
+			<button class="close ghost" aria-label="Close" title="Esc" onClick={() => set({ sel: null })}><Icon name="x" /></button>
 			{chosen.kind === "p" ? <PointDrawer id={chosen.id} /> : chosen.kind === "c" ? <ChunkDrawer id={chosen.id} /> : <OtherDrawer kind={chosen.kind} id={chosen.id} />}
 		</aside>
 	);

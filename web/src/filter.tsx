@@ -5,6 +5,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Hints, hints, pastQueries, remember } from "./lib/complete";
 import { caret } from "./lib/answer";
+import { Icon } from "./lib/icons";
 import { ns } from "./lib/format";
 import { say } from "./lib/say";
 import { source } from "./lib/source";
@@ -129,6 +130,7 @@ export function FilterBar() {
 		<form class="filter" role="search" onSubmit={apply}>
 			<label class="sr-only" for="query">Filter, as query text</label>
 			<div class="query">
+				<Icon name="search" size={14} />
 				<input
 					id="query"
 					ref={input}
@@ -169,7 +171,7 @@ export function FilterBar() {
 				<span class="sr-only" aria-live="polite">{list ? `${list.list.length} completions` : ""}</span>
 			</div>
 			<button type="submit">Apply</button>
-			<button type="button" title="Filters that were applied before" aria-label="Past filters" onClick={() => { input.current?.focus(); showPast(); }}>▾</button>
+			<button type="button" class="ghost" title="Filters that were applied before" aria-label="Past filters" onClick={() => { input.current?.focus(); showPast(); }}><Icon name="chevron" /></button>
 			{wrong && (
 				<div id="query-problem" class="caret" role="alert">
 					<pre>{draft}{"\n"}{caret(draft, wrong.at, wrong.len)}</pre>
@@ -178,13 +180,13 @@ export function FilterBar() {
 			)}
 			{parts.map((part, index) => (
 				<button type="button" class="chip" title="Remove this stage" onClick={() => set({ g: null, q: parts.length === 1 ? null : without(stages(text), part, index) })}>
-					{part} ✕
+					{part} <Icon name="x" size={12} />
 				</button>
 			))}
 			{key("g") !== "" && <span class="quiet">saved as {key("g")}</span>}
 			{key("t") !== "" && (
 				<>
-					<button type="button" class="chip" onClick={() => set({ t: null, tm: null })}>time {windowText()} ✕</button>
+					<button type="button" class="chip" onClick={() => set({ t: null, tm: null })}>time {windowText()} <Icon name="x" size={12} /></button>
 					<label class="choice">
 						<span class="sr-only">Chunks of the window</span>
 						<select value={key("tm") || "overlap"} onChange={(event) => set({ tm: event.currentTarget.value === "overlap" ? null : event.currentTarget.value })}>

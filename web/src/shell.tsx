@@ -10,6 +10,8 @@ import { type ThemeChoice, chooseTheme, themeChoice } from "./lib/colour";
 import { bytes, count, ns, share } from "./lib/format";
 import { able, learn, learned } from "./lib/catalogue";
 import { Menu } from "./lib/menu";
+import { Empty, Skeleton } from "./lib/controls";
+import { Icon, type IconName, Logo } from "./lib/icons";
 import { copy, say, toast } from "./lib/say";
 import { embedded, lastTook, offline, source } from "./lib/source";
 import { common, go, key, linkTo, namedQuery, place, set, view } from "./lib/state";
@@ -22,11 +24,17 @@ export interface View {
 	name: string; // in the address
 	label: string;
 	letter: string; // after g
-	needs?: string; // a capability of the recording
-	why?: string; // what is said without it
 	endpoint?: string; // without which there is no such view
-	missing?(): string; // why there is nothing to be seen in it; "" = there is
+	missing?(): string; // why there is nothing to be seen in it, and how to get it; "" = there is
 	component: ComponentType;
+}
+
+/** A question that people have, and the views that answer it. */
+export interface Group {
+	label: string;
+	icon: IconName;
+	hint: string;
+	views: View[];
 }
 
 export const trace = signal<TraceInfo | null>(null);
@@ -36,7 +44,7 @@ const watched = signal(false); // a program runs behind the server, or did
 
 /** Why there is nothing live to be seen. */
 export function notLive(): string {
-	return watched.value ? "" : "No program runs behind this page.";
+	return watched.value ? "" : "No program runs behind this page. To watch one: heapwise watch --web PROGRAM";
 }
 
 /** A trace by its id or its file name. */
@@ -49,7 +57,7 @@ function ThemePicker() {
 		<label class="theme">
 			<span class="sr-only">Theme</span>
 			<select value={themeChoice.value} onChange={(event) => chooseTheme(event.currentTarget.value as ThemeChoice)}>
-				<option value="auto">Auto</option>
+				<option value="auto">System</option>
 				<option value="light">Light</option>
 				<option value="dark">Dark</option>
 			</select>
@@ -80,27 +88,52 @@ function TracePicker() {
 	);
 }
 
-function Rail({ views }: { views: View[] }) {
-	const caps = trace.value?.caps ?? {};
+/** The view that the address names; one point is below all of them. */
+function nameOfView(): string {
+	return view.value === "point" ? "points" : view.value;
+}
+
+function groupOf(groups: Group[]): Group | undefined {
+	return groups.find((group) => group.views.some((item) => item.name === nameOfView()));
+}
+
+/** What the trace cannot feed is absent, unless one looks at it. */
+function isThere(item: View): boolean {
+	return nameOfView() === item.name || !item.missing?.();
+}
+
+function Rail({ groups, help }: { groups: Group[]; help(): void }) {
 	const [open, setOpen] = useState(false); // where there is little room it is a menu
 	useEffect(() => setOpen(false), [view.value]);
-	const current = view.value === "point" ? "points" : view.value; // one point is below all of them
+	const current = groupOf(groups);
 	return (
 		<nav class={open ? "rail open" : "rail"} aria-label="Views">
-			<a class="brand" href={linkTo("")}>Heapwise</a>
-			<button aria-expanded={open} onClick={() => setOpen(!open)}>☰ {views.find((item) => item.name === current)?.label ?? "Views"}</button>
+			<a class="brand" href={linkTo("")}><Logo /> Heapwise</a>
+			<button aria-expanded={open} onClick={() => setOpen(!open)}><Icon name="menu" /> {current?.label ?? "Views"}</button>
 			<ul>
-				{views.map((item) => {
-					const why = item.missing?.() || (item.needs != null && trace.value != null && !caps[item.needs] ? item.why : "");
-					return (
-						<li>
-							<a href={linkTo(item.name)} class={why ? "missing" : ""} aria-current={current === item.name ? "page" : undefined} title={why || `g ${item.letter}`}>
-								{item.label}
-							</a>
-						</li>
-					);
-				})}
+				{groups.filter((group) => group.views.some(isThere)).map((group) => (
+					<li>
+						<a href={linkTo(group.views.find(isThere)?.name ?? "")} aria-current={group === current ? "page" : undefined} title={group.hint}>
+							<Icon name={group.icon} size={18} /> {group.label}
+						</a>
+					</li>
+				))}
 			</ul>
+			<div class="foot">
+				<ThemePicker />
+				<button class="ghost" onClick={help} aria-label="Help" title="Keys: ?">?</button>
+			</div>
+		</nav>
+	);
+}
+
+/** The views of one question. */
+function Tabs({ group }: { group: Group | undefined }) {
+	const there = group?.views.filter(isThere) ?? [];
+	if (!group || there.length < 2) return null;
+	return (
+		<nav class="tabs" aria-label={group.label}>
+			{there.map((item) => <a href={linkTo(item.name)} aria-current={item.name === nameOfView() ? "page" : undefined} title={`g ${item.letter}`}>{item.label}</a>)}
 		</nav>
 	);
 }
@@ -119,7 +152,7 @@ function StatusLine() {
 			{trace.value && <span>{ns(trace.value.duration_ns)} run{trace.value.complete === false ? ", incomplete" : ""}</span>}
 			{trace.value?.caps.live && <span><span class="chip">live</span> <button class="plain" onClick={() => renewed.value++}>Refresh</button></span>}
 			{lastTook.value != null && <span class="quiet">{Math.round(lastTook.value)} ms</span>}
-			<span class="quiet">? for keys</span>
+			<span><kbd>?</kbd> keys</span>
 		</footer>
 	);
 }
@@ -136,7 +169,8 @@ const help: [string, string][] = [
 	["[ ]", "back and forward"],
 	["Esc", "close, or one level up"],
 	["↑ ↓ Enter Space", "in tables: walk, open, pin"],
-	["m i r h v c s n N + − 0", "in the flame graph: metric, invert, recursion, hide, turn around, copy, source, hits, zoom"],
+	["m i r h v d c s n N + − 0", "in the flame graph: metric, invert, recursion, hide, sandwich, inspect, copy the stack, source, hits, zoom"],
+	["Backspace", "in the flame graph: back to the zoom before; Ctrl and the wheel zoom at the pointer"],
 	["o l + − 0 , .", "in chunks: order, rows, zoom, move"],
 	["a, Ctrl C, Ctrl V, Ctrl Z", "in the filter graph: add, copy, paste, undo"],
 	["x", "in the comparison: swap"],
@@ -148,12 +182,11 @@ function Help({ views, close }: { views: View[]; close(): void }) {
 	useEffect(() => dialog.current?.showModal(), []);
 	return (
 		<dialog ref={dialog} onClose={close} aria-labelledby="help-title">
-			<h2 id="help-title">Keys</h2>
+			<div class="head"><h2 id="help-title">Keys</h2><button class="ghost" aria-label="Close" onClick={() => dialog.current?.close()}><Icon name="x" /></button></div>
 			<dl>
-				{help.map(([keys, words]) => [<dt>{keys}</dt>, <dd>{words}</dd>])}
-				{views.map((item) => [<dt>g {item.letter}</dt>, <dd>{item.label}</dd>])}
+				{help.map(([keys, words]) => [<dt><kbd>{keys}</kbd></dt>, <dd>{words}</dd>])}
+				{views.map((item) => [<dt><kbd>g {item.letter}</kbd></dt>, <dd>{item.label}</dd>])}
 			</dl>
-			<button onClick={() => dialog.current?.close()}>Close</button>
 		</dialog>
 	);
 }
@@ -236,10 +269,11 @@ function useNamedQuery(): boolean {
 	return name === "" || namedQuery.value.name === name;
 }
 
-export function Shell({ views: all }: { views: View[] }) {
+export function Shell({ groups: all }: { groups: Group[] }) {
 	const named = useNamedQuery();
 	useEffect(dropNonsense, [place.value]);
-	const views = all.filter((item) => item.endpoint === undefined || able(item.endpoint));
+	const groups = all.map((group) => ({ ...group, views: group.views.filter((item) => item.endpoint === undefined || able(item.endpoint)) })).filter((group) => group.views.length > 0);
+	const views = groups.flatMap((group) => group.views);
 	const status = useAnswer<Status>("/status", {});
 	const info = useAnswer<TraceInfo>("/trace", { trace: key("trace") });
 	const [helping, setHelping] = useState(false);
@@ -266,28 +300,27 @@ export function Shell({ views: all }: { views: View[] }) {
 		timer = window.setTimeout(again, wait);
 		return () => clearTimeout(timer);
 	}, [offline.value]);
-	const shown = views.find((item) => item.name === view.value || (view.value === "point" && item.name === "points")) ?? null;
-	const missing = shown?.needs != null && trace.value != null && !trace.value.caps[shown.needs];
+	const shown = views.find((item) => item.name === nameOfView()) ?? null;
+	const missing = trace.value ? (shown?.missing?.() ?? "") : "";
 	return (
 		<div class="shell">
 			<a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the view</a>
-			<Rail views={views} />
+			<Rail groups={groups} help={() => setHelping(true)} />
 			<header class="top">
 				<TracePicker />
 				{embedded ? <span class="quiet filter">A report in one file. For filters, any moment and single chunks: heapwise serve --open TRACE</span> : <FilterBar />}
-				<ThemePicker />
-				<button onClick={() => setHelping(true)} aria-label="Help">?</button>
 			</header>
 			{offline.value && <div class="banner" role="alert">{offline.value.message} <button onClick={status.retry}>Retry</button></div>}
-			<Strip />
+			{nameOfView() !== "" && <Strip />}
 			<main id="main" tabIndex={-1}>
 				<h1 class="sr-only">{shown?.label ?? "Heapwise"}</h1>
+				<Tabs group={groupOf(groups)} />
 				{!learned() || !named ? (
-					<p class="quiet" role="status" aria-busy="true">…</p>
+					<Skeleton block />
 				) : !shown ? (
-					<p class="empty">There is no view “{view.value}”. <a href={linkTo("")}>Overview</a></p>
+					<Empty><p>There is no view “{view.value}”. <a href={linkTo("")}>Summary</a></p></Empty>
 				) : missing ? (
-					<p class="empty">{shown.why}</p>
+					<Empty icon={groupOf(groups)?.icon ?? "search"}><p>{missing}</p></Empty>
 				) : (
 					<shown.component key={shown.name + (place.value.keys.get("trace") ?? "")} />
 				)}

@@ -271,10 +271,10 @@ static void put_flames(struct report *self, u64 end_ns)
 	static const char *const metrics[] = {"bytes", "allocs", "peak", "kept", "temporary"};
 
 	for (u32 i = 0; i < 5; i++) {
-		put(self, "/flame?dir=down&metric=%s&px=1600", metrics[i]);
-		put(self, "/flame?dir=up&metric=%s&px=1600", metrics[i]);
+		put(self, "/flame?dir=down&fold=1&metric=%s&px=1600", metrics[i]);
+		put(self, "/flame?dir=up&fold=1&metric=%s&px=1600", metrics[i]);
 	}
-	put(self, "/flame?at=%llu&dir=down&metric=live&px=1600", (unsigned long long)end_ns);
+	put(self, "/flame?at=%llu&dir=down&fold=1&metric=live&px=1600", (unsigned long long)end_ns);
 }
 
 /* What was live at moments over the whole run, at the end at last: the cursor of the page stands at
@@ -286,7 +286,7 @@ static void put_moments(struct report *self, u64 end_ns)
 	for (u32 i = 0; i < 2; i++)
 		for (u64 k = 1; k <= MOMENTS; k++)
 			if (i || k < MOMENTS) /* the last one is there */
-				put(self, "/flame?at=%llu&dir=%s&metric=live&px=1600",
+				put(self, "/flame?at=%llu&dir=%s&fold=1&metric=live&px=1600",
 				    (unsigned long long)((double)end_ns / MOMENTS * (double)k),
 				    directions[i]);
 }

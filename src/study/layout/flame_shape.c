@@ -74,20 +74,31 @@ static u32 step(struct builder *self, u32 parent, u32 call, u8 flags)
 	return at->depth >= DEPTH_MAX ? parent : add_node(self, parent, call, flags);
 }
 
-/* Where in its function a point allocates. 0: nobody knows, or the box is another function's, which
- * it is counted to because its own is hidden. */
+/* The innermost call of the function that a point is counted to, whose own may be hidden. 0 = none. */
+static u32 tip_call(const struct builder *self, u64 point)
+{
+	const struct mprof_calls *calls = self->shape->calls;
+	u32 function = self->shape->nodes.data[self->shape->tip[point]].function;
+	u32 call = calls->points.data[point].call;
+
+	while (call && calls->calls.data[call].function.index != function)
+		call = calls->calls.data[call].caller;
+	return call;
+}
+
+/* Where in that function it allocates. 0: nobody knows. */
 static u32 line_of(const struct builder *self, u64 point)
 {
 	const struct mprof_calls *calls = self->shape->calls;
-	const struct mprof_call *call = &calls->calls.data[calls->points.data[point].call];
-	const char *name = calls->functions.data[call->function.index].name;
+	const struct mprof_call *call = &calls->calls.data[tip_call(self, point)];
 	struct stack_names names;
 
-	if (self->shape->nodes.data[self->shape->tip[point]].function != call->function.index)
+	if (call == calls->calls.data)
 		return 0;
 	names = stack_names(&self->trace->stacks, call->frame);
 	for (u32 i = 0; i < names.count; i++)
-		if (strcmp(names.frames[i].function, name) == 0)
+		if (strcmp(names.frames[i].function,
+			   calls->functions.data[call->function.index].name) == 0)
 			return names.frames[i].line;
 	return 0;
 }
@@ -105,7 +116,7 @@ static u32 line_node(struct builder *self, u64 point, u32 line)
 	node.next = node.first_child;
 	node.first_child = 0;
 	node.parent = parent;
-	node.call = shape->calls->points.data[point].call;
+	node.call = tip_call(self, point);
 	node.depth++;
 	node.flags = FLAME_SPLIT;
 	if (shape->nodes.count >= UINT32_MAX || !vec_push(&shape->nodes, node))

@@ -8,6 +8,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, type Params, type Reply, source } from "./source";
 import { place, query, set, stages } from "./state";
 import { copy } from "./say";
+import { Empty, Skeleton } from "./controls";
 
 export interface Answer<T> {
 	reply: Reply<T> | null; // the last one; stays while the next is awaited
@@ -158,14 +159,14 @@ function NothingMatches() {
 	const culprit = useCulprit(text);
 	const at = culprit?.stage ?? list.length - 1;
 	return (
-		<div class="empty">
+		<Empty>
 			<p>No chunk matches this filter.</p>
 			{culprit && <p>{culprit.before.toLocaleString("en")} chunks reached “{list[at]}”, none passed.</p>}
 			{text !== "" && list.length > 0 && (
 				<button onClick={() => set({ g: null, q: at > 0 && list.length > 2 ? list.filter((_, other) => other !== at).join(" | ") : null })}>Remove “{list[at]}”</button>
 			)}
 			{place.value.keys.has("t") && <button onClick={() => set({ t: null })}>Remove the time window</button>}
-		</div>
+		</Empty>
 	);
 }
 
@@ -192,9 +193,9 @@ export function Panel<T>({ answer, label, empty, children }: PanelProps<T>) {
 			{reply && !error && filtered && reply.matched?.chunks === 0 ? (
 				<NothingMatches />
 			) : reply && words ? (
-				<p class="empty">{words}</p>
+				<Empty>{words}</Empty>
 			) : (
-				reply && children(reply.data, reply)
+				(reply && children(reply.data, reply)) ?? (busy > 0 && !error && <Skeleton block />)
 			)}
 		</section>
 	);

@@ -38,6 +38,7 @@ interface Props {
 	version: unknown; // paints again when it changes
 	selected: number | null;
 	onSelect(item: Item): void;
+	onClick?(item: Item): void; // of the pointer; without it, as onSelect
 	onOpen?(item: Item): void;
 	onKey?(event: KeyboardEvent, item: Item | null): boolean; // true = done
 	onWheel?(event: WheelEvent, x: number): boolean;
@@ -127,6 +128,7 @@ export function CanvasView(props: Props) {
 
 	useEffect(() => {
 		if (!focus) return;
+		wrapper.current?.querySelector(".ring")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 		const timer = setTimeout(() => setSpoken(props.painter.speak(focus)), 200);
 		return () => clearTimeout(timer);
 	}, [focus]);
@@ -222,7 +224,10 @@ export function CanvasView(props: Props) {
 				const { x, y } = at(event);
 				const item = itemAt(items.current, x, y);
 				if (event.detail < 2) clicked.current = item;
-				if (item && !dragged.current && event.detail < 2) choose(item);
+				if (item && !dragged.current && event.detail < 2) {
+					setFocus(item);
+					(props.onClick ?? props.onSelect)(item);
+				}
 				dragged.current = false;
 			}}
 			onContextMenu={(event) => {

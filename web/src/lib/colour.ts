@@ -35,11 +35,27 @@ export function inkOn(colour: string): string {
 	return light > 0.179 ? "#000000" : "#ffffff";
 }
 
-/** Hues that stay apart for most kinds of colour blindness. */
-const categories = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7f7fd5", "#8c6d31", "#7fbf7b", "#b15928", "#999999"];
-
+/** The eight colours of the style sheet, as this theme has them; then the same again, paler. */
 export function category(index: number): string {
-	return categories[index % categories.length] ?? "#999999";
+	const eight = palette8();
+	const colour = eight[index % eight.length] ?? "#999999";
+	return index < eight.length ? colour : mix(colour, dark.value ? "#13161b" : "#ffffff", 0.45);
+}
+
+let known: { dark: boolean; colours: string[] } | null = null;
+
+function palette8(): string[] {
+	if (known?.dark === dark.value) return known.colours;
+	const style = getComputedStyle(document.documentElement);
+	const colours = Array.from({ length: 8 }, (_, at) => style.getPropertyValue(`--c${at + 1}`).trim());
+	if (colours.every((colour) => /^#[0-9a-f]{6}$/i.test(colour))) known = { dark: dark.value, colours };
+	return known?.colours ?? ["#0072b2"];
+}
+
+/** So much of the second colour in the first. */
+export function mix(one: string, other: string, part: number): string {
+	const channel = (at: number) => Math.round(parseInt(one.slice(at, at + 2), 16) * (1 - part) + parseInt(other.slice(at, at + 2), 16) * part);
+	return `#${[1, 3, 5].map((at) => channel(at).toString(16).padStart(2, "0")).join("")}`;
 }
 
 function hash(text: string): number {
@@ -48,10 +64,15 @@ function hash(text: string): number {
 	return value >>> 0;
 }
 
-/** Inner frames: the hue of their module, pale. */
-export function moduleColour(module: string, dark: boolean): string {
-	const hue = hash(module.replace(/^.*\//, "")) % 360;
-	return hslHex(hue, dark ? 22 : 38, dark ? 32 : 86);
+/** The colour of a module, pale: one of the eight, a warm one for the program itself. Functions of one differ a little, so that neighbours can be told apart. */
+export function moduleColour(module: string, dark: boolean, own = "", name = ""): string {
+	const file = module.replace(/^.*\//, "");
+	if (file === "") return dark ? "#2b313b" : "#e6e9ed";
+	const at = own !== "" && file === own ? 4 : ([0, 2, 3, 5, 6, 7][hash(file) % 6] ?? 0);
+	const shade = hash(name);
+	const colour = mix(category(at), category(at === 4 ? 1 : (at + 6) % 8), name === "" ? 0.1 : (shade % 5) * 0.08);
+	const step = name === "" ? 0 : (((shade >>> 8) % 5) - 2) * 0.04;
+	return dark ? mix(colour, "#13161b", 0.5 + step) : mix(colour, "#ffffff", 0.55 + step);
 }
 
 function hslHex(hue: number, saturation: number, lightness: number): string {

@@ -3,6 +3,7 @@
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { Skeleton } from "./controls";
 
 export function lazy(load: () => Promise<ComponentType>): ComponentType {
 	let known: ComponentType | null = null;
@@ -18,6 +19,6 @@ export function lazy(load: () => Promise<ComponentType>): ComponentType {
 				})
 				.catch(() => setProblem("This part of the page could not be fetched."));
 		}, []);
-		return Shown ? <Shown /> : <p class="quiet" role="status" aria-busy={problem === ""}>{problem || "…"}</p>;
+		return Shown ? <Shown /> : problem ? <p class="quiet" role="status">{problem}</p> : <Skeleton block />;
 	};
 }

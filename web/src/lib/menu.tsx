@@ -27,6 +27,7 @@ export interface Subject {
 	condition?: string; // in place of the one that is made of the above
 	stack?(): string | Promise<string>;
 	focus?: Act[]; // what only this view can do
+	acts?: readonly [string, Act[]][]; // in place of all that is made of the above
 }
 
 export type Groups = [string, Act[]][];
@@ -93,6 +94,7 @@ function copies(subject: Subject): Act[] {
 }
 
 export function actsOf(subject: Subject): Groups {
+	if (subject.acts) return subject.acts.filter(([, acts]) => acts.length > 0) as Groups;
 	const all: Groups = [
 		["Focus", subject.focus ?? []],
 		["Filter", filters(subject)],
@@ -171,10 +173,10 @@ export function Menu() {
 	};
 	return (
 		<div ref={list} class="menu" role="menu" aria-label={open.subject.title} data-t="menu" onKeyDown={keyDown} onContextMenu={(event) => event.preventDefault()}>
-			<p class="quiet" role="presentation">{open.subject.title.slice(0, 120)}</p>
+			{!open.subject.acts && <p class="quiet" role="presentation">{open.subject.title.slice(0, 120)}</p>}
 			{actsOf(open.subject).map(([group, acts]) => (
 				<div role="group" aria-label={group}>
-					<span class="quiet" aria-hidden="true">{group}</span>
+					{group !== "" && <span aria-hidden="true">{group}</span>}
 					{acts.map((act) => (
 						<button
 							role="menuitem"

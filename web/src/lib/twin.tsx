@@ -2,6 +2,7 @@
 // Whether a chart shows itself as a table, which the key T and a button change; the address keeps it.
 
 import { useEffect } from "preact/hooks";
+import { Icon } from "./icons";
 import { key, set } from "./state";
 
 export function useTwin(): [boolean, () => void] {
@@ -18,5 +19,5 @@ export function useTwin(): [boolean, () => void] {
 }
 
 export function TwinButton({ on, toggle }: { on: boolean; toggle(): void }) {
-	return <button aria-pressed={on} onClick={toggle} title="T">Table</button>;
+	return <button aria-pressed={on} onClick={toggle} title="T"><Icon name="table" /> Table</button>;
 }

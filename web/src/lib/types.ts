@@ -9,6 +9,9 @@ export interface TraceInfo {
 	cmdline: string;
 	pid: number;
 	duration_ns: number;
+	written?: Maybe; // when the file was, seconds since 1970
+	bytes?: Maybe; // of the file
+	events?: Maybe;
 	arch: string;
 	complete?: boolean;
 	caps: Record<string, boolean>;
@@ -33,6 +36,9 @@ export interface Finding {
 	saving: string; // what the repair would save, in words
 	saves: { unit: string; amount: Maybe; share: Maybe };
 	confidence: string;
+	fn: string | null; // of the program's own code
+	file: string | null;
+	line: number | null;
 	point: Maybe; // one of them
 	points: number; // how many
 	evidence: { n_hit: number; n_all: number; bytes_hit: number };
@@ -149,7 +155,16 @@ export interface Columns {
 	strings: string[];
 }
 
+/** A frame that the root is part of. */
+export interface FlameAbove {
+	id: number;
+	name: string;
+	module: string;
+	total: number;
+}
+
 export interface FlameReply extends Columns {
+	path?: FlameAbove[]; // outermost first
 	metric: string;
 	unit: string;
 	total: number;
@@ -167,6 +182,7 @@ export interface Flame {
 	unit: string;
 	total: number;
 	nodes_all: number;
+	above: number; // rows that the root is part of
 	id: number[];
 	parent: number[];
 	depth: number[];

@@ -1,37 +1,43 @@
 // SPDX-License-Identifier: MIT
 // Which call paths cost most. The server lays the frames out; here they are painted, walked and searched.
 
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Direction, type Item, type Painter } from "../lib/canvas";
 import { ableColours, against } from "../lib/catalogue";
 import { type Palette, dark, difference, ink, inkOn, moduleColour, paletteOf, severity } from "../lib/colour";
 import { count, inUnit, share, trimMiddle } from "../lib/format";
-import { type Subject, menuOf } from "../lib/menu";
-import { Choice, Delta, oneOf } from "../lib/parts";
+import { Empty, MenuButton, Segment } from "../lib/controls";
+import { Icon } from "../lib/icons";
+import { type Act, type Subject, menuOf } from "../lib/menu";
+import { plainName, shortName } from "../lib/names";
+import { Delta, oneOf } from "../lib/parts";
 import { copy, saveFile, say } from "../lib/say";
-import { select, selectedPoint } from "../lib/select";
+import { select, selectedPoint, selection } from "../lib/select";
 import { embedded } from "../lib/source";
-import { addWhere, common, cursor, exactly, go, key, lineOf, linkTo, quote, set, timeWindow } from "../lib/state";
+import { addWhere, common, cursor, exactly, go, key, lineOf, quote, set, timeWindow, view } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
-import type { Flame as Data, FlameReply } from "../lib/types";
+import type { Flame as Data, FlameAbove, FlameReply } from "../lib/types";
 import { trace } from "../shell";
 
 const ROW = 20;
-export const FLAG = { leaf: 1, inline: 2, merged: 4, recursion: 8, match: 16, caller: 32, line: 64 } as const;
+export const FLAG = { leaf: 1, inline: 2, merged: 4, recursion: 8, match: 16, caller: 32, line: 64, above: 128 } as const; // above: of the page, an ancestor of what is zoomed to
 
 const metrics = [
-	["bytes", "Bytes allocated"],
-	["allocs", "Allocations"],
 	["peak", "Live at the peak"],
-	["live", "Live at the cursor"],
 	["kept", "Kept at the end"],
+	["bytes", "Bytes allocated"],
 	["temporary", "Temporary"],
+	["live", "Live at the cursor"],
+	["allocs", "Allocations"],
 	["alloc_time", "Time in the allocator"],
 	["chunks_live", "Chunks live at the cursor"],
 	["idle", "Idle: bytes × time without use"],
 ] as const;
+
+/** Those that are asked for most, in a word; the others are behind a button. */
+const short: Record<string, string> = { peak: "Peak", kept: "Kept", bytes: "Allocated", temporary: "Temporary", live: "At cursor" };
 
 /** With a window of time, two metrics mean what is inside it. A report has no others than those that it was made with. */
 function shownMetrics(): [string, string][] {
@@ -40,30 +46,32 @@ function shownMetrics(): [string, string][] {
 	return metrics.filter(([name]) => !missing.includes(name)).map(([name, words]) => [name, inside[name] ?? words]);
 }
 
-/** Numbers of texts become texts. */
+/** Numbers of texts become texts; what the root is part of comes first, as wide as it. */
 function unpack(reply: FlameReply): Data {
-	const column = (name: string) => reply.columns[name] ?? [];
-	const texts = (name: string) => column(name).map((at) => reply.strings[at] ?? "");
+	const path = reply.path ?? [];
+	const numbers = (name: string, above: (box: FlameAbove, at: number) => number) => [...path.map(above), ...(reply.columns[name] ?? [])];
+	const texts = (name: string, above: (box: FlameAbove) => string) => [...path.map(above), ...(reply.columns[name] ?? []).map((at) => reply.strings[at] ?? "")];
 	return {
 		unit: reply.unit,
 		total: reply.total,
 		nodes_all: reply.nodes_all,
-		id: column("id"),
-		parent: column("parent"),
-		depth: column("depth"),
-		x0: column("x0"),
-		x1: column("x1"),
-		name: texts("name"),
-		module: texts("module"),
-		file: texts("file"),
-		line: column("line"),
-		self: column("self"),
-		value: column("total"),
-		sev: column("sev"),
-		point: column("point"),
-		flags: column("flags"),
-		merged: column("n_merged"),
-		delta: reply.columns.delta ?? null,
+		above: path.length,
+		id: numbers("id", (box) => box.id),
+		parent: numbers("parent", (_, at) => path[at - 1]?.id ?? 0),
+		depth: numbers("depth", (_, at) => at),
+		x0: numbers("x0", () => 0),
+		x1: numbers("x1", () => 1),
+		name: texts("name", (box) => box.name),
+		module: texts("module", (box) => box.module),
+		file: texts("file", () => ""),
+		line: numbers("line", () => 0),
+		self: numbers("self", () => 0),
+		value: numbers("total", (box) => box.total),
+		sev: numbers("sev", () => 255),
+		point: numbers("point", () => NO_POINT),
+		flags: numbers("flags", () => FLAG.above),
+		merged: numbers("n_merged", () => 0),
+		delta: reply.columns.delta ? numbers("delta", () => 0) : null,
 	};
 }
 
@@ -99,6 +107,9 @@ interface Look {
 	flip: boolean; // flames instead of icicles
 	worst: boolean; // inner frames have the worst severity below them
 	palette: Palette;
+	modules: boolean; // tips have the colour of their module, too
+	row: number; // pixels of a line
+	onPath: ReadonlySet<number> | null; // rows that stay bright; null = all
 }
 
 function childrenOf(data: Data): Map<number, number[]> {
@@ -139,17 +150,21 @@ function shape(data: Data, look: Look): Shape {
 	const below = childrenOf(data);
 	const worst = look.worst ? worstBelow(data, index) : [];
 	const { levels, lines } = levelsOf(data, look.flip);
+	const high = look.row;
+	const own = (trace.value?.program ?? "").replace(/^.*\//, "");
+	const faded = (row: number, hit: boolean) => (((data.flags[row] ?? 0) & FLAG.above) !== 0 ? 0.5 : (found && !hit) || (look.onPath && !look.onPath.has(row)) ? 0.35 : 1);
 	const colourOf = (row: number): string => {
 		const step = look.worst ? worst[row] || 255 : (data.sev[row] ?? 255);
 		if (delta) return difference(delta[row] ?? 0, mostDelta);
-		return step !== 255 ? severity(step, look.palette) : moduleColour(data.module[row] ?? "", dark.value);
+		if ((data.flags[row] ?? 0) & FLAG.merged || data.depth[row] === 0) return dark.value ? "#2b313b" : "#e6e9ed";
+		return step !== 255 && !(look.modules && !look.worst) ? severity(step, look.palette) : moduleColour(data.module[row] ?? "", dark.value, own, data.name[row] ?? "");
 	};
 	return {
 		index,
 		below,
 		lines,
 		paint(context, width) {
-			const { text, accent } = ink();
+			const { accent } = ink();
 			const items: Item[] = [];
 			const scale = width / (to - from);
 			context.textBaseline = "middle";
@@ -160,24 +175,25 @@ function shape(data: Data, look: Look): Shape {
 				const right = Math.min(width, ((data.x1[row] ?? 0) - from) * scale);
 				if (right <= 0 || left >= width || (levels[row] ?? -1) < 0) continue;
 				const w = right - left;
-				const y = (levels[row] ?? 0) * ROW;
+				const y = (levels[row] ?? 0) * high;
 				const colour = colourOf(row);
 				const name = labelOf(data, row);
+				const drawn = (data.flags[row] ?? 0) & (FLAG.merged | FLAG.line) ? name : plainName(name);
 				const hit = found?.(data.name[row] ?? "") ?? false;
-				context.globalAlpha = found && !hit ? 0.35 : 1;
+				context.globalAlpha = faded(row, hit);
 				context.fillStyle = colour;
-				context.fillRect(left, y, Math.max(0.5, w - 0.5), ROW - 1);
-				if (w > 3) {
-					context.strokeStyle = hit ? accent : text;
-					context.lineWidth = hit ? 2 : 0.3;
-					context.strokeRect(left + 0.5, y + 0.5, w - 1.5, ROW - 2);
+				context.fillRect(left, y, Math.max(0.5, w - 1), high - 1);
+				if (hit && w > 3) {
+					context.strokeStyle = accent;
+					context.lineWidth = 2;
+					context.strokeRect(left + 1, y + 1, w - 3, high - 3);
 				}
 				if (w >= 30) {
 					context.font = `${hit ? "bold " : ""}12px system-ui, sans-serif`;
 					context.fillStyle = inkOn(colour);
-					context.fillText(trimMiddle(name, Math.floor((w - 6) / (hit ? letter * 1.1 : letter))), left + 4, y + ROW / 2);
+					context.fillText(trimMiddle(drawn, Math.floor((w - 6) / (hit ? letter * 1.1 : letter))), left + 5, y + high / 2);
 				}
-				items.push({ id: data.id[row] ?? row, x: left, y, w, h: ROW - 1, colour, label: (data.flags[row] ?? 0) & FLAG.line ? name : (data.name[row] ?? "") });
+				items.push({ id: data.id[row] ?? row, x: left, y, w, h: high - 1, colour, label: (data.flags[row] ?? 0) & FLAG.line ? name : (data.name[row] ?? "") });
 			}
 			context.globalAlpha = 1;
 			return items;
@@ -289,23 +305,69 @@ function Twin({ data, menu }: { data: Data; menu(row: number): Subject | null })
 	);
 }
 
-function Legend({ diff, palette }: { diff: boolean; palette: Palette }) {
-	if (diff)
+function Legend({ data, palette, modules }: { data: Data; palette: Palette; modules: boolean }) {
+	if (data.delta)
 		return (
-			<div class="legend" aria-label="Colours">
+			<span class="legend" aria-label="Colours">
 				<span>less</span>
 				{[-1, -0.1, 0, 0.1, 1].map((part) => <span class="swatch" style={{ background: difference(part * 1000, 1000), color: "#000" }}>{part < 0 ? "▼" : part > 0 ? "▲" : "="}</span>)}
 				<span>more</span>
 				<span class="quiet">than before, on a logarithmic scale; widths are of this trace</span>
-			</div>
+			</span>
 		);
+	if (modules) {
+		const weights = new Map<string, number>();
+		data.self.forEach((self, row) => self > 0 && weights.set(data.module[row] ?? "", (weights.get(data.module[row] ?? "") ?? 0) + self));
+		const own = (trace.value?.program ?? "").replace(/^.*\//, "");
+		return <span class="key" aria-label="Colours">{[...weights].sort((a, b) => b[1] - a[1]).slice(0, 5).map(([module]) => <span><span class="swatch" style={{ background: moduleColour(module, dark.value, own) }} />{module.replace(/^.*\//, "") || "unknown"}</span>)}</span>;
+	}
 	return (
-		<div class="legend" aria-label="Colours">
+		<span class="legend" aria-label="Colours">
 			<span>severity</span>
 			{Array.from({ length: 12 }, (_, step) => <span class="swatch" style={{ background: severity(step + 1, palette), color: inkOn(severity(step + 1, palette)) }}>{step + 1}</span>)}
-			<span class="quiet">of allocation points; inner frames have the hue of their module</span>
-		</div>
+			<span class="quiet">of allocation points</span>
+		</span>
 	);
+}
+
+/** The way to what is zoomed to, and how much that is. */
+function Crumbs({ data, truncated, inspect }: { data: Data; truncated: boolean; inspect(row: number): void }) {
+	const root = data.above;
+	const value = data.value[root] ?? 0;
+	return (
+		<nav class="crumbs" aria-label="Zoom">
+			{data.above > 0 && (
+				<ol>
+					{data.name.slice(0, data.above).map((name, row) => <li><button class="plain" title={name} onClick={() => set({ z: row === 0 ? null : `n:${data.id[row]}`, x: null })}>{shortName(name, 28)}</button></li>)}
+					<li aria-current="true"><button class="plain" title="Inspect" onClick={() => inspect(root)}><b>{shortName(data.name[root] ?? "", 40)}</b></button></li>
+				</ol>
+			)}
+			<span class="quiet">{inUnit(value, data.unit)}{data.above > 0 ? `, ${share(value / Math.max(1, data.total))} of ${inUnit(data.total, data.unit)},` : ""} in {count(data.nodes_all)} frames{truncated ? `, the widest ${count(data.id.length - data.above)} are shown: zoom for the others` : ""}</span>
+		</nav>
+	);
+}
+
+/** How high the chart can be so that it fills the window. */
+function useRoom(): [{ current: HTMLDivElement | null }, number] {
+	const holder = useRef<HTMLDivElement>(null);
+	const [high, setHigh] = useState(480);
+	const fit = () => holder.current && setHigh(Math.max(260, Math.floor(window.innerHeight - holder.current.getBoundingClientRect().top - window.scrollY - 44)));
+	useLayoutEffect(() => void fit());
+	useEffect(() => {
+		window.addEventListener("resize", fit);
+		return () => window.removeEventListener("resize", fit);
+	}, []);
+	return [holder, high];
+}
+
+/** Rows that a selection is about: the way to a point, or all frames of a function. null = nothing is selected, or nothing of it is drawn. */
+function rowsOfSelection(data: Data, index: Map<number, number>): ReadonlySet<number> | null {
+	const chosen = selection.value;
+	const rows = new Set<number>();
+	if (chosen?.kind === "p")
+		for (let at: number | undefined = data.point.findIndex((point, row) => point === Number(chosen.id) && hasPoint(data, row)); at !== undefined && at >= 0; at = data.depth[at] ? index.get(data.parent[at] ?? -1) : undefined) rows.add(at);
+	else if (chosen?.kind === "f") data.name.forEach((name, row) => name === chosen.id && rows.add(row));
+	return rows.size > 0 ? rows : null;
 }
 
 /** What vanished has no width here: it is listed. */
@@ -361,7 +423,7 @@ function asSvg(items: Item[], width: number, height: number): string {
 export function Sandwich({ fn, metric, open }: { fn: string; metric: string; open(name: string): void }) {
 	const answer = useAnswer<FlameReply>("/flame", { ...common(), metric, dir: "pivot", pivot: fn, px: 1600 });
 	const data = useMemo(() => (answer.reply ? unpack(answer.reply.data) : null), [answer.reply]);
-	const painter = useMemo(() => (data ? shape(data, { found: null, delta: null, from: 0, to: 1, flip: false, worst: false, palette: "safe" }) : null), [data]);
+	const painter = useMemo(() => (data ? shape(data, { found: null, delta: null, from: 0, to: 1, flip: false, worst: false, palette: "safe", modules: true, row: ROW, onPath: null }) : null), [data]);
 	const rowOf = (item: Item) => painter?.index.get(item.id) ?? 0;
 	return (
 		<Panel answer={answer} label="Callers and callees" empty={(flame) => (flame.total === 0 ? "This function never led to an allocation." : null)}>
@@ -391,16 +453,22 @@ interface Hits {
 }
 
 export function Flame() {
-	const metric = oneOf("metric", metrics, cursor.value != null ? "live" : "bytes");
+	const metric = oneOf("metric", metrics, cursor.value != null ? "live" : "peak");
 	const dir = key("dir") || "down";
 	const palette = paletteOf(key("pal"));
 	const flip = key("flip") === "1";
 	const worst = key("color") === "worst";
+	const modules = !worst && key("color") !== "sev" && key("pal") === "";
+	const folded = key("fold") !== "0"; // what is not the program's own
+	const [holder, room] = useRoom();
 	const range = /^([\d.]+)-([\d.]+)$/.exec(key("x"));
 	const from = Math.min(0.999999, Math.max(0, Number(range?.[1] ?? 0)));
 	const to = Math.min(1, Math.max(from + 1e-6, Number(range?.[2] ?? 1)));
 	const hidden = key("hide") === "" ? [] : key("hide").split("\u0001");
-	const [table, toggleTable] = useTwin();
+	const [twin, toggleTwin] = useTwin();
+	const tree = view.value === "tree"; // which is the table in its own right
+	const table = twin || tree;
+	const toggleTable = tree ? () => go("flame", { metric: key("metric") }) : toggleTwin;
 	const hit = useRef(-1);
 	const held = useRef({ x: 0, from: 0, to: 1 });
 	const asked = {
@@ -413,6 +481,7 @@ export function Flame() {
 		root: key("z").replace(/^n:/, ""),
 		hide: hideAll(hidden),
 		rec: key("rec"),
+		fold: folded ? 1 : null,
 		px: 1600,
 	};
 	const needsPivot = dir === "pivot" && key("pivot") === "";
@@ -421,7 +490,11 @@ export function Flame() {
 	const reply = answer.reply;
 	const data = useMemo(() => (reply ? unpack(reply.data) : null), [reply]);
 	const found = useMemo(() => matcher(key("s")), [key("s")]);
-	const painter = useMemo(() => (data ? shape(data, { found, delta: data.delta, from, to, flip, worst, palette }) : null), [data, found, from, to, flip, worst, palette]);
+	const lines = useMemo(() => (data ? levelsOf(data, flip).lines : 1), [data, flip]);
+	const row = Math.min(26, Math.max(ROW, Math.floor(room / lines)));
+	const chosenText = key("sel");
+	const onPath = useMemo(() => (data ? rowsOfSelection(data, new Map(data.id.map((id, at) => [id, at]))) : null), [data, chosenText]);
+	const painter = useMemo(() => (data ? shape(data, { found, delta: data.delta, from, to, flip, worst, palette, modules, row, onPath }) : null), [data, found, from, to, flip, worst, palette, modules, row, onPath, dark.value]);
 	const rowOf = (item: Item) => painter?.index.get(item.id) ?? 0;
 	const items = () => window.__hw?.items("flame") ?? [];
 	const width = () => document.querySelector('[data-t="chart-flame"]')?.clientWidth ?? 1;
@@ -444,20 +517,23 @@ export function Flame() {
 		const drawn = items().filter((item) => found?.(item.label));
 		const next = drawn[(hit.current + step + drawn.length) % Math.max(1, drawn.length)];
 		hit.current = next ? drawn.indexOf(next) : -1;
-		if (next) choose(next);
+		if (next) zoom(next);
 		else if (hits?.first[0] != null) set({ z: `n:${hits.first[0]}`, x: null });
 		else say("Nothing was found.");
 	};
-	const choose = (item: Item) => {
-		const row = rowOf(item);
-		if (data && hasPoint(data, row)) select("p", data.point[row] ?? 0);
-		else if (item.label) select("f", item.label);
+	const inspect = (row: number) => {
+		const tip = data && hasPoint(data, row) && !painter?.below.has(data.id[row] ?? -1);
+		if (data && tip) select("p", data.point[row] ?? 0);
+		else if (data?.name[row] && data.depth[row]) select("f", data.name[row] ?? "");
 	};
+	/** A click zooms; a second one, on what fills the width, opens what is known of it. */
+	const click = (item: Item) => (data && rowOf(item) === data.above && data.above > 0 ? inspect(data.above) : zoom(item));
 	const menu = (row: number): Subject | null => {
 		if (!data || data.depth[row] === 0) return null;
 		const name = data.name[row] ?? "";
 		const item = items().find((other) => other.id === data.id[row]);
 		const focus = [
+			{ label: "Inspect", run: () => inspect(row) },
 			{ label: "Zoom here", run: () => (item ? zoom(item) : set({ z: `n:${data.id[row]}`, x: null })) },
 			{ label: "Turn around this function", run: () => pivot(name) },
 			{ label: "Merge this frame into its caller", run: () => hide(name) },
@@ -471,7 +547,7 @@ export function Flame() {
 			point: hasPoint(data, row) ? (data.point[row] ?? null) : null,
 			...(hasPoint(data, row) ? {} : { condition: `stack == ${quote(name)}` }),
 			stack: () => pathOf(data, row, painter?.index ?? new Map()).join("\n"),
-			focus: (data.flags[row] ?? 0) & FLAG.merged ? focus.slice(0, 1) : focus,
+			focus: (data.flags[row] ?? 0) & FLAG.merged ? focus.slice(1, 2) : focus,
 		};
 	};
 	const keys = (event: KeyboardEvent, item: Item | null): boolean => {
@@ -480,6 +556,7 @@ export function Flame() {
 		else if (event.key === "r") set({ rec: key("rec") === "0" ? null : 0 });
 		else if (event.key === "m") set({ metric: metrics[(metrics.findIndex(([name]) => name === metric) + 1) % metrics.length]?.[0] });
 		else if (event.key === "h" && item) hide(data?.name[rowOf(item)] ?? "");
+		else if (event.key === "d" && item) inspect(rowOf(item));
 		else if (event.key === "v" && item) pivot(data?.name[rowOf(item)] ?? "");
 		else if (event.key === "c" && item && data && painter) void copy(pathOf(data, rowOf(item), painter.index).join("\n"), "the stack");
 		else if (event.key === "s" && item) sourceOf(rowOf(item));
@@ -498,50 +575,68 @@ export function Flame() {
 		else if (kind === "png") canvas.toBlob((blob) => blob && saveFile("flame.png", blob));
 		else saveFile("flame.svg", asSvg(items(), canvas.clientWidth, canvas.clientHeight), "image/svg+xml");
 	};
-	const chosen = data ? (data.id[data.point.findIndex((point, row) => point === selectedPoint() && hasPoint(data, row))] ?? null) : null;
+	const point = selectedPoint();
+	const chosen = data ? (data.id[data.point.findIndex((other, row) => other === point && hasPoint(data, row))] ?? null) : null;
 	const nothing = metric === "kept" ? "Nothing was kept." : metric === "temporary" ? "Nothing was temporary." : trace.value?.caps.stacks === false ? "Stacks were not recorded." : "Nothing to show.";
+	const chooseMetric = (value: string) => set({ metric: value, z: null, x: null });
+	const all = shownMetrics();
+	const others = all.filter(([name]) => !short[name]);
+	const looks: [string, Act[]][] = [
+		["Colour", ([["Module", {}], ["Severity of points", { color: "sev" }], ["Worst severity below", { color: "worst" }], ["Rainbow, as Memoro", { color: "sev", pal: "memoro" }], ["Gray", { color: "sev", pal: "gray" }]] as const).map(([label, change]) => ({ label, run: () => set({ color: null, pal: null, ...change }) }))],
+		["Frames", [
+			...(embedded ? [] : [{ label: folded ? "Show library and start-up frames" : "Fold library and start-up frames", run: () => set({ fold: folded ? 0 : null, z: null, x: null }) }]),
+			...(embedded ? [] : [{ label: key("rec") === "0" ? "Fold recursion" : "Unfold recursion", run: () => set({ rec: key("rec") === "0" ? null : 0, z: null, x: null }) }]),
+			{ label: flip ? "Grow downwards" : "Grow upwards", run: () => set({ flip: flip ? null : 1 }) },
+		]],
+	];
+	const shares: [string, Act[]][] = [
+		["Copy", [{ label: "Link to this state", run: () => void copy(location.href, "the link") }]],
+		["Save", [{ label: "SVG", run: () => save("svg") }, { label: "PNG", run: () => save("png") }, { label: "Collapsed stacks", run: () => save("collapsed") }]],
+	];
 	return (
-		<div class="view">
+		<div class="view flame">
 			<div class="controls">
-				<Choice label="Metric" value={metric} options={shownMetrics()} onChange={(value) => set({ metric: value, z: null, x: null })} />
-				<Choice label="Direction" value={dir} options={[["down", "Callers above"], ["up", "Allocating functions above"], ["pivot", "Around one function"]]} onChange={(value) => set({ dir: value, z: null, x: null })} />
+				<Segment label="Metric" value={metric} options={all.filter(([name]) => short[name]).map(([name, words]) => [name, short[name] ?? name, words] as const)} onChange={chooseMetric} />
+				{others.length > 0 && <MenuButton label="More metrics" icon="chevron" words={short[metric] ? "More" : (all.find(([name]) => name === metric)?.[1] ?? metric)} groups={[["", others.map(([name, words]) => ({ label: words, run: () => chooseMetric(name) }))]]} />}
+				<Segment label="Direction" value={dir} options={[["down", "Callers", "From main to who allocates"], ["up", "Inverted", "From who allocates to main"], ...(embedded ? [] : [["pivot", "Sandwich", "Callers and callees of one function"] as const])]} onChange={(value) => set({ dir: value === "down" ? null : value, z: null, x: null })} />
 				{dir === "pivot" && <label class="choice">Function<input value={key("pivot")} placeholder="its name" onChange={(event) => set({ pivot: event.currentTarget.value, z: null })} /></label>}
-				<Choice label="Colour" value={worst ? "worst" : palette === "safe" ? "own" : palette} options={[["own", "Severity of points"], ["worst", "Worst below"], ["memoro", "Rainbow, as Memoro"], ["gray", "Gray"]]} onChange={(value) => set({ color: value === "worst" ? value : null, pal: paletteOf(value) === "safe" ? null : value })} />
-				<label class="choice">Search<input id="search" value={key("s")} placeholder="text or /regex/" onInput={(event) => set({ s: event.currentTarget.value }, true)} onKeyDown={(event) => event.key === "Enter" && walk(event.shiftKey ? -1 : 1)} /></label>
+				<label class="choice find"><span class="sr-only">Search</span><Icon name="search" size={14} /><input id="search" value={key("s")} placeholder="Search: text or /regex/" onInput={(event) => set({ s: event.currentTarget.value }, true)} onKeyDown={(event) => event.key === "Enter" && walk(event.shiftKey ? -1 : 1)} /></label>
 				{hits && <span role="status" data-t="hits">{count(hits.frames)} {hits.frames === 1 ? "frame" : "frames"}, {inUnit(hits.total, data?.unit ?? "count")} ({share(hits.pct / 100)} of total)</span>}
 				{drawnHits != null && <span role="status">{count(drawnHits)} {drawnHits === 1 ? "frame" : "frames"}</span>}
 				{search.error && <span role="status">{search.error.message}</span>}
 				{key("s") !== "" && !embedded && <button onClick={() => addWhere(key("s").startsWith("/") ? `stack ~ ${key("s")}` : `stack ~ ${quote(key("s"))}`)}>Only hits</button>}
-				{(key("z") !== "" || key("x") !== "") && <button onClick={() => set({ z: null, x: null })}>Whole graph</button>}
-				{hidden.map((name) => <button class="chip" title="Show this frame again" onClick={() => set({ hide: hidden.filter((other) => other !== name).join("\u0001") || null, z: null })}>without {name} ✕</button>)}
-				<button aria-pressed={key("rec") === "0"} title="r" onClick={() => set({ rec: key("rec") === "0" ? null : 0 })}>Recursion unfolded</button>
-				<button aria-pressed={flip} onClick={() => set({ flip: flip ? null : 1 })}>Upwards</button>
-				<TwinButton on={table} toggle={toggleTable} />
-				<label class="choice">Save<select value="" onChange={(event) => { save(event.currentTarget.value); event.currentTarget.value = ""; }}><option value="">as…</option><option value="svg">SVG</option><option value="png">PNG</option><option value="collapsed">collapsed stacks</option></select></label>
+				{hidden.map((name) => <button class="chip" title="Show this frame again" onClick={() => set({ hide: hidden.filter((other) => other !== name).join("\u0001") || null, z: null })}>without {name} <Icon name="x" size={12} /></button>)}
+				<span class="end">
+					<button class="ghost" title="Whole graph: 0" aria-label="Whole graph" disabled={key("z") === "" && key("x") === ""} onClick={() => set({ z: null, x: null })}><Icon name="reset" /></button>
+					<MenuButton label="How it is drawn" icon="eye" words="View" groups={looks} />
+					<TwinButton on={table} toggle={toggleTable} />
+					<MenuButton label="Copy or save" icon="download" groups={shares} />
+				</span>
 			</div>
-			{needsPivot ? <p class="empty">Name a function, or press v on a frame.</p> : (
+			{point != null && data && chosen == null && !embedded && data.total > 0 && <p class="note" role="note">The selected point is too small to be drawn here, or part of a wider frame. <button class="plain" onClick={() => addWhere(`point == ${point}`)}>Show it alone</button></p>}
+			{needsPivot ? <Empty icon="flame"><p>Name a function, or press <kbd>v</kbd> on a frame.</p></Empty> : (
 			<Panel answer={answer} label="Flame graph" empty={(flame) => (flame.total === 0 ? nothing : null)}>
 				{(raw, { truncated }) => {
 					const flame = data;
 					if (!flame) return null;
 					return (
 						<>
-							<p class="quiet">
-								{inUnit(flame.total, flame.unit)} in {count(flame.nodes_all)} frames{truncated ? `, the widest ${count(flame.id.length)} are shown: zoom for the others` : ""}
-							</p>
+							<div class="crumb-line"><Crumbs data={flame} truncated={truncated} inspect={inspect} />{!table && <Legend data={flame} palette={palette} modules={modules} />}</div>
 							{table ? (
 								<Twin data={flame} menu={menu} />
 							) : (
 								painter && (
+									<div ref={holder} class="flame-room" style={{ height: `${room}px` }}>
 									<CanvasView
 										name="flame"
 										label={`Flame graph of ${metrics.find(([name]) => name === metric)?.[1] ?? metric}`}
 										description="flame graph"
-										height={painter.lines * ROW}
+										height={painter.lines * row}
 										painter={painter}
 										version={`${key("s")}`}
 										selected={chosen}
-										onSelect={choose}
+										onSelect={() => undefined}
+										onClick={click}
 										onOpen={zoom}
 										onKey={keys}
 										onDrag={(phase, x) => {
@@ -558,11 +653,10 @@ export function Flame() {
 										menu={(item) => menu(rowOf(item))}
 										tooltip={(item) => <Tip data={flame} row={rowOf(item)} />}
 									/>
+									</div>
 								)
 							)}
-							<Legend diff={flame.delta != null} palette={palette} />
 							<Gone reply={raw} />
-							<p class="quiet">Double click or Enter zooms, Ctrl and the wheel too, Backspace goes back, i inverts, h hides a frame, v turns around one, n and N walk the hits; the right button has more. <a href={linkTo("calls")}>Call graph</a></p>
 						</>
 					);
 				}}

@@ -1,66 +1,172 @@
 // SPDX-License-Identifier: MIT
-// In ten seconds: is the heap healthy, what are the worst things, where to click.
+// In ten seconds: what ran, how much it held and when, is that well, what to do first.
 
 import { Panel, useAnswer } from "../lib/answer";
-import { severity } from "../lib/colour";
-import { bytes, codeAt, count, ns, score, share, words } from "../lib/format";
 import { scoped } from "../lib/catalogue";
-import { Lane } from "../lib/lane";
-import { type Subject, menuOf } from "../lib/menu";
+import { MenuButton } from "../lib/controls";
+import { Excerpt } from "../lib/excerpt";
+import { bytes, codeAt, count, ns, share, words } from "../lib/format";
+import { Icon } from "../lib/icons";
+import { type Act, type Subject, menuOf } from "../lib/menu";
+import { plainName } from "../lib/names";
 import { Bar, Delta, Spark } from "../lib/parts";
 import { Caveats } from "../lib/result";
-import { say } from "../lib/say";
+import { copy, say } from "../lib/say";
 import { select } from "../lib/select";
 import { embedded, source } from "../lib/source";
 import { addWhere, go, key, lineOf, linkTo, moduleIs, whole } from "../lib/state";
-import type { Frame, MemoryPart, Overview as Data, ScoreSummary, Top, Finding } from "../lib/types";
+import type { Finding, Frame, Overview as Data, Top } from "../lib/types";
 import { Unfiltered } from "../lib/notice";
+import { trace } from "../shell";
+import { Strip } from "../strip";
 
-function sentence(data: Data): string {
-	const parts = [`Peak ${bytes(data.bytes.peak)} at ${ns(data.bytes.peak_t)}`];
-	const top = data.top.peak ?? [];
-	let sum = 0;
-	let paths = 0;
-	for (const item of top) {
-		if (sum >= data.bytes.peak / 2) break;
-		sum += item.value;
-		paths++;
-	}
-	if (paths > 0 && data.bytes.peak > 0) parts.push(`${share(sum / data.bytes.peak)} of it from ${paths === 1 ? "one call stack" : `${paths} call stacks`}`);
-	parts.push(data.bytes.kept > 0 ? `${bytes(data.bytes.kept)} kept at the end` : "nothing kept at the end");
-	return `${parts.join("; ")}.`;
+/** Of `heapwise report`: what the overview has not. */
+interface Report {
+	end: { words: string } | null;
+	leaks: { bytes: number | null; chunks: number | null } | null;
+	kept: { bytes: number };
+	allocator_share: number | null;
 }
 
-function Dial({ name, label, value }: { name: string; label: string; value: ScoreSummary }) {
+// ---- what ran ----
+
+function Head() {
+	const run = trace.value;
+	if (!run) return null;
+	const date = run.written ? new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" }).format(run.written * 1000) : "";
 	return (
-		<a class="dial" href={linkTo("points", { sort: name })} title={`Points sorted by ${label}, worst first`}>
-			<span class="dial-value">{score(value.g)}</span>
-			<span class="dial-label">{label}</span>
-			{value.g == null ? (
-				<span class="quiet">accesses were not recorded</span>
-			) : (
-				<span class="quiet">by allocations {score(value.w_allocs)} · by bytes {score(value.w_bytes)} · variance {score(value.var)}</span>
-			)}
+		<header class="run">
+			<h2>{run.program.replace(/^.*\//, "")}</h2>
+			<code title={run.cmdline}>{run.cmdline}</code>
+			<span class="when">
+				{date && <span>{date}</span>}
+				<span>ran {ns(run.duration_ns)}</span>
+				{run.bytes ? <span title="What the recording left on the disk">{bytes(run.bytes)} trace, {count(run.events)} events</span> : null}
+			</span>
+		</header>
+	);
+}
+
+// ---- the sentence ----
+
+interface Holder {
+	name: string;
+	file: string | null | undefined;
+	line: number | null | undefined;
+	fn: string | null | undefined;
+	value: number;
+}
+
+/** The function that held most at the peak. */
+function holder(data: Data): Holder | null {
+	const sums = new Map<string, Holder>();
+	for (const item of data.top.peak ?? []) {
+		const name = codeAt(item);
+		const known = sums.get(name);
+		if (known) known.value += item.value;
+		else sums.set(name, { name, file: item.file, line: item.line, fn: item.fn, value: item.value });
+	}
+	return [...sums.values()].sort((a, b) => b.value - a.value)[0] ?? null;
+}
+
+function Sentence({ data, report }: { data: Data; report: Report | undefined }) {
+	const most = holder(data);
+	const lost = report?.leaks?.bytes ?? 0;
+	const where = most?.file ? ` (${most.file.replace(/^.*\//, "")}:${most.line})` : "";
+	return (
+		<p class="sentence" data-t="sentence">
+			Peak <a href={linkTo("flame", { metric: "peak" })}>{bytes(data.bytes.peak)}</a> at <a href={linkTo("time", { at: Math.round(data.bytes.peak_t) })}>{ns(data.bytes.peak_t)}</a>
+			{most && data.bytes.peak > 0 && <>, {share(most.value / data.bytes.peak)} from <button class="plain" title={most.name} onClick={() => select("f", most.name)}>{plainName(most.name)}</button>{most.file && !embedded ? <a href={linkTo(lineOf(most.file, most.line))}>{where}</a> : where}</>}
+			; {lost > 0 ? <><a href={linkTo("flame", { metric: "kept" })}>{bytes(lost)}</a> leaked</> : data.bytes.kept > 0 ? <><a href={linkTo("flame", { metric: "kept" })}>{bytes(data.bytes.kept)}</a> kept at the end</> : "nothing kept at the end"}.
+		</p>
+	);
+}
+
+// ---- tiles ----
+
+type State = "good" | "look" | "bad" | "none";
+const marks: Record<State, [string, "check" | "eye" | "warning" | null]> = { good: ["good", "check"], look: ["look", "eye"], bad: ["bad", "warning"], none: ["", null] };
+
+interface TileProps {
+	name: string;
+	label: string;
+	value: string;
+	state: State;
+	why: string;
+	href: string;
+	before?: number | undefined; // of the other trace
+	unit?: string;
+}
+
+function Tile({ name, label, value, state, why, href, before, unit = "bytes" }: TileProps) {
+	const [word, icon] = marks[state];
+	return (
+		<a class={`tile ${state}`} href={href}>
+			<span class="tile-label">{label} {icon && <span class={`badge ${state}`}><Icon name={icon} size={12} />{word}</span>}</span>
+			<span class="tile-value" data-t={name}>{value}</span>
+			{before != null && <span><Delta value={before} unit={unit} /></span>}
+			<span class="quiet">{why}</span>
 		</a>
 	);
 }
 
-function Histogram({ steps }: { steps: number[] }) {
-	const most = Math.max(1, ...steps);
+const levels: Record<string, State> = { costly: "bad", "worth a look": "look" };
+
+/** The costliest of some findings. */
+function worst(findings: Finding[]): Finding | undefined {
+	return [...findings].sort((a, b) => (b.saves.share ?? 0) - (a.saves.share ?? 0))[0];
+}
+
+function peakTile(data: Data): { state: State; why: string } {
+	const found = worst(data.findings.filter((finding) => finding.saves.unit === "peak_bytes"));
+	if (!found) return { state: "good", why: "no single place would lower it much" };
+	return { state: levels[found.level] ?? "good", why: `${share(found.saves.share)} of it in one place` };
+}
+
+/** What grows until the end; without that, how much more there is at the end than in the middle of the run. */
+function growthOf(data: Data): number {
+	const found = growing(data);
+	if (found) return found.evidence.bytes_hit;
+	const line = data.heap?.max ?? [];
+	return (line.at(-1) ?? 0) - (line[Math.floor(line.length / 2)] ?? 0);
+}
+
+function growing(data: Data): Finding | undefined {
+	return worst(data.findings.filter((finding) => finding.kind === "growth" || /grows until the end/.test(finding.seen)));
+}
+
+function growthTile(data: Data): { state: State; why: string } {
+	const found = growing(data);
+	if (found) return { state: levels[found.level] ?? "look", why: `${found.fn ? plainName(found.fn) : "one place"} grows until the end` };
+	const grew = growthOf(data) > Math.max(data.bytes.peak / 4, 1 << 16);
+	return grew ? { state: "look", why: "more at the end than half-way through" } : { state: "good", why: "no place grows until the end" };
+}
+
+function leakTile(data: Data, report: Report | undefined): { state: State; why: string } {
+	const lost = report?.leaks?.bytes ?? 0;
+	if (lost > 0) return { state: lost >= data.bytes.peak / 100 ? "bad" : "look", why: `${count(report?.leaks?.chunks)} chunks that nothing points to` };
+	return { state: "good", why: data.bytes.kept > 0 ? `${bytes(data.bytes.kept)} kept, still pointed to` : "everything was freed" };
+}
+
+function timeTile({ alloc_time: time }: Data): { state: State; why: string; value: string } {
+	if (time.ns == null) return { state: "none", why: time.timed > 0 ? "too few calls to say" : "calls were not timed", value: time.timed > 0 ? "too few calls to say" : "unknown" };
+	const part = time.pct == null ? null : time.pct / 100;
+	return { state: part == null ? "none" : part >= 0.15 ? "bad" : part >= 0.05 ? "look" : "good", why: part == null ? `from ${count(time.timed)} timed calls` : `${share(part)} of CPU time`, value: `about ${ns(time.ns)}` };
+}
+
+function Tiles({ data, report, before }: { data: Data; report: Report | undefined; before: Data | undefined }) {
+	const time = timeTile(data);
 	return (
-		<figure class="sev-figure">
-			<figcaption id="sev-hist">Points by severity <span class="quiet">1 best, 12 worst</span></figcaption>
-			<div class="sev-hist" role="group" aria-labelledby="sev-hist">
-				{steps.map((n, index) => (
-					<button key={index} title={`severity ${index + 1}: ${count(n)} points`} aria-label={`severity ${index + 1}: ${count(n)} points`} disabled={n === 0} onClick={() => !embedded && addWhere(`sev == ${index + 1}`)}>
-						<span class="column" style={{ height: `${(n / most) * 44}px`, background: severity(index + 1) }} />
-						<span>{index + 1}</span>
-					</button>
-				))}
-			</div>
-		</figure>
+		<div class="tiles">
+			<Tile name="peak" label="Peak" value={bytes(data.bytes.peak)} {...peakTile(data)} href={linkTo("flame", { metric: "peak" })} before={before && data.bytes.peak - before.bytes.peak} />
+			<Tile name="growth" label="Growth" value={`${growthOf(data) > 0 ? "+" : ""}${bytes(growthOf(data))}`} {...growthTile(data)} href={linkTo("time", { by: "point" })} before={before && growthOf(data) - growthOf(before)} />
+			<Tile name="leaked" label="Leaked" value={bytes(report?.leaks?.bytes ?? 0)} {...leakTile(data, report)} href={linkTo("flame", { metric: "kept" })} before={before && data.bytes.kept - before.bytes.kept} />
+			<Tile name="alloc-time" label="Allocator time" {...time} href={linkTo("flame", { metric: "alloc_time" })} />
+		</div>
 	);
 }
+
+// ---- findings ----
 
 /** To the line of the program's own code. */
 async function toSource(point: number): Promise<void> {
@@ -83,63 +189,68 @@ function useSparks(findings: Finding[]): (finding: Finding) => string {
 	return ({ point, spark }) => spark ?? rows.find((row) => row.id === point)?.spark ?? "";
 }
 
-function Findings({ data }: { data: Data }) {
-	const sparkOf = useSparks(data.findings);
-	return <ul class="cards">{data.findings.map((finding) => <Card finding={finding} spark={sparkOf(finding)} />)}</ul>;
+/** What a finding is, in a word; then how much of it, and where. */
+const verbs: Record<string, string> = {
+	misuse: "Error", leak: "Leak", kept: "Never freed", growth: "Grows", growing: "Grows by copies", unused: "Never used", write_only: "Never read", read_only: "Never written", coverage: "Mostly unused", early: "Allocated early", late: "Freed late",
+	churn: "Churn", zero_size: "Empty", peak: "Holds the peak", burst: "Burst", resident: "Resident",
+};
+
+/** Which flame graph shows it. */
+const metricOf: Record<string, string> = { leak: "kept", kept: "kept", growth: "kept", churn: "allocs", zero_size: "allocs", burst: "peak", peak: "peak" };
+
+function headline(finding: Finding): string {
+	const amount = finding.saves.unit === "cpu_ns" ? `${count(finding.evidence.n_hit)} times` : bytes(finding.evidence.bytes_hit);
+	const place = finding.fn ? plainName(finding.fn) : finding.title.replace(/, called by .*/, "");
+	return `${verbs[finding.kind] ?? finding.kind}: ${amount} from ${place}`;
 }
 
-/** What the memory of the process consists of, of which the heap is a part. */
-function Account({ rows }: { rows: MemoryPart[] }) {
-	const parts = rows.filter((row) => (row.most_bytes ?? 0) > 0);
-	const gap = parts.some((row) => row.gap_bytes != null);
-	return (
-		<section class="account" aria-label="Resident memory">
-			<h3>Resident memory when there was most of it</h3>
-			<table class="bars">
-				<tbody>
-					{parts.map((row) => (
-						<tr title={`${row.meaning}; at the end ${bytes(row.end_bytes)}`}>
-							<th scope="row">{row.part}</th>
-							<td><Bar share={row.most_share ?? 0} /></td>
-							<td class="number">{bytes(row.most_bytes)}, {share(row.most_share)}</td>
-							{gap && <td class="number" title="while it stayed furthest above live bytes">far above live: {bytes(row.gap_bytes)}</td>}
-							<td class="quiet">{row.meaning}</td>
-						</tr>
-					))}
-				</tbody>
-			</table>
-		</section>
-	);
+function actsFor(finding: Finding, point: number, about: { q: string; g: null } | null): [string, Act[]][] {
+	return [
+		["Look at", [
+			...(about && finding.points > 1 ? [{ label: `Its ${count(finding.points)} call stacks`, run: () => go("points", about) }] : []),
+			{ label: "Chunks", run: () => go("chunks", about ?? { point }) },
+			...(about ? [{ label: "Timeline", run: () => go("time", about) }] : []),
+			...(embedded ? [] : [{ label: "Source", run: () => void toSource(point) }]),
+			{ label: "Details", run: () => go(`point/${point}`) },
+		]],
+		["Copy", [
+			{ label: "The finding", run: () => void copy(`${headline(finding)}\n${finding.title}\n${finding.text}`, "the finding") },
+			...(finding.query ? [{ label: "Query", run: () => void copy(`all | where ${finding.query}`, "the query") }] : []),
+		]],
+	];
 }
 
-function Card({ finding, spark }: { finding: Finding; spark: string }) {
+function Row({ finding, spark }: { finding: Finding; spark: string }) {
 	const point = finding.point;
 	// All that the finding is about, unless the page has no server that could be asked for it.
 	const about = finding.query && !embedded ? { q: `all | where ${finding.query}`, g: null } : null;
-	const cost = [
-		finding.saving && `saves ${finding.saving}`,
-		finding.cost.allocs ? `${count(finding.cost.allocs)} allocations` : "",
-		finding.confidence,
-	];
+	const cost = [finding.saving && `saves ${finding.saving}`, finding.cost.allocs ? `${count(finding.cost.allocs)} allocations` : "", finding.confidence];
 	return (
-		<li class="card" data-t="finding" {...(point != null ? menuOf(() => ({ title: finding.title, point, ...(finding.query ? { condition: finding.query } : {}) })) : {})}>
-			<Spark data={spark} height={24} />
-			<h3><span class={`level ${finding.level.replace(/ /g, "-")}`}>{finding.level}</span> <span class={`kind ${finding.kind}`}>{finding.kind.replace(/_/g, " ")}</span> {finding.title}</h3>
-			<p>{words(finding.seen)}.</p>
-			<p class="fix">{finding.repair.charAt(0).toUpperCase() + finding.repair.slice(1)}.</p>
-			<p class="quiet">{cost.filter((words) => words !== "").join(" · ")}</p>
+		<li class={`row ${finding.level.replace(/ /g, "-")}`} data-t="finding" {...(point != null ? menuOf(() => ({ title: finding.title, point, ...(finding.query ? { condition: finding.query } : {}) })) : {})}>
+			<div class="what">
+				<h3>{point != null ? <button class="plain" title={finding.fn ?? finding.title} onClick={() => select("p", point)}>{headline(finding)}</button> : headline(finding)}</h3>
+				<p class="quiet where">{finding.title}</p>
+				<p>{words(finding.seen)}. {finding.repair.charAt(0).toUpperCase() + finding.repair.slice(1)}.</p>
+				<p class="quiet"><span class={`level ${finding.level.replace(/ /g, "-")}`}>{finding.level}</span> {cost.filter((text) => text !== "").join(" · ")}</p>
+			</div>
+			<div class="code">{finding.file && finding.line && <Excerpt file={finding.file} line={finding.line} />}</div>
+			<Spark data={spark} width={120} height={36} />
 			{point != null && (
-				<p class="buttons">
-					{about && finding.points > 1 ? <a class="button" href={linkTo("points", about)}>Why? {count(finding.points)} stacks</a> : <button onClick={() => select("p", point)}>Why?</button>}
-					<a class="button" href={linkTo("flame", { sel: `p:${point}` })}>Flame graph</a>
-					<a class="button" href={linkTo("chunks", about ?? { point })}>Chunks</a>
-					{!embedded && <button onClick={() => void toSource(point)}>Source</button>}
-					<a class="button" href={linkTo(`point/${point}`)}>Details</a>
-				</p>
+				<span class="buttons">
+					<a class="button primary" href={linkTo("flame", { sel: `p:${point}`, metric: metricOf[finding.kind] ?? "bytes" })}>Flame graph</a>
+					<MenuButton label="More" groups={actsFor(finding, point, about)} />
+				</span>
 			)}
 		</li>
 	);
 }
+
+function Findings({ data }: { data: Data }) {
+	const sparkOf = useSparks(data.findings);
+	return <ol class="rows">{data.findings.map((finding) => <Row finding={finding} spark={sparkOf(finding)} />)}</ol>;
+}
+
+// ---- lists ----
 
 const point = (item: Top) => item.point != null && select("p", item.point);
 const lists: [string, string, (value: number) => string, (item: Top) => void][] = [
@@ -189,45 +300,48 @@ function List({ name, title, items, show, pick }: { name: string; title: string;
 	);
 }
 
+function Totals({ data, before }: { data: Data; before: Data | undefined }) {
+	const all: [string, string, string, number | undefined, string][] = [
+		["allocs", "Allocations", count(data.counts.allocs), before && data.counts.allocs - before.counts.allocs, "count"],
+		["bytes", "Bytes", bytes(data.bytes.total), before && data.bytes.total - before.bytes.total, "bytes"],
+		["kept", "Kept", bytes(data.bytes.kept), before && data.bytes.kept - before.bytes.kept, "bytes"],
+		["temporary", "Temporary", count(data.counts.temporary), before && data.counts.temporary - before.counts.temporary, "count"],
+	];
+	return (
+		<dl class="totals">
+			{all.map(([name, label, value, change, unit]) => <div><dt>{label}</dt><dd data-t={name}>{value}</dd>{change != null && <dd class="change"><Delta value={change} unit={unit} /></dd>}</div>)}
+			<div><dt>Points</dt><dd data-t="points"><a href={linkTo("points")}>{count(data.counts.points)}</a></dd></div>
+		</dl>
+	);
+}
+
 export function Overview() {
 	const answer = useAnswer<Data>("/overview", { ...scoped("/overview"), top: 10 });
+	const report = useAnswer<Report>("/report", { ...scoped("/report"), top: 0 }).reply?.data;
 	const base = useAnswer<Data>(key("base") === "" ? null : "/overview", { ...scoped("/overview"), trace: key("base"), top: 10 }).reply?.data;
 	const before = key("base") === "" ? undefined : base;
 	return (
-		<Panel answer={answer} label="Overview" empty={(data) => (data.counts.allocs === 0 ? "The program made no allocation." : null)}>
+		<Panel answer={answer} label="Summary" empty={(data) => (data.counts.allocs === 0 ? "The program made no allocation." : null)}>
 			{(data) => (
 				<div class="overview">
+					<Head />
 					<Unfiltered path="/overview" />
-					<p class="sentence" data-t="sentence">{sentence(data)}</p>
-					<Caveats list={data.unnamed ? [data.unnamed] : []} />
-					<dl class="totals">
-						<div><dt>Allocations</dt><dd data-t="allocs">{count(data.counts.allocs)}</dd>{before && <dd class="change"><Delta value={data.counts.allocs - before.counts.allocs} unit="count" /></dd>}</div>
-						<div><dt>Bytes</dt><dd data-t="bytes">{bytes(data.bytes.total)}</dd>{before && <dd class="change"><Delta value={data.bytes.total - before.bytes.total} unit="bytes" /></dd>}</div>
-						<div><dt>Peak</dt><dd data-t="peak">{bytes(data.bytes.peak)}</dd>{before && <dd class="change"><Delta value={data.bytes.peak - before.bytes.peak} unit="bytes" /></dd>}</div>
-						<div><dt>Kept</dt><dd data-t="kept">{bytes(data.bytes.kept)}</dd>{before && <dd class="change"><Delta value={data.bytes.kept - before.bytes.kept} unit="bytes" /></dd>}</div>
-						<div><dt>Temporary</dt><dd data-t="temporary">{count(data.counts.temporary)}</dd>{before && <dd class="change"><Delta value={data.counts.temporary - before.counts.temporary} unit="count" /></dd>}</div>
-						<div><dt>Points</dt><dd data-t="points"><a href={linkTo("points")}>{count(data.counts.points)}</a></dd></div>
-						<div><dt>In the allocator</dt><dd data-t="alloc-time" title={data.alloc_time.ns == null ? `${count(data.alloc_time.timed)} calls were timed` : `${ns(data.alloc_time.low)} to ${ns(data.alloc_time.high)}, estimated from ${count(data.alloc_time.timed)} timed calls`}>{data.alloc_time.ns != null ? `about ${ns(data.alloc_time.ns)}` : data.alloc_time.timed > 0 ? "too few calls to say" : "unknown"}</dd></div>
-					</dl>
-					<div class="dials">
-						<Dial name="lifetime" label="Lifetime" value={data.scores.lifetime} />
-						<Dial name="usage" label="Usage" value={data.scores.usage} />
-						<Dial name="useful" label="Useful life" value={data.scores.useful} />
-						<Histogram steps={data.severity_hist} />
-					</div>
-					{data.heap && data.heap.t.length > 0 && <Lane label="Live bytes" times={data.heap.t} from={0} to={data.heap.t.at(-1) ?? 1} unit="bytes" lines={[{ name: data.heap.rss?.some((value) => value != null) ? "heap" : "Live bytes", colour: "#0072b2", values: data.heap.max }, ...(data.heap.rss?.some((value) => value != null) ? [{ name: "resident memory", colour: "#cc79a7", dash: "4 3", values: data.heap.rss }] : [])]} />}
-					<h2>Findings</h2>
+					<Strip tall />
+					<Sentence data={data} report={report} />
+					<Tiles data={data} report={report} before={before} />
+					<h2>{data.findings.length > 0 ? "What to do first" : "Findings"}</h2>
 					{data.findings.length === 0 ? (
 						<p class="quiet">No repair would save 1 % of the peak, of the mean heap or of CPU time.</p>
 					) : (
 						<Findings data={data} />
 					)}
 					{data.findings_all > data.findings.length && <p class="quiet">The first {count(data.findings.length)} of {count(data.findings_all)}.</p>}
+					<Caveats list={data.unnamed ? [data.unnamed] : []} />
+					<h2>In numbers</h2>
+					<Totals data={data} before={before} />
 					<div class="tops">
 						{lists.map(([name, title, show, pick]) => <List name={name} title={title} items={data.top[name] ?? []} show={show} pick={pick} />)}
 					</div>
-					{data.memory && data.memory.rows.length > 0 && <Account rows={data.memory.rows} />}
-					<p><button onClick={() => go("flame", { metric: "peak" })}>Show the peak as a flame graph</button></p>
 				</div>
 			)}
 		</Panel>

@@ -4,7 +4,7 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Panel, Problem, useAnswer } from "../lib/answer";
-import { able, against } from "../lib/catalogue";
+import { able, against, scoped } from "../lib/catalogue";
 import { bytes, codeAt, count, ns, score } from "../lib/format";
 import type { Subject } from "../lib/menu";
 import { usePages } from "../lib/pages";
@@ -12,12 +12,13 @@ import { Delta, Severity, Spark, lineIn, oneOf } from "../lib/parts";
 import { copy, say } from "../lib/say";
 import { select, selectedPoint } from "../lib/select";
 import { embedded, source } from "../lib/source";
-import { addWhere, common, go, key, linkTo, place, set, whole } from "../lib/state";
+import { addWhere, common, go, key, linkTo, place, set, view, whole } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
-import type { Frame, PointRow, Timeline } from "../lib/types";
+import type { Frame, Overview, PointRow, Timeline } from "../lib/types";
 import { Inferences, type PointDetail, PointFacts, Stack, placeOf, stackText } from "../drawer";
 import { trace } from "../shell";
 import { Preview } from "./chunks";
+import { Dials } from "./dials";
 
 interface Page {
 	total: number;
@@ -124,9 +125,14 @@ function PinnedFacts({ id }: { id: number }) {
 	);
 }
 
+function Scores() {
+	const data = useAnswer<Overview>("/overview", { ...scoped("/overview"), top: 10 }).reply?.data;
+	return data ? <Dials data={data} /> : null;
+}
+
 function PointList() {
 	const known = allColumns.filter((column) => !column.fixed).map((column) => column.name);
-	const sort = oneOf("sort", ["id", "temporary", "threads", ...known].flatMap((name) => [[name, ""], [`-${name}`, ""]] as const), "-sev");
+	const sort = oneOf("sort", ["id", "temporary", "threads", ...known].flatMap((name) => [[name, ""], [`-${name}`, ""]] as const), view.value === "scores" ? "-sev" : "-peak");
 	const columns = shownColumns();
 	const heap = useAnswer<Timeline>("/timeline", { ...whole(), bins: embedded ? 800 : 64, metric: "live", by: "none" }).reply;
 	useEffect(() => {
@@ -136,6 +142,7 @@ function PointList() {
 	const { first, rows, need } = usePages<Page, PointRow>("/points", { ...common(), ...against("/points"), sort, spark: 64 }, (data) => data.total);
 	return (
 		<div class="view">
+			{view.value === "scores" && <Scores />}
 			<Panel answer={first} label="Allocation points" empty={(data) => (data.total === 0 ? "The program made no allocation." : null)}>
 				{(data) => (
 					<>

@@ -1,1 +1,0 @@
-import{$ as t,Fa as i,H as o,ca as r,z as e}from"./part-SUFCYSR2.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Names of functions, short enough to be read: arguments of templates and calls go first, then scopes.
+
+import { trimMiddle } from "./format";
+
+/** Where a bracket that opens at `at` closes; -1 = nowhere. Arrows and operators are no brackets. */
+function closing(text: string, at: number): number {
+	const [open, close] = text[at] === "<" ? ["<", ">"] : ["(", ")"];
+	let depth = 0;
+	for (let i = at; i < text.length; i++) {
+		if (text[i] === open) depth++;
+		else if (text[i] === close && text[i - 1] !== "-" && --depth === 0) return i;
+	}
+	return -1;
+}
+
+/** std::vector<int, std::allocator<int> >::push_back(int const&) is std::vector<…>::push_back. */
+export function plainName(name: string): string {
+	if (name.includes("operator")) return name;
+	let text = name.replace(/\[abi:\w+\]/g, "");
+	for (let at = text.indexOf("<"); at >= 0; at = text.indexOf("<", at + 3)) {
+		const end = closing(text, at);
+		if (end < 0 || at === 0) break;
+		text = `${text.slice(0, at)}<…>${text.slice(end + 1)}`;
+	}
+	const call = text.indexOf("(", text.startsWith("(") ? 1 : 0); // "(anonymous namespace)::f" begins with one
+	if (call > 0 && !text.slice(call).startsWith("(anonymous") && !text.slice(call).startsWith("({lambda")) {
+		const end = closing(text, call);
+		if (end > 0 && !text.slice(end + 1).startsWith("::")) text = text.slice(0, call);
+	}
+	// what it returns stands before the name
+	const space = text.lastIndexOf(" ");
+	return (space > 0 && !text.includes("(") ? text.slice(space + 1) : text) || name;
+}
+
+/** At most so many letters of it. */
+export function shortName(name: string, most: number): string {
+	return trimMiddle(plainName(name), most);
+}
