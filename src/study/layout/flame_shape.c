@@ -74,7 +74,8 @@ static u32 step(struct builder *self, u32 parent, u32 call, u8 flags)
 	return at->depth >= DEPTH_MAX ? parent : add_node(self, parent, call, flags);
 }
 
-/* The innermost call of the function that a point is counted to, whose own may be hidden. 0 = none. */
+/* The innermost call of the function that a point is counted to, whose own may be hidden.
+ * 0 = none. */
 static u32 tip_call(const struct builder *self, u64 point)
 {
 	const struct mprof_calls *calls = self->shape->calls;
