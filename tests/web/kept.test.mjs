@@ -24,7 +24,7 @@ async function drop(page, path, name) {
 
 describe("a trace that is dropped on the page", () => {
 	test("opens, in pieces if it is large, and what is no trace is refused in a sentence", async () => {
-		const mine = record("mine", [join(targets, "leaks")]);
+		const mine = record("mine", [join(process.env.HEAPWISE_EXAMPLES, "logstat")]);
 		const other = record("other", [join(targets, "many"), "20000"]);
 		const page = await open(browser, await serve(mine));
 		await settle(page);
@@ -41,7 +41,7 @@ describe("a trace that is dropped on the page", () => {
 
 describe("notes about findings", () => {
 	test("are written on the page, lie beside the trace, and are in the report", async () => {
-		const trace = record("noted", [join(targets, "leaks")]);
+		const trace = record("noted", [join(process.env.HEAPWISE_EXAMPLES, "logstat")]);
 		const url = await serve(trace);
 		const page = await open(browser, url);
 		await settle(page);

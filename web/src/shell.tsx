@@ -17,6 +17,7 @@ import { embedded, lastTook, offline, source } from "./lib/source";
 import { common, go, key, linkTo, namedQuery, place, set, view } from "./lib/state";
 import type { Status, TraceInfo } from "./lib/types";
 import { Drawer } from "./drawer";
+import { Drop } from "./drop";
 import { FilterBar } from "./filter";
 import { Strip } from "./strip";
 
@@ -329,6 +330,7 @@ export function Shell({ groups: all }: { groups: Group[] }) {
 			<StatusLine />
 			{helping && <Help views={views} close={() => setHelping(false)} />}
 			<Menu />
+			<Drop />
 			<div class="toast" role="status" aria-live="polite">{toast.value}</div>
 		</div>
 	);

@@ -4,6 +4,7 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
+import type { Groups } from "./menu";
 import { say } from "./say";
 import { embedded, source } from "./source";
 import { key } from "./state";
@@ -15,15 +16,13 @@ export interface Note {
 	changed: string;
 }
 
-export const statuses = [["open", "Open"], ["accepted", "Accepted"], ["fixed", "Fixed"]] as const;
-
 const notes = signal<ReadonlyMap<string, Note>>(new Map());
 
 const keep = (list: Note[]) => void (notes.value = new Map(list.map((note) => [note.finding, note])));
 const asked = () => (embedded ? {} : { trace: key("trace") });
 
-/** The notes of the trace that is shown, by finding. */
-export function useNotes(): ReadonlyMap<string, Note> {
+/** Reads the notes of the trace that is shown. */
+export function useNotes(): void {
 	useEffect(() => {
 		let current = true;
 		source.get<Note[]>("/notes", asked()).then(
@@ -32,16 +31,24 @@ export function useNotes(): ReadonlyMap<string, Note> {
 		);
 		return () => void (current = false);
 	}, [key("trace")]);
-	return notes.value;
 }
 
-export async function setNote(finding: string, status: string, text: string): Promise<void> {
+async function setNote(finding: string, status: string, text: string): Promise<void> {
 	const where = key("trace") === "" ? "" : `?trace=${encodeURIComponent(key("trace"))}`;
 	try {
 		keep((await source.request<Note[]>("PUT", `/notes/${encodeURIComponent(finding)}${where}`, { status, text })).data);
 	} catch (error) {
 		say(error instanceof Error ? error.message : String(error));
 	}
+}
+
+/** What can be said of a finding. A report in one file cannot be changed. */
+export function noteActs(finding: string, write: () => void): Groups {
+	const note = notes.value.get(finding);
+	const status = note?.status ?? "open";
+	const others = [["open", "Open again"], ["accepted", "Accepted"], ["fixed", "Fixed"]] as const;
+	if (embedded) return [];
+	return [["Note", [...others.filter(([name]) => name !== status).map(([name, label]) => ({ label, run: () => void setNote(finding, name, note?.text ?? "") })), { label: "Write a note", run: write }]]];
 }
 
 /** The note of a finding: read, or changed. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // In ten seconds: what ran, how much it held and when, is that well, what to do first.
 
+import { useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { scoped } from "../lib/catalogue";
 import { MenuButton } from "../lib/controls";
@@ -9,6 +10,7 @@ import { bytes, codeAt, count, ns, share, words } from "../lib/format";
 import { Icon } from "../lib/icons";
 import { type Act, type Subject, menuOf } from "../lib/menu";
 import { plainName } from "../lib/names";
+import { NoteOf, noteActs, useNotes } from "../lib/notes";
 import { Bar, Delta, Spark } from "../lib/parts";
 import { Caveats } from "../lib/result";
 import { copy, say } from "../lib/say";
@@ -144,7 +146,7 @@ function growthTile(data: Data): { state: State; why: string } {
 
 function leakTile(data: Data, report: Report | undefined): { state: State; why: string } {
 	const lost = report?.leaks?.bytes ?? 0;
-	if (lost > 0) return { state: lost >= data.bytes.peak / 100 ? "bad" : "look", why: `${count(report?.leaks?.chunks)} chunks that nothing points to` };
+	if (lost > 0) return { state: lost >= data.bytes.peak / 100 ? "bad" : lost >= data.bytes.peak / 1000 ? "look" : "good", why: `${count(report?.leaks?.chunks)} chunks that nothing points to` };
 	return { state: "good", why: data.bytes.kept > 0 ? `${bytes(data.bytes.kept)} kept, still pointed to` : "everything was freed" };
 }
 
@@ -224,6 +226,8 @@ function Row({ finding, spark }: { finding: Finding; spark: string }) {
 	const point = finding.point;
 	// All that the finding is about, unless the page has no server that could be asked for it.
 	const about = finding.query && !embedded ? { q: `all | where ${finding.query}`, g: null } : null;
+	const [writing, setWriting] = useState(false);
+	const acts = [...(point != null ? actsFor(finding, point, about) : []), ...noteActs(finding.id, () => setWriting(true))];
 	const cost = [finding.saving && `saves ${finding.saving}`, finding.cost.allocs ? `${count(finding.cost.allocs)} allocations` : "", finding.confidence];
 	return (
 		<li class={`row ${finding.level.replace(/ /g, "-")}`} data-t="finding" {...(point != null ? menuOf(() => ({ title: finding.title, point, ...(finding.query ? { condition: finding.query } : {}) })) : {})}>
@@ -232,21 +236,21 @@ function Row({ finding, spark }: { finding: Finding; spark: string }) {
 				<p class="quiet where">{finding.title}</p>
 				<p>{words(finding.seen)}. {finding.repair.charAt(0).toUpperCase() + finding.repair.slice(1)}.</p>
 				<p class="quiet"><span class={`level ${finding.level.replace(/ /g, "-")}`}>{finding.level}</span> {cost.filter((text) => text !== "").join(" · ")}</p>
+				<NoteOf finding={finding.id} writing={writing} onDone={() => setWriting(false)} />
 			</div>
 			<div class="code">{finding.file && finding.line && <Excerpt file={finding.file} line={finding.line} />}</div>
 			<Spark data={spark} width={120} height={36} />
-			{point != null && (
-				<span class="buttons">
-					<a class="button primary" href={linkTo("flame", { sel: `p:${point}`, metric: metricOf[finding.kind] ?? "bytes" })}>Flame graph</a>
-					<MenuButton label="More" groups={actsFor(finding, point, about)} />
-				</span>
-			)}
+			<span class="buttons">
+				{point != null && <a class="button primary" href={linkTo("flame", { sel: `p:${point}`, metric: metricOf[finding.kind] ?? "bytes" })}>Flame graph</a>}
+				{acts.length > 0 && <MenuButton label="More" groups={acts} />}
+			</span>
 		</li>
 	);
 }
 
 function Findings({ data }: { data: Data }) {
 	const sparkOf = useSparks(data.findings);
+	useNotes();
 	return <ol class="rows">{data.findings.map((finding) => <Row finding={finding} spark={sparkOf(finding)} />)}</ol>;
 }
 
