@@ -44,7 +44,7 @@ foreach(case containers arrays bases shared counted)
 	heapwise_run(leaks-cpp-${case} leaks leaks_cpp ${case})
 endforeach()
 
-foreach(case ends signals traced parents images nothing-live claims refused limits stopped-monitor killed-monitor
+foreach(case ends signals traced parents images nothing-live claims refused limits stopped-monitor late-monitor killed-monitor
 	killed-holding-monitor)
 	heapwise_run(leak-scan-${case} leak-scan ${case})
 endforeach()

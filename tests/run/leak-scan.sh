@@ -198,6 +198,36 @@ case_stopped_monitor()
 	grep -qa "the last words" "$work/out" || fail "the program's output is cut"
 }
 
+# A program waits two seconds for the monitor, and ends. Live blocks cannot be looked at any more; without any the scan is done.
+case_late_monitor()
+{
+	local how
+
+	cc -xc -o "$work/late" - <<-'PROGRAM' || fail "cannot compile"
+		#include <signal.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		void *volatile block;
+		int main(int argc, char **argv)
+		{
+			(void)argv;
+			block = argc > 1 ? malloc(10) : NULL;
+			return kill(getppid(), SIGSTOP);
+		}
+	PROGRAM
+	for how in "" live; do
+		"$HEAPWISE" run --no-symbols -q -o "$work/trace$how" -- "$work/late" $how 2>"$work/stderr" &
+		monitor=$!
+		program=$(child_of "$monitor")
+		wait_until 60 is_gone || fail "the program waits for its monitor for ever"
+		kill -CONT "$monitor"
+		wait "$monitor"
+		equal "status" "$?" 0
+	done
+	equal "without live blocks" "$(scan "$work/trace")" "done  0 0"
+	scan_says "$work/tracelive" "^failed the program ended before the scan began "
+}
+
 # It is killed while it watches the program on its way to the end, or while it holds it there.
 case_killed_monitor()
 {

@@ -44,6 +44,7 @@ struct scan {
 
 	/* scan's thread, then drain thread */
 	struct tracer tracer;
+	bool departed; /* it had ended before we could look: it waits for us two seconds only */
 	struct stream_scan result;
 	struct err error;
 	struct stream_class *classes;
@@ -87,10 +88,14 @@ static int process_check(struct scan *self, u32 tid, struct err *err)
 	memory.pid = self->pid;
 	memory.tid = tid;
 	errno = 0;
-	if (!scan_memory_peek(&memory, load_relaxed(&self->control->witness), &found))
+	if (!scan_memory_peek(&memory, load_relaxed(&self->control->witness), &found)) {
+		self->departed = errno == ESRCH;
+		if (self->departed)
+			return err_set(err, ERR_SYSTEM, "the program ended before the scan began");
 		return err_set(err, ERR_SYSTEM,
 			       "permission to read the program's memory was denied: %s",
 			       strerror(errno ? errno : EFAULT));
+	}
 	if (found != wanted)
 		return err_set(err, ERR_SYSTEM, "the process was not found by its pid");
 	return 0;
@@ -264,6 +269,18 @@ static int scan_all(struct scan *self, struct err *err)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
+/* Whether a program that has departed left no live block: then there is nothing to look for. */
+static bool is_clean(struct scan *self)
+{
+	struct stream_totals totals;
+	struct err err = {0};
+
+	if (self->tracer.at_once || wait_for_events(self, &err) < 0)
+		return false;
+	correlator_totals(self->correlator, &totals);
+	return totals.kept_chunks == 0;
+}
+
 static int scan_lead(struct scan *self, struct err *err)
 {
 	u64 start;
@@ -273,6 +290,8 @@ static int scan_lead(struct scan *self, struct err *err)
 		status = tracer_seize(&self->tracer, self->pid, err);
 	if (!self->tracer.at_once)
 		scan_decline(self->control); /* the answer is the same: go on */
+	if (self->departed)
+		return is_clean(self) ? 0 : status;
 	if (status == 0)
 		status = wait_for_the_end(self, err);
 	start = now_ns();
