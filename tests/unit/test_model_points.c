@@ -256,11 +256,17 @@ static u64 lifetime(const struct chunk *chunk, const void *self)
 		       : 0;
 }
 
+static u64 by_thread(const struct chunk *chunk, const void *self)
+{
+	(void)self;
+	return chunk->page->alloc_thread[chunk->at];
+}
+
 TEST(group_kernel, "groups sum chunks, bytes, kept and a value of their own, behind a filter")
 {
 	struct feed feed = three_points();
 	u64 limit = 5;
-	struct group_query query = {.key = group_by_thread,
+	struct group_query query = {.key = by_thread,
 				    .keep = is_large,
 				    .value = lifetime,
 				    .self = &limit};

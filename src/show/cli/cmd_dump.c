@@ -232,7 +232,7 @@ static int on_module(void *data, const struct stream_module *module, struct err 
 
 	if (self->facts)
 		put_module(self, module);
-	return context_table_module(&self->contexts, module, err);
+	return modmap_tell(&self->contexts.modules, module, err);
 }
 
 static int on_thread(void *data, const struct stream_thread *thread, struct err *err)

@@ -8,12 +8,6 @@
 
 #define NOT_PLACED UINT32_MAX
 
-int context_table_module(struct context_table *self, const struct stream_module *module,
-			 struct err *err)
-{
-	return modmap_tell(&self->modules, module, err);
-}
-
 int context_table_tell(struct context_table *self, const struct stream_context *contexts, u64 count,
 		       struct err *err)
 {
@@ -117,31 +111,31 @@ static u32 frame_intern(struct context_table *self, const struct frame *frame)
 	}
 }
 
-/* What an index has no maps of: it gives frames and identities as they were found. */
-static bool make_maps(struct context_table *self)
+/* Puts a new one behind others of its hash. */
+static bool put_behind(struct map *map, u64 hash, u64 number)
 {
 	u64 *value;
 
-	for (u64 i = 1; i < self->frames.count; i++) {
-		u64 hash = place_hash(&self->frames.data[i]);
+	while ((value = map_at(map, hash)) && *value)
+		hash = hash_u64(hash + 1);
+	if (value)
+		*value = number;
+	return value != NULL;
+}
 
-		while ((value = map_at(&self->by_place, hash)) && *value)
-			hash = hash_u64(hash + 1);
-		if (!value)
+/* What an index has no maps of: it gives frames and identities as they were found. */
+static bool make_maps(struct context_table *self)
+{
+	for (u64 i = 1; i < self->frames.count; i++)
+		if (!put_behind(&self->by_place, place_hash(&self->frames.data[i]), i))
 			return false;
-		*value = i;
-	}
 	for (u64 i = 0; i < self->identities.count; i++) {
 		const struct modmap_module *module = modmap_module(&self->modules, (u32)i);
-		u64 hash = module ? identity_hash(module) : 0;
 
-		if (!module || self->identities.data[i] != i + 1)
-			continue; /* not known, or the same as another one */
-		while ((value = map_at(&self->by_identity, hash)) && *value)
-			hash = hash_u64(hash + 1);
-		if (!value)
+		/* known, and not the same as another one */
+		if (module && self->identities.data[i] == i + 1 &&
+		    !put_behind(&self->by_identity, identity_hash(module), i + 1))
 			return false;
-		*value = i + 1;
 	}
 	self->maps_missing = false;
 	return true;

@@ -3,8 +3,8 @@
  * frames (module identity and address in it) share one frame chain, also when a module was unloaded
  * and loaded elsewhere, so that one allocation point stays one.
  *
- * Fed by the stream's module and contexts calls. A context is placed when it is first asked for:
- * by then the modules of its frames have been told. */
+ * Fed by the stream's module calls (modmap_tell of modules) and contexts calls. A context is placed
+ * when it is first asked for: by then the modules of its frames have been told. */
 #ifndef STUDY_MODEL_CONTEXTS_H
 #define STUDY_MODEL_CONTEXTS_H
 
@@ -49,8 +49,6 @@ struct context_table {                  /* all zero = empty and ready */
 	u64 orphans; /* contexts whose parent was never told */
 };
 
-int context_table_module(struct context_table *self, const struct stream_module *module,
-			 struct err *err);
 int context_table_tell(struct context_table *self, const struct stream_context *contexts, u64 count,
 		       struct err *err);
 

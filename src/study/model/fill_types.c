@@ -95,11 +95,6 @@ int model_load_type_names(struct model *self, const char *path, struct err *err)
 	return status;
 }
 
-bool model_chunk_type_by(const struct model *self, u64 chunk, u8 source, struct chunk_type *type)
-{
-	return type_table_get(&self->type_table, chunk, source, type);
-}
-
 bool model_chunk_type(const struct model *self, u64 chunk, struct chunk_type *type)
 {
 	return type_table_get(&self->type_table, chunk, TYPE_DECLARED, type) ||

@@ -124,7 +124,7 @@ static int on_module(void *data, const struct stream_module *module, struct err 
 {
 	struct model *self = data;
 
-	return context_table_module(&self->contexts, module, err);
+	return modmap_tell(&self->contexts.modules, module, err);
 }
 
 static int on_thread(void *data, const struct stream_thread *thread, struct err *err)
@@ -334,19 +334,25 @@ int model_load(struct model *self, const char *path, const struct trace_read_opt
 	return model_load_type_names(self, path, err);
 }
 
-u64 model_calls(const struct model *self, const char *call)
+const char *model_call_name(u32 kind)
 {
 	static const char *const names[HW_KIND_COUNT] = {
-#define KIND_CALL(name, number, group, call_) [number] = call_,
+#define KIND_CALL(name, number, group, call) [number] = call,
 		HW_KINDS(KIND_CALL)
 #undef KIND_CALL
 	};
+
+	return kind < HW_KIND_COUNT ? names[kind] : "";
+}
+
+u64 model_calls(const struct model *self, const char *call)
+{
 	u64 units = 0;
 
 	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++)
 		/* A realloc of a live block is two events and one call: the block that it
 		 * returned. */
-		if (kind != HW_REALLOC_FREE && strcmp(names[kind], call) == 0)
+		if (kind != HW_REALLOC_FREE && strcmp(model_call_name(kind), call) == 0)
 			units += self->kinds[kind];
 	if (strcmp(call, "realloc") == 0)
 		units += self->realloc_frees_alone;
@@ -383,4 +389,12 @@ const struct point_map *model_point_map(const struct model *self, struct point_i
 u64 model_duration_ns(const struct model *self)
 {
 	return tick_clock_ns(&self->clock, self->last_ticks);
+}
+
+const char *model_note(const struct model *self, const char *key)
+{
+	for (u64 i = self->notes.count; i-- > 0;) /* the last one is right */
+		if (strcmp(self->notes.data[i].key, key) == 0)
+			return self->notes.data[i].value;
+	return "";
 }

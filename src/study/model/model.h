@@ -292,15 +292,14 @@ const struct point_map *model_point_map(const struct model *self, struct point_i
  * it; false if neither did. Whoever has other sources asks here first. */
 bool model_chunk_type(const struct model *self, u64 chunk, struct chunk_type *type);
 
-/* What one enum type_source told. */
-bool model_chunk_type_by(const struct model *self, u64 chunk, u8 source, struct chunk_type *type);
-
 /* Gives an identity of the types that were told its name, as model_load does with those of the
  * file. */
 int model_name_type(struct model *self, u64 identity, const char *name, struct err *err);
 
 /* Successful calls by the call column of HW_KINDS ("malloc", "free" …), in numbers. */
 u64 model_calls(const struct model *self, const char *call);
+/* That column of a kind; "" = it is no call. */
+const char *model_call_name(u32 kind);
 
 /* Estimated time inside the real allocator; 0 if too few calls were timed. study/model/durations.h
  * knows more. */
@@ -311,5 +310,8 @@ u64 model_allocator_ns(const struct model *self);
 int model_place(const struct model *self, u32 context, struct frame_id *frame, struct err *err);
 
 u64 model_duration_ns(const struct model *self);
+
+/* What the monitor noted under this key; "" = nothing. */
+const char *model_note(const struct model *self, const char *key);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Parts of models: the chosen chunks happen once more, in order of time.
- * Host. Events are put in order slice by slice, so that a part of any size takes bounded memory for
- * it. */
+ * Host. */
 #include "study/model/narrow.h"
 
 #include <string.h>
@@ -9,28 +8,11 @@
 
 #include "study/model/each.h"
 #include "study/model/fill.h"
-
-enum {
-	BINS = 1 << 16,
-	SLICE_EVENTS = 4 << 20, /* that are put in order at once: 16 bytes each */
-};
-
-/* One end of a chunk's life. Of those at one moment the ends of chunks that were there before come
- * first, because frees are stamped before they happen and allocations after; then what is born, in
- * order of birth. */
-struct step {
-	u64 ticks;
-	u64 order; /* born at this moment << 63 | chunk << 1 | is a free */
-};
+#include "study/model/moments.h"
 
 struct replay {
 	struct model *self;
 	const struct narrow_query *query;
-	u64 first_ticks, span_ticks;
-	u32 *events;                /* by bin */
-	u32 *page_first, *page_end; /* by page of chunks: the bins that it has events in */
-	struct step *steps;
-	u64 *next;                  /* by bin: where its next step goes, while they are gathered */
 	u64 next_mark;              /* that has not happened yet */
 	bool opened;                /* the time in which peaks count has begun */
 	bool closed;                /* and is over: */
@@ -92,96 +74,6 @@ static int copy_pages(struct model *self, const struct narrow_query *query, stru
 				page->end[k] = CHUNK_ABSENT;
 	}
 	return 0;
-}
-
-/* ---- order ---- */
-
-static bool is_freed(const struct chunk_page *page, u32 k)
-{
-	return page->end[k] == CHUNK_FREED || page->end[k] == CHUNK_IMPLIED;
-}
-
-/* A clock that went back ends no chunk before its birth. */
-static u64 end_ticks(const struct chunk_page *page, u32 k)
-{
-	return page->free_ticks[k] > page->alloc_ticks[k] ? page->free_ticks[k]
-							  : page->alloc_ticks[k];
-}
-
-static u32 bin_of(const struct replay *self, u64 ticks)
-{
-	if (ticks <= self->first_ticks)
-		return 0;
-	ticks -= self->first_ticks;
-	return ticks >= self->span_ticks ? BINS - 1
-					 : (u32)((__uint128_t)ticks * BINS / self->span_ticks);
-}
-
-static void note_event(struct replay *self, u64 page, u64 ticks)
-{
-	u32 bin = bin_of(self, ticks);
-
-	self->events[bin]++;
-	if (bin < self->page_first[page])
-		self->page_first[page] = bin;
-	if (bin >= self->page_end[page])
-		self->page_end[page] = bin + 1;
-}
-
-static void count_events(struct replay *self)
-{
-	for (u64 i = 0; i < self->self->chunks.pages.count; i++)
-		self->page_first[i] = BINS;
-	EACH_CHUNK (chunk, self->self) {
-		u64 page = chunk.number / CHUNK_PAGE;
-
-		note_event(self, page, chunk.page->alloc_ticks[chunk.at]);
-		if (chunk_is_freed(&chunk))
-			note_event(self, page, end_ticks(chunk.page, chunk.at));
-	}
-}
-
-/* A step of the slice whose bins are [first, end). */
-static void gather_step(struct replay *self, u32 first, u32 end, struct step step)
-{
-	u32 bin = bin_of(self, step.ticks);
-
-	if (bin >= first && bin < end)
-		self->steps[self->next[bin]++] = step;
-}
-
-static void gather(struct replay *self, u32 first, u32 end)
-{
-	const struct chunk_table *chunks = &self->self->chunks;
-
-	for (u64 i = 0; i < chunks->pages.count; i++) {
-		const struct chunk_page *page = chunks->pages.data[i];
-
-		if (self->page_first[i] >= end || self->page_end[i] <= first)
-			continue;
-		for (u32 k = 0; page && k < CHUNK_PAGE; k++) {
-			u64 chunk = i * CHUNK_PAGE + k, born = page->alloc_ticks[k], ended;
-
-			if (page->end[k] == CHUNK_ABSENT)
-				continue;
-			gather_step(self, first, end, (struct step){born, 1ull << 63 | chunk << 1});
-			if (!is_freed(page, k))
-				continue;
-			ended = end_ticks(page, k);
-			gather_step(self, first, end,
-				    (struct step){ended,
-						  (u64)(ended == born) << 63 | chunk << 1 | 1});
-		}
-	}
-}
-
-static int step_order(const void *a, const void *b)
-{
-	const struct step *x = a, *y = b;
-
-	if (x->ticks != y->ticks)
-		return x->ticks < y->ticks ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
 }
 
 /* ---- what happens ---- */
@@ -270,26 +162,26 @@ static struct model_point *point_of(struct model *model, const struct chunk_page
 	return &model->points.data[model_point_of(model, page->alloc_context[k]).index];
 }
 
-static void happen(struct model *model, const struct step *step)
+static void happen(struct model *model, const struct moment *moment)
 {
-	u64 chunk = (step->order & ~(1ull << 63)) >> 1;
+	u64 chunk = moment->code >> 1;
 	const struct chunk_page *page = chunk_at(&model->chunks, chunk);
 	u32 k = (u32)(chunk % CHUNK_PAGE);
-	bool is_free = step->order & 1;
+	struct model_point *point = &model->points.data[moment->point];
+	bool is_free = moment->code & 1;
 
 	if (is_free) {
-		model_count_free(model, point_of(model, page, k), page->size[k],
-				 page->others[k] == 0);
+		model_count_free(model, point, page->size[k], page->others[k] == 0);
 		if (page->end[k] == CHUNK_IMPLIED)
 			model->implied_frees++;
 		if (page->free_thread[k] < model->threads.count)
 			model->threads.data[page->free_thread[k]].frees++;
 	} else {
-		struct event event = {.ticks = step->ticks,
+		struct event event = {.ticks = moment->ticks,
 				      .size = page->size[k],
 				      .kind = page->kind[k]};
 
-		model_count_allocation(model, point_of(model, page, k), &event);
+		model_count_allocation(model, point, &event);
 		if (page->alloc_thread[k] < model->threads.count) {
 			struct model_thread *thread = &model->threads.data[page->alloc_thread[k]];
 
@@ -298,97 +190,38 @@ static void happen(struct model *model, const struct step *step)
 			thread->bytes += page->size[k];
 		}
 	}
-	timeline_put(&model->timeline, step->ticks, model->totals.live_bytes,
+	timeline_put(&model->timeline, moment->ticks, model->totals.live_bytes,
 		     model->totals.live_chunks >> model->count_shift, !is_free);
 }
 
-static int play_slice(struct replay *self, u32 first, u32 end, struct err *err)
+static int play_part(void *data, const struct moment *moments, u64 count, struct err *err)
 {
-	u64 count = 0;
+	struct replay *self = data;
 	int status = 0;
 
-	for (u32 bin = first; bin < end; bin++) {
-		self->next[bin] = count;
-		count += self->events[bin];
-	}
-	gather(self, first, end);
-	count = 0;
-	for (u32 bin = first; bin < end && status == 0; bin++) {
-		qsort(self->steps + count, self->events[bin], sizeof *self->steps, step_order);
-		for (u64 i = count; i < count + self->events[bin] && status == 0; i++) {
-			status = pass_time(self, self->steps[i].ticks, err);
-			happen(self->self, &self->steps[i]);
-		}
-		count += self->events[bin];
+	for (u64 i = 0; i < count && status == 0; i++) {
+		status = pass_time(self, moments[i].ticks, err);
+		happen(self->self, &moments[i]);
 	}
 	return status;
 }
 
-/* As many bins from `first` on as have few enough events, at least one. */
-static u32 slice_end(const struct replay *self, u32 first, u64 *events)
+static int play(struct model *self, const struct narrow_query *query, struct err *err)
 {
-	u32 end = first;
-
-	*events = 0;
-	do
-		*events += self->events[end++];
-	while (end < BINS && *events + self->events[end] <= SLICE_EVENTS);
-	return end;
-}
-
-static int play(struct replay *self, struct err *err)
-{
-	u64 most = 0, events;
-	int status = 0;
-
-	count_events(self);
-	for (u32 bin = 0; bin < BINS; bin = slice_end(self, bin, &events)) {
-		slice_end(self, bin, &events);
-		most = events > most ? events : most;
-	}
-	self->steps = malloc((most + 1) * sizeof *self->steps);
-	if (!self->steps)
-		return err_memory_for(err, "a part of the model");
-	for (u32 bin = 0; bin < BINS && status == 0;) {
-		u32 end = slice_end(self, bin, &events);
-
-		if (events)
-			status = play_slice(self, bin, end, err);
-		bin = end;
-	}
-	if (status == 0)
-		status = pass_time(self, UINT64_MAX, err);
-	settle_peak(self->self);
-	if (self->closed)
-		restore_peak(self);
-	return status;
-}
-
-static int play_all(struct model *self, const struct narrow_query *query, struct err *err)
-{
-	u64 pages = self->chunks.pages.count;
-	u64 first = self->image.start_ticks, last = self->last_ticks;
-	struct replay replay = {.self = self,
-				.query = query,
-				.first_ticks = first,
-				.span_ticks = last > first ? last - first : 1};
+	struct replay replay = {.self = self, .query = query};
 	int status;
 
-	replay.events = calloc(BINS, sizeof *replay.events);
-	replay.next = calloc(BINS, sizeof *replay.next);
-	replay.page_first = calloc(pages + 1, sizeof *replay.page_first);
-	replay.page_end = calloc(pages + 1, sizeof *replay.page_end);
 	replay.points = calloc(self->points.count + 1, sizeof *replay.points);
-	if (replay.events && replay.next && replay.page_first && replay.page_end && replay.points)
-		status = play(&replay, err);
-	else
+	if (!replay.points || !chunk_table_make_zones(&self->chunks))
 		status = err_memory_for(err, "a part of the model");
-	free(replay.events);
-	free(replay.next);
-	free(replay.page_first);
-	free(replay.page_end);
+	else
+		status = moments_each(self, play_part, &replay, err);
+	if (status == 0)
+		status = pass_time(&replay, UINT64_MAX, err);
+	settle_peak(self);
+	if (replay.closed)
+		restore_peak(&replay);
 	free(replay.points);
-	free(replay.steps);
 	return status;
 }
 
@@ -513,7 +346,7 @@ struct model *model_narrow(const struct model *whole, const struct narrow_query 
 		return NULL;
 	}
 	if (place_contexts(whole, err) < 0 || begin(self, whole, err) < 0 ||
-	    copy_pages(self, query, err) < 0 || play_all(self, query, err) < 0) {
+	    copy_pages(self, query, err) < 0 || play(self, query, err) < 0) {
 		self->whole = whole;
 		model_free(self);
 		return NULL;

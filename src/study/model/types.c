@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "host/base/rows.h"
 #include "study/model/chunks.h"
 
 enum { PAGE_BYTES = CHUNK_PAGE * sizeof(struct type_cell) };
@@ -31,18 +32,10 @@ static struct type_cell *cell_make(struct type_table *self, u64 chunk)
 
 struct type_identity *type_table_identity(struct type_table *self, u64 identity)
 {
-	u64 *place = map_at(&self->by_identity, identity);
-
-	if (!place)
+	if (self->identities.count >= UINT32_MAX)
 		return NULL;
-	if (!*place) {
-		struct type_identity new = {.identity = identity};
-
-		if (self->identities.count >= UINT32_MAX || !vec_push(&self->identities, new))
-			return NULL;
-		*place = self->identities.count;
-	}
-	return &self->identities.data[*place - 1];
+	return keyed_row(&self->identities, &self->by_identity, identity,
+			 (struct type_identity){.identity = identity});
 }
 
 static bool same_kind(const struct type_kind *a, const struct type_kind *b)

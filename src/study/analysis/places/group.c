@@ -3,19 +3,7 @@
  * Host. Reads the model, never changes it. */
 #include "study/analysis/places/group.h"
 
-static struct group_row *row_at(struct group_table *self, u64 key)
-{
-	u64 *index = map_at(&self->by_key, key);
-
-	if (!index)
-		return NULL;
-	if (*index == 0) { /* new: values are index + 1 */
-		if (!vec_push(&self->rows, (struct group_row){.key = key}))
-			return NULL;
-		*index = self->rows.count;
-	}
-	return &self->rows.data[*index - 1];
-}
+#include "host/base/rows.h"
 
 static void row_add(struct group_row *row, const struct group_query *query,
 		    const struct chunk *chunk)
@@ -53,7 +41,8 @@ int group_chunks(const struct model *model, const struct group_query *query,
 		key = query->key(&chunk, query->self);
 		/* Neighbours often share a key: ask the map only when it changes. */
 		if (!row || row->key != key)
-			row = row_at(table, key);
+			row = keyed_row(&table->rows, &table->by_key, key,
+					(struct group_row){.key = key});
 		if (!row)
 			return err_memory_for(err, "groups");
 		row_add(row, query, &chunk);
@@ -68,26 +57,23 @@ const struct group_row *group_find(const struct group_table *self, u64 key)
 	return index && *index ? &self->rows.data[*index - 1] : NULL;
 }
 
-static int order(u64 a, u64 b) { return a < b ? -1 : a > b; }
-
 int group_order_key(const void *a, const void *b)
 {
 	const struct group_row *x = a, *y = b;
 
-	return order(x->key, y->key);
+	return order_u64(x->key, y->key);
 }
 
 int group_order_bytes(const void *a, const void *b)
 {
 	const struct group_row *x = a, *y = b;
 
-	return x->bytes != y->bytes ? order(y->bytes, x->bytes) : group_order_key(a, b);
+	return x->bytes != y->bytes ? order_u64(y->bytes, x->bytes) : group_order_key(a, b);
 }
 
 void group_sort(struct group_table *self, int (*compare)(const void *, const void *))
 {
-	if (self->rows.count)
-		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, compare);
+	rows_sort(&self->rows, compare);
 	map_clear(&self->by_key);
 }
 
@@ -131,10 +117,4 @@ u64 group_by_size_class(const struct chunk *chunk, const void *self)
 
 	(void)self;
 	return size ? (u64)1 << (63 - __builtin_clzll(size)) : 0;
-}
-
-u64 group_by_thread(const struct chunk *chunk, const void *self)
-{
-	(void)self;
-	return chunk->page->alloc_thread[chunk->at];
 }

@@ -31,7 +31,7 @@ struct group_row { /* counts in units of the model */
 
 struct group_table { /* all zero = empty and ready */
 	VEC(struct group_row) rows;
-	struct map by_key; /* key → index of its row */
+	struct map by_key; /* key → index of its row + 1 */
 };
 
 /* Adds the chunks to the table. Chunks whose allocation is not known are passed over. */
@@ -52,7 +52,6 @@ void group_table_release(struct group_table *self);
 u64 group_by_point(const struct chunk *chunk, const void *self);
 u64 group_by_size_class(const struct chunk *chunk,
 			const void *self); /* 0, 1, 2, 4, 8 …: lowest size */
-u64 group_by_thread(const struct chunk *chunk, const void *self);
 /* Values: chunks and bytes that were freed, as many as the chunk stands for; 0 if it was not. */
 u64 group_freed_units(const struct chunk *chunk, const void *self);
 u64 group_freed_bytes(const struct chunk *chunk, const void *self);
