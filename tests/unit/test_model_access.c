@@ -18,7 +18,7 @@ TEST(without, "a model without accesses says so of every chunk")
 	CHECK(!model_chunk_access(feed.model, a, &access));
 	CHECK(!access.known);
 	CHECK(!model_chunk_access(feed.model, UINT64_MAX, &access));
-	CHECK_EQ(feed.model->accesses.pages.count, 0);
+	CHECK_EQ(feed.model->accesses.cells.pages.count, 0);
 	model_free(feed.model);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Elements of a growing array that are found by a number. The map has their places + 1.
+ * Elements of a growing array that are found by a number, of which a map has their places + 1; and
+ * words for the values of an enum.
  *
  *	struct edge *edge = vec_at_key(&edges, &by_ends, key, (struct edge){.caller = caller});
  *	if (!edge)
@@ -7,6 +8,8 @@
  */
 #ifndef HOST_BASE_KEYED_H
 #define HOST_BASE_KEYED_H
+
+#include <string.h>
 
 #include "host/base/map.h"
 #include "host/base/vec.h"
@@ -20,5 +23,19 @@
 			*place_ = (vec)->count;                                                    \
 		place_ &&*place_ ? &(vec)->data[*place_ - 1] : NULL;                               \
 	})
+
+/* Puts the index of a word in the array, which is a value of the enum, into *value; false if it is
+ * none of them. */
+#define word_parse(words, word, value)                                                             \
+	word_find(words, sizeof(words) / sizeof *(words), word, (u32 *)(value))
+static inline bool word_find(const char *const *words, u64 count, const char *word, u32 *value)
+{
+	for (u32 i = 0; i < count; i++)
+		if (strcmp(words[i], word) == 0) {
+			*value = i;
+			return true;
+		}
+	return false;
+}
 
 #endif

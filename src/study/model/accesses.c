@@ -4,10 +4,7 @@
  * itself. */
 #include "study/model/accesses.h"
 
-#include <stdlib.h>
-
 #include "host/base/bytemap.h"
-#include "study/model/chunks.h"
 
 enum { CELL_NONE, CELL_NARROW, CELL_WIDE };
 
@@ -21,9 +18,7 @@ struct access_cell {
 	u8 flags;
 	u8 state;
 };
-_Static_assert(sizeof(struct access_cell) == 48, "what a chunk with accesses costs");
-
-u64 access_page_bytes(void) { return CHUNK_PAGE * sizeof(struct access_cell); }
+_Static_assert(sizeof(struct access_cell) == ACCESS_CELL_BYTES, "what a chunk with accesses costs");
 
 static bool fits(const struct chunk_access *access)
 {
@@ -32,26 +27,6 @@ static bool fits(const struct chunk_access *access)
 
 	return all <= UINT32_MAX && access->flags <= UINT8_MAX &&
 	       (access->covered < UINT32_MAX || access->covered == UINT64_MAX);
-}
-
-static struct access_cell *cell_at(const struct access_table *self, u64 chunk)
-{
-	u64 page = chunk / CHUNK_PAGE;
-
-	if (page >= self->pages.count || !self->pages.data[page])
-		return NULL;
-	return &self->pages.data[page][chunk % CHUNK_PAGE];
-}
-
-static struct access_cell *cell_make(struct access_table *self, u64 chunk)
-{
-	u64 page = chunk / CHUNK_PAGE;
-
-	if (!vec_extend(&self->pages, page + 1))
-		return NULL;
-	if (!self->pages.data[page])
-		self->pages.data[page] = column_page_new(self->store, access_page_bytes(), page);
-	return cell_at(self, chunk);
 }
 
 static bool put_wide(struct access_table *self, struct access_cell *cell,
@@ -69,7 +44,7 @@ static bool put_wide(struct access_table *self, struct access_cell *cell,
 
 bool access_table_put(struct access_table *self, u64 chunk, const struct chunk_access *access)
 {
-	struct access_cell *cell = cell_make(self, chunk);
+	struct access_cell *cell = cell_make(&self->cells, chunk, sizeof *cell);
 	struct chunk_access known = *access;
 	bool fresh;
 
@@ -101,7 +76,7 @@ bool access_table_put(struct access_table *self, u64 chunk, const struct chunk_a
 
 bool access_table_get(const struct access_table *self, u64 chunk, struct chunk_access *access)
 {
-	const struct access_cell *cell = cell_at(self, chunk);
+	const struct access_cell *cell = cell_find(&self->cells, chunk, sizeof *cell);
 
 	*access = (struct chunk_access){0};
 	if (!cell || cell->state == CELL_NONE)
@@ -155,20 +130,9 @@ void point_map_merge(struct point_map *self, const struct point_map *other)
 		self->words[i] |= other->words[i];
 }
 
-void access_table_release_range(const struct access_table *self, u64 first, u64 end)
-{
-	first = (first + CHUNK_PAGE - 1) / CHUNK_PAGE;
-	end /= CHUNK_PAGE;
-	for (u64 i = first; self->store && i < end && i < self->pages.count; i++)
-		if (self->pages.data[i])
-			column_store_let_go(self->store, self->pages.data[i], access_page_bytes());
-}
-
 void access_table_release(struct access_table *self)
 {
-	for (u64 i = 0; i < self->pages.count && !self->store; i++)
-		free(self->pages.data[i]);
-	vec_release(&self->pages);
+	cell_pages_release(&self->cells);
 	vec_release(&self->wide);
 	self->count = 0;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Accesses by chunk number: 48 bytes per chunk, in pages that are made only where accesses were
- * told, so that recordings without them pay nothing. */
+ * Accesses by chunk number: 48 bytes per chunk. */
 #ifndef STUDY_MODEL_ACCESSES_H
 #define STUDY_MODEL_ACCESSES_H
 
 #include "host/base/vec.h"
-#include "study/model/columns.h"
+#include "study/model/cells.h"
 #include "host/trace/stream.h"
 
 struct chunk_access {
@@ -36,27 +35,19 @@ void point_map_add(struct point_map *self, u64 size, const struct stream_access 
 /* Adds the chunks of another point. */
 void point_map_merge(struct point_map *self, const struct point_map *other);
 
-struct access_cell;
+enum { ACCESS_CELL_BYTES = 48 };
 
 struct access_table { /* all zero = empty and ready */
-	VEC(struct access_cell *)
-	pages;                         /* by chunk / CHUNK_PAGE; NULL: none of that page is known */
+	struct cell_pages cells;
 	VEC(struct chunk_access) wide; /* those of which a number does not fit into a cell */
 	u64 count;                     /* chunks that are known */
-	struct column_store *store;    /* where pages lie; NULL = in memory of their own */
 };
-
-/* What a page takes. */
-u64 access_page_bytes(void);
 
 /* Replaces what was known of the chunk; false if there is no memory. */
 bool access_table_put(struct access_table *self, u64 chunk, const struct chunk_access *access);
 
 /* False, and all zero, if nothing is known of the chunk. */
 bool access_table_get(const struct access_table *self, u64 chunk, struct chunk_access *access);
-
-/* See chunk_table_release_range. */
-void access_table_release_range(const struct access_table *self, u64 first, u64 end);
 
 void access_table_release(struct access_table *self);
 

@@ -35,14 +35,22 @@ static void place_chunks(const struct model *model, u32 from, u32 to, u64 *place
 	}
 }
 
-static int write_some(struct model *model, struct index_writer *out, const u64 *first, u32 from,
-		      u32 to, struct err *err)
+/* Those of as many points from *start on as fit, which becomes the next. */
+static int write_some(struct model *model, struct index_writer *out, const u64 *first, u32 *start,
+		      struct err *err)
 {
-	u64 count = first[to] - first[from];
-	u32 *numbers = malloc((count + 1) * sizeof *numbers);
-	u64 *places = malloc((to - from) * sizeof *places);
-	int status = numbers && places ? 0 : err_memory_for(err, "the chunks of points");
+	u32 from = *start, to = from + 1;
+	u64 *places, count;
+	u32 *numbers;
+	int status;
 
+	while (to < model->points.count && first[to + 1] - first[from] <= NUMBERS_ONCE)
+		to++;
+	*start = to;
+	count = first[to] - first[from];
+	numbers = malloc((count + 1) * sizeof *numbers);
+	places = malloc((to - from) * sizeof *places);
+	status = numbers && places ? 0 : err_memory_for(err, "the chunks of points");
 	for (u32 i = from; status == 0 && i < to; i++)
 		places[i - from] = first[i] - first[from];
 	if (status == 0) {
@@ -70,11 +78,8 @@ int by_point_write(struct model *model, struct index_writer *out, struct err *er
 		stored_put(out, STORED_POINT_FIRST, 0, first, (points + 1ull) * sizeof *first, err);
 	if (status == 0)
 		status = stored_begin(out, STORED_POINT_CHUNKS, 0, err);
-	for (u32 from = 0, to; from < points && status == 0; from = to) {
-		for (to = from + 1; to < points && first[to + 1] - first[from] <= NUMBERS_ONCE;)
-			to++;
-		status = write_some(model, out, first, from, to, err);
-	}
+	for (u32 from = 0; from < points && status == 0;)
+		status = write_some(model, out, first, &from, err);
 	free(first);
 	return status;
 }

@@ -3,6 +3,8 @@
  * Host. Never trusts that a recorded clock is sane: pairs that run backwards are passed over. */
 #include "study/model/clock.h"
 
+#include "host/base/search.h"
+
 bool tick_clock_start(struct tick_clock *self, u64 ticks, u64 ns)
 {
 	vec_clear(&self->pairs);
@@ -36,17 +38,7 @@ static double mean_rate(const struct tick_clock *self)
 /* Index of the last pair at or before ticks; the caller knows that the first one is. */
 static u64 pair_before(const struct tick_clock *self, u64 ticks)
 {
-	u64 low = 0, high = self->pairs.count;
-
-	while (high - low > 1) {
-		u64 middle = low + (high - low) / 2;
-
-		if (self->pairs.data[middle].ticks <= ticks)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(at, self->pairs.count, self->pairs.data[at].ticks <= ticks) - 1;
 }
 
 u64 tick_clock_ns(const struct tick_clock *self, u64 ticks)

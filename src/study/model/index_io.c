@@ -303,12 +303,12 @@ static void io_columns(struct index_io *io, struct model *model)
 	io_pages(io, &model->chunks.pages, sizeof(struct chunk_page));
 	io_vec(io, &model->chunks.zones);
 	io_bytes(io, &model->accesses.count, sizeof model->accesses.count);
-	io_pages(io, &model->accesses.pages, access_page_bytes());
+	io_pages(io, &model->accesses.cells.pages, (u64)CHUNK_PAGE * ACCESS_CELL_BYTES);
 	io_vec(io, &model->accesses.wide);
 	for (u64 i = 0; io->reading && i < model->accesses.wide.count; i++)
 		io_check_bool(io, &model->accesses.wide.data[i].known);
 	io_bytes(io, model->type_table.chunks, sizeof model->type_table.chunks);
-	io_pages(io, &model->type_table.pages, CHUNK_PAGE * sizeof(struct type_cell));
+	io_pages(io, &model->type_table.cells.pages, CHUNK_PAGE * sizeof(struct type_cell));
 	io_vec(io, &model->type_table.kinds);
 	io_vec(io, &model->type_table.identities);
 }
@@ -426,5 +426,6 @@ u64 index_layout(void)
 	};
 
 	return checksum(sizes, sizeof sizes) ^
-	       checksum(HEAPWISE_VERSION, strlen(HEAPWISE_VERSION)) ^ access_page_bytes();
+	       checksum(HEAPWISE_VERSION, strlen(HEAPWISE_VERSION)) ^
+	       (u64)CHUNK_PAGE * ACCESS_CELL_BYTES;
 }

@@ -62,7 +62,8 @@ void model_free(struct model *self)
 
 void model_use_store(struct model *self, struct column_store *store)
 {
-	self->store = self->chunks.store = self->accesses.store = self->type_table.store = store;
+	self->store = self->chunks.store = store;
+	self->accesses.cells.store = self->type_table.cells.store = store;
 }
 
 /* Another image replaces what is there, also in the file. */
@@ -80,8 +81,8 @@ static void start_again(struct model *self)
 void model_release_range(const struct model *self, u64 first, u64 end)
 {
 	chunk_table_release_range(&self->chunks, first, end);
-	access_table_release_range(&self->accesses, first, end);
-	type_table_release_range(&self->type_table, first, end);
+	cell_pages_release_range(&self->accesses.cells, ACCESS_CELL_BYTES, first, end);
+	cell_pages_release_range(&self->type_table.cells, sizeof(struct type_cell), first, end);
 }
 
 void model_weigh(const struct model *self, u64 size, u64 *units, u64 *bytes)

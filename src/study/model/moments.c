@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "host/base/rows.h"
+#include "host/base/order.h"
 
 enum {
 	EVENTS_ONCE = 4 << 20, /* about: 2 × 32 bytes each */
@@ -35,7 +35,7 @@ static bool is_brief(const struct chunk_page *page, u32 k)
 
 static int ticks_order(const void *a, const void *b)
 {
-	return order_u64(*(const u64 *)a, *(const u64 *)b);
+	return rising(*(const u64 *)a, *(const u64 *)b);
 }
 
 /* Times of some events, in order; at most SAMPLES_MAX. */

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "host/base/search.h"
+
 #include "study/model/model.h"
 
 static const u64 spans[ORDER_LEVELS] = {ORDER_BLOCK, ORDER_BLOCK *ORDER_STEP,
@@ -40,15 +42,7 @@ u64 order_ticks(const struct model *model, u64 event)
 /* The first block at or after `ticks`; blocks are in order. */
 static u64 find_block(const struct order_block *blocks, u64 first, u64 end, u64 ticks)
 {
-	while (first < end) {
-		u64 middle = first + (end - first) / 2;
-
-		if (blocks[middle].ticks < ticks)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return first;
+	return first + bisect(at, end - first, blocks[first + at].ticks < ticks);
 }
 
 static u64 blocks_of(u64 events, u32 level) { return (events + spans[level] - 1) / spans[level]; }
@@ -68,15 +62,7 @@ u64 order_find(const struct model *model, u64 ticks)
 		most = level ? blocks_of(order->count, level - 1) : order->count;
 		end = end < most ? end : most;
 	}
-	while (first < end) {
-		u64 middle = first + (end - first) / 2;
-
-		if (order_ticks(model, middle) < ticks)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return first;
+	return first + bisect(at, end - first, order_ticks(model, first + at) < ticks);
 }
 
 /* ---- sums ---- */

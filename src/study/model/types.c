@@ -3,39 +3,14 @@
  * Host. */
 #include "study/model/types.h"
 
-#include <stdlib.h>
-
-#include "host/base/rows.h"
-#include "study/model/chunks.h"
-
-enum { PAGE_BYTES = CHUNK_PAGE * sizeof(struct type_cell) };
-
-static struct type_cell *cell_at(const struct type_table *self, u64 chunk)
-{
-	u64 page = chunk / CHUNK_PAGE;
-
-	if (page >= self->pages.count || !self->pages.data[page])
-		return NULL;
-	return &self->pages.data[page][chunk % CHUNK_PAGE];
-}
-
-static struct type_cell *cell_make(struct type_table *self, u64 chunk)
-{
-	u64 page = chunk / CHUNK_PAGE;
-
-	if (!vec_extend(&self->pages, page + 1))
-		return NULL;
-	if (!self->pages.data[page])
-		self->pages.data[page] = column_page_new(self->store, PAGE_BYTES, page);
-	return cell_at(self, chunk);
-}
+#include "host/base/keyed.h"
 
 struct type_identity *type_table_identity(struct type_table *self, u64 identity)
 {
 	if (self->identities.count >= UINT32_MAX)
 		return NULL;
-	return keyed_row(&self->identities, &self->by_identity, identity,
-			 (struct type_identity){.identity = identity});
+	return vec_at_key(&self->identities, &self->by_identity, identity,
+			  (struct type_identity){.identity = identity});
 }
 
 static bool same_kind(const struct type_kind *a, const struct type_kind *b)
@@ -70,7 +45,7 @@ static u32 kind_number(struct type_table *self, const struct type_kind *kind)
 
 bool type_table_put(struct type_table *self, const struct stream_type *row)
 {
-	struct type_cell *cell = cell_make(self, row->chunk);
+	struct type_cell *cell = cell_make(&self->cells, row->chunk, sizeof *cell);
 	struct type_identity *identity = type_table_identity(self, row->identity);
 	struct type_kind kind = {.count = row->count, .offset = row->offset, .source = row->source};
 	u32 which = row->source - TYPE_DECLARED, number;
@@ -88,7 +63,7 @@ bool type_table_put(struct type_table *self, const struct stream_type *row)
 
 bool type_table_get(const struct type_table *self, u64 chunk, u8 source, struct chunk_type *type)
 {
-	const struct type_cell *cell = cell_at(self, chunk);
+	const struct type_cell *cell = cell_find(&self->cells, chunk, sizeof *cell);
 	const struct type_kind *kind;
 	u32 number = cell ? cell->kinds[source - TYPE_DECLARED] : 0, name;
 
@@ -105,20 +80,9 @@ bool type_table_get(const struct type_table *self, u64 chunk, u8 source, struct 
 	return true;
 }
 
-void type_table_release_range(const struct type_table *self, u64 first, u64 end)
-{
-	first = (first + CHUNK_PAGE - 1) / CHUNK_PAGE;
-	end /= CHUNK_PAGE;
-	for (u64 i = first; self->store && i < end && i < self->pages.count; i++)
-		if (self->pages.data[i])
-			column_store_let_go(self->store, self->pages.data[i], PAGE_BYTES);
-}
-
 void type_table_release(struct type_table *self)
 {
-	for (u64 i = 0; i < self->pages.count && !self->store; i++)
-		free(self->pages.data[i]);
-	vec_release(&self->pages);
+	cell_pages_release(&self->cells);
 	vec_release(&self->kinds);
 	vec_release(&self->identities);
 	map_release(&self->by_identity);

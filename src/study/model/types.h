@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Types by chunk number: 8 bytes per chunk, in pages that are made only where types were told. What
- * is told of a chunk, a source apart, is mostly the same as of many others, and kept once. */
+ * Types by chunk number: 8 bytes per chunk. What is told of a chunk, a source apart, is mostly the
+ * same as of many others, and kept once. */
 #ifndef STUDY_MODEL_TYPES_H
 #define STUDY_MODEL_TYPES_H
 
 #include "host/base/map.h"
 #include "host/base/vec.h"
-#include "study/model/columns.h"
+#include "study/model/cells.h"
 #include "host/trace/stream.h"
 
 struct chunk_type {
@@ -33,14 +33,13 @@ struct type_identity {
 	u32 type; /* index of model.types + 1, 0 = has no name (yet) */
 };
 
-struct type_table {                    /* all zero = empty and ready */
-	VEC(struct type_cell *) pages; /* by chunk / CHUNK_PAGE; NULL: none of that page is known */
-	VEC(struct type_kind) kinds;   /* number 0 is none */
+struct type_table {                  /* all zero = empty and ready */
+	struct cell_pages cells;     /* struct type_cell */
+	VEC(struct type_kind) kinds; /* number 0 is none */
 	VEC(struct type_identity) identities;
-	struct map by_identity;     /* index + 1 */
-	struct map by_kind;         /* hash → number */
-	u64 chunks[2];              /* that have a row, by source */
-	struct column_store *store; /* where pages lie; NULL = in memory of their own */
+	struct map by_identity; /* index + 1 */
+	struct map by_kind;     /* hash → number */
+	u64 chunks[2];          /* that have a row, by source */
 };
 
 /* Replaces what its source said of the chunk before. False if there is no memory. */
@@ -51,9 +50,6 @@ bool type_table_get(const struct type_table *self, u64 chunk, u8 source, struct 
 
 /* The place of an identity, made if it is new; NULL if there is no memory. Valid until the next. */
 struct type_identity *type_table_identity(struct type_table *self, u64 identity);
-
-/* See chunk_table_release_range. */
-void type_table_release_range(const struct type_table *self, u64 first, u64 end);
 
 void type_table_release(struct type_table *self);
 

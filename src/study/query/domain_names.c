@@ -263,7 +263,7 @@ static bool types_by_chunk(const struct domain *self, u64 page)
 	const struct type_table *told = &self->model->type_table;
 
 	return self->trace.guess || self->types.index ||
-	       (page < told->pages.count && told->pages.data[page]);
+	       (page < told->cells.pages.count && told->cells.pages.data[page]);
 }
 
 static int fill_page(struct domain *self, u64 number, const struct chunk_page *page,

@@ -16,16 +16,6 @@
 	result_add_field(result_, (struct result_column)COLUMN(name_, label_, type_, __VA_ARGS__), \
 			 value_)
 
-/* The field that was added last, to be changed. */
-static inline struct result_column *result_last(struct result *self)
-{
-	static struct result_column nowhere;
-
-	if (self->failed || !self->columns.count)
-		return &nowhere;
-	return &self->columns.data[self->columns.count - 1];
-}
-
 /* What was made; NULL, and an error that there is no memory for it, if it failed. Other errors on
  * the way, which made it not good, are in err. */
 static inline struct result *result_made_if(bool good, struct result *self, struct err *err,

@@ -100,6 +100,20 @@ const char *result_format(struct result *self, const char *format, ...)
 	return text;
 }
 
+const char *result_take(struct result *self, struct strbuf *text)
+{
+	const char *copy = text->failed ? NULL : arena_copy(&self->arena, strbuf_text(text));
+
+	strbuf_release(text);
+	self->failed |= !copy;
+	return copy;
+}
+
+struct value result_text(struct result *self, const char *text)
+{
+	return value_text(text ? result_copy(self, text) : NULL);
+}
+
 void result_add_caveat(struct result *self, const char *format, ...)
 {
 	va_list arguments;

@@ -18,6 +18,7 @@
 #define STUDY_RESULT_RESULT_H
 
 #include "host/base/arena.h"
+#include "host/base/strbuf.h"
 #include "host/base/vec.h"
 
 enum value_type {
@@ -98,6 +99,8 @@ static inline struct value value_if(bool known, struct value value)
 {
 	return known ? value : value_unknown();
 }
+/* A number of which 0 says that it is unknown. */
+static inline struct value value_some(u64 number) { return value_if(number, value_number(number)); }
 /* The same value, which a grid shows as this text; lives as long as the result. */
 static inline struct value value_shown(struct value value, const char *shown)
 {
@@ -188,6 +191,14 @@ struct value *result_add_row(struct result *self);
 		       sizeof((const struct value[]){__VA_ARGS__}) / sizeof(struct value))
 void result_put_row(struct result *self, const struct value *values, u64 count);
 
+/* The same as a struct that has a value for each column, in their order, to be filled:
+ *
+ *	struct cells { struct value bytes, share; } *row = result_cells(table);
+ *	if (row)
+ *		row->bytes = value_number(bytes);
+ */
+#define result_cells(self) ((void *)result_add_row(self))
+
 /* How many of the rows are listed if these are the most: top 0 = all are. */
 static inline u64 result_top(u64 rows, u64 top) { return top && top < rows ? top : rows; }
 /* The caveat that not all are. */
@@ -206,6 +217,10 @@ void result_add_caveat(struct result *self, const char *format, ...)
 const char *result_copy(struct result *self, const char *text);
 const char *result_format(struct result *self, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The same of what a buffer holds, which is released. */
+const char *result_take(struct result *self, struct strbuf *text);
+/* A copy as a value; unknown if text is NULL. */
+struct value result_text(struct result *self, const char *text);
 
 u64 result_rows(const struct result *self);
 const struct value *result_cell(const struct result *self, u64 row, u64 column);

@@ -164,33 +164,27 @@ static u64 grown_limit(u64 base, double growth)
 	return more < (double)(UINT64_MAX - base) ? base + (u64)more : UINT64_MAX;
 }
 
+/* Its limits, then those of growth. */
 static int check_budget(struct check *self, u32 number, struct err *err)
 {
 	const struct budget *budget = &self->query.budgets->list.data[number];
 	int status = 0;
 
-	for (u32 i = 0; i < COMPARE_METRICS && status == 0; i++)
-		if (budget->has[i])
-			status = add_row(
-				self,
-				(struct check_row){.budget = number,
-						   .metric = (enum compare_metric)i,
-						   .limit = budget->max[i],
-						   .value = self->values.data[number].value[i]},
-				err);
-	for (u32 i = 0; i < COMPARE_METRICS && status == 0 && budget->has_growth; i++) {
-		u64 base = self->base.data[number].value[i];
+	for (u32 i = 0; i < 2 * COMPARE_METRICS && status == 0; i++) {
+		u32 metric = i % COMPARE_METRICS;
+		struct check_row row = {.budget = number,
+					.metric = (enum compare_metric)metric,
+					.growth = i >= COMPARE_METRICS,
+					.limit = budget->max[metric],
+					.value = self->values.data[number].value[metric]};
 
-		if (budget->growth_of >> i & 1)
-			status = add_row(
-				self,
-				(struct check_row){.budget = number,
-						   .metric = (enum compare_metric)i,
-						   .growth = true,
-						   .base = base,
-						   .limit = grown_limit(base, budget->growth),
-						   .value = self->values.data[number].value[i]},
-				err);
+		if (row.growth) {
+			row.base = self->base.data[number].value[metric];
+			row.limit = grown_limit(row.base, budget->growth);
+		}
+		if (row.growth ? budget->has_growth && budget->growth_of >> metric & 1
+			       : budget->has[metric])
+			status = add_row(self, row, err);
 	}
 	return status;
 }

@@ -149,8 +149,9 @@ void check_sentence(const struct check *self, const struct check_row *row, struc
 void check_add_value(const struct check_row *row, struct strbuf *out);
 void check_add_limit(const struct check *self, const struct check_row *row, struct strbuf *out);
 void check_add_excess(const struct check_row *row, struct strbuf *out);
-void check_add_percent(struct strbuf *out, u64 part, u64 whole);
-struct unit_text check_amount(enum compare_metric metric, u64 value);
+/* "1.5 MiB (20 %)", or of growth "1.5 MiB, was 1.2 MiB": how much of the row is the culprit's. */
+void check_add_share(const struct check_row *row, const struct check_culprit *culprit,
+		     struct strbuf *out);
 /* "function parse_*" */
 void budget_add_scope(const struct budget *budget, struct strbuf *out);
 /* "parse (src/parse.c:12), called by main: 1.5 MiB" */

@@ -8,127 +8,100 @@
 #include "host/base/units.h"
 #include "study/result/field.h"
 
-enum {
-	AT_STATUS,
-	AT_SUBJECT,
-	AT_IS,
-	AT_BY,
-	AT_MAY,
-	AT_SENTENCE,
-	AT_RULE,
-	AT_SCOPE,
-	AT_PATTERN,
-	AT_NAME,
-	AT_METRIC,
-	AT_UNIT,
-	AT_GROWTH,
-	AT_VALUE,
-	AT_LIMIT,
-	AT_BASE,
-	AT_OVER_BY,
-	AT_OVER,
-	AT_LINE,
-	COLUMNS
+/* The columns of limits in their order. */
+struct cells {
+	struct value status, subject, is, by, may, sentence, rule, scope, pattern, name, metric,
+		unit, growth, value, limit, base, over_by, over, line;
 };
 
-static const struct result_column limit_columns[COLUMNS] = {
-	[AT_STATUS] = COLUMN("status", "status", VALUE_TEXT, "over or within"),
-	[AT_SUBJECT] = COLUMN("subject", "what", VALUE_TEXT, "what the limit applies to"),
-	[AT_IS] = COLUMN("is", "is", VALUE_TEXT, "measured value, as text"),
-	[AT_MAY] = COLUMN("may", "limit", VALUE_TEXT, "limit, as text"),
-	[AT_BY] = COLUMN("by", "above by", VALUE_TEXT, "excess over the limit, as text"),
-	[AT_SENTENCE] = COLUMN("text", NULL, VALUE_TEXT, "the row as one sentence"),
-	[AT_RULE] = COLUMN("rule", NULL, VALUE_TEXT, "key or option that sets the limit"),
-	[AT_SCOPE] = COLUMN("scope", NULL, VALUE_TEXT, "program, function, type, module or file"),
-	[AT_PATTERN] = COLUMN("pattern", NULL, VALUE_TEXT, "its name; none for the program"),
-	[AT_NAME] = COLUMN("name", NULL, VALUE_TEXT, "name given to the budget"),
-	[AT_METRIC] =
-		COLUMN("metric", NULL, VALUE_TEXT, "bytes, allocations, peak, kept or temporary"),
-	[AT_UNIT] = COLUMN("unit", NULL, VALUE_TEXT, "unit of value, limit, base and over_by"),
-	[AT_GROWTH] = COLUMN("growth", NULL, VALUE_SHARE, "allowed growth; none = no such limit"),
-	[AT_VALUE] = COLUMN("value", NULL, VALUE_COUNT, "measured value"),
-	[AT_LIMIT] = COLUMN("limit", NULL, VALUE_COUNT, "limit"),
-	[AT_BASE] = COLUMN("base", NULL, VALUE_COUNT, "value in the baseline; only for growth"),
-	[AT_OVER_BY] =
-		COLUMN("over_by", NULL, VALUE_COUNT, "excess over the limit; 0 = within the limit"),
-	[AT_OVER] = COLUMN("over", NULL, VALUE_BOOL, "whether the limit is exceeded"),
-	[AT_LINE] =
-		COLUMN("line", NULL, VALUE_ID, "line in the budget file; none = set by an option"),
+static const struct result_column limit_columns[] = {
+	COLUMN("status", "status", VALUE_TEXT, "over or within"),
+	COLUMN("subject", "what", VALUE_TEXT, "what the limit applies to"),
+	COLUMN("is", "is", VALUE_TEXT, "measured value, as text"),
+	COLUMN("by", "above by", VALUE_TEXT, "excess over the limit, as text"),
+	COLUMN("may", "limit", VALUE_TEXT, "limit, as text"),
+	COLUMN("text", NULL, VALUE_TEXT, "the row as one sentence"),
+	COLUMN("rule", NULL, VALUE_TEXT, "key or option that sets the limit"),
+	COLUMN("scope", NULL, VALUE_TEXT, "program, function, type, module or file"),
+	COLUMN("pattern", NULL, VALUE_TEXT, "its name; none for the program"),
+	COLUMN("name", NULL, VALUE_TEXT, "name given to the budget"),
+	COLUMN("metric", NULL, VALUE_TEXT, "bytes, allocations, peak, kept or temporary"),
+	COLUMN("unit", NULL, VALUE_TEXT, "unit of value, limit, base and over_by"),
+	COLUMN("growth", NULL, VALUE_SHARE, "allowed growth; none = no such limit"),
+	COLUMN("value", NULL, VALUE_COUNT, "measured value"),
+	COLUMN("limit", NULL, VALUE_COUNT, "limit"),
+	COLUMN("base", NULL, VALUE_COUNT, "value in the baseline; only for growth"),
+	COLUMN("over_by", NULL, VALUE_COUNT, "excess over the limit; 0 = within the limit"),
+	COLUMN("over", NULL, VALUE_BOOL, "whether the limit is exceeded"),
+	COLUMN("line", NULL, VALUE_ID, "line in the budget file; none = set by an option"),
 };
 
-/* Copies and empties the text. */
-static const char *take_copy(struct result *table, struct strbuf *text)
+static struct value taken(struct result *table, struct strbuf *text)
 {
-	const char *copy = result_copy(table, strbuf_text(text));
-
-	if (text->failed)
-		table->failed = true;
-	strbuf_clear(text);
-	return copy;
+	return value_text(result_take(table, text));
 }
 
-static void add_limit(struct result *table, const struct check *self, const struct check_row *from,
-		      struct strbuf *text)
+static void add_limit(struct result *table, const struct check *self, const struct check_row *from)
 {
 	static const char *const scopes[BUDGET_SCOPES] = {"program", "function", "type", "module",
 							  "file"};
 	const struct budget *budget = check_budget_of(self, from);
-	const char *subject, *sentence, *is, *may, *by = NULL, *pattern = NULL;
-	struct value *row;
+	struct cells *row = result_cells(table);
+	struct strbuf text = {0};
 
-	check_subject(self, from, text);
-	subject = take_copy(table, text);
-	check_add_value(from, text);
-	is = take_copy(table, text);
-	check_add_limit(self, from, text);
-	may = take_copy(table, text);
-	if (from->over) {
-		check_add_excess(from, text);
-		by = take_copy(table, text);
-	}
-	check_sentence(self, from, text);
-	sentence = take_copy(table, text);
-	if (budget->pattern)
-		pattern = arena_copy_text(&table->arena, budget->pattern + 1,
-					  strlen(budget->pattern) - 2);
-	row = result_add_row(table);
 	if (!row)
 		return;
-	row[AT_STATUS] = value_text(from->over ? "over" : "within");
-	row[AT_SUBJECT] = value_text(subject);
-	row[AT_IS] = value_text(is);
-	row[AT_MAY] = value_text(may);
-	row[AT_BY] = value_text(by);
-	row[AT_SENTENCE] = value_text(sentence);
-	row[AT_RULE] = value_text(check_rule(from));
-	row[AT_SCOPE] = value_text(scopes[budget->scope]);
-	row[AT_PATTERN] = value_text(pattern);
-	row[AT_NAME] = value_text(budget->name ? result_copy(table, budget->name) : NULL);
-	row[AT_METRIC] = value_text(compare_metric_name(from->metric));
-	row[AT_UNIT] = value_text(compare_metric_is_bytes(from->metric) ? "bytes" : "count");
-	row[AT_GROWTH] = from->growth ? value_real(budget->growth) : value_unknown();
-	row[AT_VALUE] = value_number(from->value);
-	row[AT_LIMIT] = value_number(from->limit);
-	row[AT_BASE] = from->growth ? value_number(from->base) : value_unknown();
-	row[AT_OVER_BY] = value_number(from->over ? from->value - from->limit : 0);
-	row[AT_OVER] = value_number(from->over);
-	row[AT_LINE] = budget->line ? value_number(budget->line) : value_unknown();
+	row->status = value_text(from->over ? "over" : "within");
+	check_subject(self, from, &text);
+	row->subject = taken(table, &text);
+	check_add_value(from, &text);
+	row->is = taken(table, &text);
+	check_add_limit(self, from, &text);
+	row->may = taken(table, &text);
+	if (from->over) {
+		check_add_excess(from, &text);
+		row->by = taken(table, &text);
+	}
+	check_sentence(self, from, &text);
+	row->sentence = taken(table, &text);
+	row->rule = value_text(check_rule(from));
+	row->scope = value_text(scopes[budget->scope]);
+	if (budget->pattern)
+		row->pattern = value_text(arena_copy_text(&table->arena, budget->pattern + 1,
+							  strlen(budget->pattern) - 2));
+	row->name = result_text(table, budget->name);
+	row->metric = value_text(compare_metric_name(from->metric));
+	row->unit = value_text(compare_metric_is_bytes(from->metric) ? "bytes" : "count");
+	row->growth = value_if(from->growth, value_real(budget->growth));
+	row->value = value_number(from->value);
+	row->limit = value_number(from->limit);
+	row->base = value_if(from->growth, value_number(from->base));
+	row->over_by = value_number(from->over ? from->value - from->limit : 0);
+	row->over = value_number(from->over);
+	row->line = value_some(budget->line);
 }
 
 static struct result *limits_of(const struct check *self)
 {
-	struct result *table = result_new(RESULT_TABLE, "limits", "Limits");
-	struct strbuf text = {0};
+	struct result *table = result_table("limits", "Limits", limit_columns);
 
-	if (!table)
-		return NULL;
-	result_set_columns(table, limit_columns, COLUMNS);
-	for (u32 over = 1; over < 2; over--) /* those that are exceeded first */
+	for (u32 over = 1; table && over < 2; over--) /* those that are exceeded first */
 		for (u64 i = 0; i < self->rows.count; i++)
 			if (self->rows.data[i].over == over)
-				add_limit(table, self, &self->rows.data[i], &text);
-	strbuf_release(&text);
+				add_limit(table, self, &self->rows.data[i]);
 	return table;
+}
+
+static void add_culprit(struct result *table, const struct check *self, const struct check_row *of,
+			const struct check_culprit *from)
+{
+	struct strbuf subject = {0}, amount = {0};
+
+	check_subject(self, of, &subject);
+	check_add_share(of, from, &amount);
+	result_row(table, taken(table, &subject), taken(table, &amount), value_text(check_rule(of)),
+		   value_number(from->value), value_if(of->growth, value_number(from->base)),
+		   value_stack(stack_of(self->query.trace.source, from->frame, table)));
 }
 
 static struct result *culprits_of(const struct check *self)
@@ -143,42 +116,15 @@ static struct result *culprits_of(const struct check *self)
 		COLUMN("stack", "stack", VALUE_STACK,
 		       "stack that allocates; innermost frame first"),
 	};
-	struct result *table = result_new(RESULT_TABLE, "culprits", "Most of it");
-	struct strbuf text = {0};
+	struct result *table = result_table("culprits", "Most of it", columns);
 
 	if (!table)
 		return NULL;
-	result_set_columns(table, columns, sizeof columns / sizeof *columns);
 	table->hidden_in_text = !self->culprits.count;
 	for (u64 i = 0; i < self->rows.count; i++)
-		for (u64 k = 0; k < self->rows.data[i].count; k++) {
-			const struct check_row *of = &self->rows.data[i];
-			const struct check_culprit *from = &self->culprits.data[of->first + k];
-			const struct result_stack *stack =
-				stack_of(self->query.trace.source, from->frame, table);
-			const char *subject, *much;
-			struct value *row;
-
-			check_subject(self, of, &text);
-			subject = take_copy(table, &text);
-			strbuf_add(&text, check_amount(of->metric, from->value).text);
-			if (of->growth)
-				strbuf_addf(&text, ", was %s",
-					    check_amount(of->metric, from->base).text);
-			else
-				check_add_percent(&text, from->value, of->value);
-			much = take_copy(table, &text);
-			row = result_add_row(table);
-			if (!row)
-				break;
-			row[0] = value_text(subject);
-			row[1] = value_text(much);
-			row[2] = value_text(check_rule(of));
-			row[3] = value_number(from->value);
-			row[4] = of->growth ? value_number(from->base) : value_unknown();
-			row[5] = value_stack(stack);
-		}
-	strbuf_release(&text);
+		for (u64 k = 0; k < self->rows.data[i].count; k++)
+			add_culprit(table, self, &self->rows.data[i],
+				    &self->culprits.data[self->rows.data[i].first + k]);
 	return table;
 }
 
@@ -214,35 +160,31 @@ static void say_of_baseline(const struct check *self, struct result *record)
 				  "be chance");
 }
 
-static const char *title_of(const struct check *self, struct result *record, struct strbuf *text)
+static const char *title_of(const struct check *self, struct result *record)
 {
 	if (self->over)
-		strbuf_addf(text, "%s of %s %s exceeded", units_count(self->over).text,
-			    units_things(self->rows.count, "limit(s)").text,
-			    self->over == 1 ? "is" : "are");
-	else
-		strbuf_addf(text, "%s%s",
-			    units_things(self->rows.count, "limit(s) (holds|hold)").text,
-			    self->failed ? " for the part that was recorded" : "");
-	return take_copy(record, text);
+		return result_format(record, "%s of %s %s exceeded", units_count(self->over).text,
+				     units_things(self->rows.count, "limit(s)").text,
+				     self->over == 1 ? "is" : "are");
+	return result_format(record, "%s%s",
+			     units_things(self->rows.count, "limit(s) (holds|hold)").text,
+			     self->failed ? " for the part that was recorded" : "");
 }
 
 static void add_head(struct result *record, const struct check *self)
 {
-	const struct model *model = self->query.trace.source->model;
+	const struct check_query *query = &self->query;
+	const struct model *model = query->trace.source->model;
 	struct strbuf text = {0};
 
-	record->title = title_of(self, record, &text);
-	result_field(record, "file", "trace", VALUE_TEXT,
-		     value_text(result_copy(record, self->query.trace.label)), "checked trace");
+	record->title = title_of(self, record);
+	result_field(record, "file", "trace", VALUE_TEXT, result_text(record, query->trace.label),
+		     "checked trace");
 	result_field(record, "baseline", "baseline", VALUE_TEXT,
-		     self->query.baseline
-			     ? value_text(result_copy(record, self->query.baseline->label))
-			     : value_unknown(),
+		     result_text(record, query->baseline ? query->baseline->label : NULL),
 		     "baseline trace");
 	result_field(record, "program", NULL, VALUE_PATH,
-		     model->has_image ? value_text(result_copy(record, model->image.program))
-				      : value_unknown(),
+		     result_text(record, model->has_image ? model->image.program : NULL),
 		     "its program");
 	result_field(record, "passed", NULL, VALUE_BOOL, value_number(!self->failed),
 		     "whether the check passed");
@@ -279,9 +221,5 @@ struct result *check_result(struct check *self, struct err *err)
 		result_add_part(record, limits_of(self));
 		result_add_part(record, culprits_of(self));
 	}
-	if (record && !result_failed(record))
-		return record;
-	result_free(record);
-	err_memory_for(err, "the result of a check");
-	return NULL;
+	return result_made(record, err, "the result of a check");
 }

@@ -23,7 +23,7 @@ const struct budget *check_budget_of(const struct check *self, const struct chec
 	return &self->query.budgets->list.data[row->budget];
 }
 
-struct unit_text check_amount(enum compare_metric metric, u64 value)
+static struct unit_text amount(enum compare_metric metric, u64 value)
 {
 	return compare_metric_is_bytes(metric) ? units_bytes(value) : units_count(value);
 }
@@ -48,7 +48,7 @@ void check_subject(const struct check *self, const struct check_row *row, struct
 		strbuf_addf(out, " (%s)", budget->name);
 }
 
-void check_add_percent(struct strbuf *out, u64 part, u64 whole)
+static void add_percent(struct strbuf *out, u64 part, u64 whole)
 {
 	if (whole)
 		strbuf_addf(out, " (%s)", units_percent(units_share(part, whole)).text);
@@ -57,8 +57,8 @@ void check_add_percent(struct strbuf *out, u64 part, u64 whole)
 /* The value, with all digits where it would look like its limit. */
 void check_add_value(const struct check_row *row, struct strbuf *out)
 {
-	struct unit_text value = check_amount(row->metric, row->value),
-			 limit = check_amount(row->metric, row->limit);
+	struct unit_text value = amount(row->metric, row->value),
+			 limit = amount(row->metric, row->limit);
 
 	strbuf_add(out, value.text);
 	if (row->over && strcmp(value.text, limit.text) == 0)
@@ -67,16 +67,16 @@ void check_add_value(const struct check_row *row, struct strbuf *out)
 
 void check_add_limit(const struct check *self, const struct check_row *row, struct strbuf *out)
 {
-	strbuf_add(out, check_amount(row->metric, row->limit).text);
+	strbuf_add(out, amount(row->metric, row->limit).text);
 	if (row->growth)
-		strbuf_addf(out, " (%s and %s)", check_amount(row->metric, row->base).text,
+		strbuf_addf(out, " (%s and %s)", amount(row->metric, row->base).text,
 			    units_percent(check_budget_of(self, row)->growth).text);
 }
 
 void check_add_excess(const struct check_row *row, struct strbuf *out)
 {
-	strbuf_add(out, check_amount(row->metric, row->value - row->limit).text);
-	check_add_percent(out, row->value - row->limit, row->limit);
+	strbuf_add(out, amount(row->metric, row->value - row->limit).text);
+	add_percent(out, row->value - row->limit, row->limit);
 }
 
 void check_sentence(const struct check *self, const struct check_row *row, struct strbuf *out)
@@ -102,6 +102,16 @@ const char *check_path(const char *root, const char *path)
 	return path;
 }
 
+void check_add_share(const struct check_row *row, const struct check_culprit *culprit,
+		     struct strbuf *out)
+{
+	strbuf_add(out, amount(row->metric, culprit->value).text);
+	if (row->growth)
+		strbuf_addf(out, ", was %s", amount(row->metric, culprit->base).text);
+	else
+		add_percent(out, culprit->value, row->value);
+}
+
 /* Where a culprit is, as a developer looks for it: "parse (src/parse.c:12), called by main: 1.5
  * MiB". */
 void check_add_place(const struct check *self, const struct check_row *row,
@@ -123,11 +133,8 @@ void check_add_place(const struct check *self, const struct check_row *row,
 			    place.own.line);
 	if (*place.caller.function)
 		strbuf_addf(out, ", called by %s", place.caller.function);
-	strbuf_addf(out, ": %s", check_amount(row->metric, culprit->value).text);
-	if (row->growth)
-		strbuf_addf(out, ", was %s", check_amount(row->metric, culprit->base).text);
-	else
-		check_add_percent(out, culprit->value, row->value);
+	strbuf_add(out, ": ");
+	check_add_share(row, culprit, out);
 }
 
 void check_say_incomplete(const struct check *self, u32 which, struct strbuf *out)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/order.h"
+#include "host/base/keyed.h"
 #include "host/base/path.h"
 #include "study/analysis/memoro/scores.h"
 #include "study/model/each.h"
@@ -15,48 +17,24 @@
 
 /* ---- words ---- */
 
-static bool word_find(const char *const *words, u32 count, const char *word, u32 *found)
-{
-	for (u32 i = 0; i < count; i++)
-		if (strcmp(words[i], word) == 0) {
-			*found = i;
-			return true;
-		}
-	return false;
-}
-
 static const char *const by_words[] = {"stack", "function", "type", "file", "module", "thread"};
 static const char *const metric_words[] = {"bytes", "allocations", "peak", "kept", "temporary"};
 static const char *const align_words[] = {"start", "peak", "marks"};
 static const char *const status_words[] = {"new", "gone", "grew", "shrank", "same"};
 
-#define COUNT_OF(words) ((u32)(sizeof(words) / sizeof *(words)))
-
 bool compare_by_parse(const char *word, enum compare_by *by)
 {
-	u32 found = 0;
-	bool known = word_find(by_words, COUNT_OF(by_words), word, &found);
-
-	*by = (enum compare_by)found;
-	return known;
+	return word_parse(by_words, word, by);
 }
 
 bool compare_metric_parse(const char *word, enum compare_metric *metric)
 {
-	u32 found = 0;
-	bool known = word_find(metric_words, COUNT_OF(metric_words), word, &found);
-
-	*metric = (enum compare_metric)found;
-	return known;
+	return word_parse(metric_words, word, metric);
 }
 
 bool compare_align_parse(const char *word, enum compare_align *align)
 {
-	u32 found = 0;
-	bool known = word_find(align_words, COUNT_OF(align_words), word, &found);
-
-	*align = (enum compare_align)found;
-	return known;
+	return word_parse(align_words, word, align);
 }
 
 const char *compare_by_name(enum compare_by by) { return by_words[by]; }
@@ -74,16 +52,7 @@ bool compare_metric_is_bytes(enum compare_metric metric)
 /* The row of a key, made if it is new; NULL if there is no memory. */
 static struct compare_row *row_of(struct comparison *self, const struct compare_row *key)
 {
-	u64 *index = map_at(&self->by_key, key->key);
-
-	if (!index)
-		return NULL;
-	if (!*index) {
-		if (!vec_push(&self->rows, *key))
-			return NULL;
-		*index = self->rows.count;
-	}
-	return &self->rows.data[*index - 1];
+	return vec_at_key(&self->rows, &self->by_key, key->key, *key);
 }
 
 void compare_sums_add(struct compare_sums *to, const struct compare_sums *from)
@@ -108,8 +77,6 @@ const char *compare_program_name(const struct model *model)
 	return path_file(model->has_image ? model->image.program : "");
 }
 
-static bool gave_up_by_exec(const struct model *model) { return model_keeps_nothing(model); }
-
 struct compare_sums compare_sums_of_point(const struct model *model,
 					  const struct model_point *point)
 {
@@ -117,7 +84,7 @@ struct compare_sums compare_sums_of_point(const struct model *model,
 		.value = {[COMPARE_BYTES] = point->bytes,
 			  [COMPARE_ALLOCATIONS] = point->allocations,
 			  [COMPARE_PEAK] = point->at_peak_bytes,
-			  [COMPARE_KEPT] = gave_up_by_exec(model) ? 0 : point->live_bytes,
+			  [COMPARE_KEPT] = model_keeps_nothing(model) ? 0 : point->live_bytes,
 			  [COMPARE_TEMPORARY] = point->temporary}};
 }
 
@@ -245,7 +212,7 @@ struct compare_sums compare_sums_of_all(const struct model *model)
 		.value = {[COMPARE_BYTES] = totals->bytes,
 			  [COMPARE_ALLOCATIONS] = totals->allocations,
 			  [COMPARE_PEAK] = totals->peak_bytes,
-			  [COMPARE_KEPT] = gave_up_by_exec(model) ? 0 : totals->live_bytes,
+			  [COMPARE_KEPT] = model_keeps_nothing(model) ? 0 : totals->live_bytes,
 			  [COMPARE_TEMPORARY] = totals->temporary}};
 }
 
@@ -349,15 +316,11 @@ static int largest_first(const void *a, const void *b, void *data)
 	u64 dx = apart(x->side[0].value[by], x->side[1].value[by]),
 	    dy = apart(y->side[0].value[by], y->side[1].value[by]);
 
-	if (dx != dy)
-		return dx > dy ? -1 : 1;
-	dx = x->side[0].value[by] + x->side[1].value[by];
-	dy = y->side[0].value[by] + y->side[1].value[by];
-	if (dx != dy)
-		return dx > dy ? -1 : 1;
-	if (x->name && y->name)
-		return strcmp(x->name, y->name);
-	return x->hash < y->hash ? -1 : x->hash > y->hash;
+	return falling(dx, dy)
+		       ?: falling(x->side[0].value[by] + x->side[1].value[by],
+				  y->side[0].value[by] + y->side[1].value[by])
+		       ?: x->name && y->name ? strcmp(x->name, y->name)
+					     : rising(x->hash, y->hash);
 }
 
 int compare_find(struct comparison *self, const struct compare_query *query, struct err *err)

@@ -3,6 +3,7 @@
  * own rows: names instead of addresses.
  * Host. Stacks are kept as a tree of names, which both sides share; each frame is named once. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "host/base/path.h"
@@ -11,12 +12,19 @@
 
 /* ---- names ---- */
 
-/* The kept copy of the text that was built; NULL if there is no memory. */
-static const char *keep(struct comparison *self)
+/* The kept copy of a text; NULL if there is no memory. */
+static const char *keep(struct comparison *self, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static const char *keep(struct comparison *self, const char *format, ...)
 {
-	const char *text = self->text.failed ? "" : strbuf_text(&self->text);
-	const char *kept = names_keep(&self->names, text);
+	const char *kept;
+	va_list arguments;
 
+	va_start(arguments, format);
+	strbuf_clear(&self->text);
+	strbuf_vaddf(&self->text, format, arguments);
+	va_end(arguments);
+	kept = names_keep(&self->names, self->text.failed ? "" : strbuf_text(&self->text));
 	return *kept ? kept : NULL;
 }
 
@@ -60,25 +68,13 @@ static const char *unnamed(struct comparison *self, u32 side, const char *path, 
 {
 	const char *module = module_name(self->query.side[side].source->model, path);
 
-	strbuf_clear(&self->text);
-	strbuf_add(&self->text, module);
-	if (!is_loose(self, module))
-		strbuf_addf(&self->text, "+0x%" PRIx64, offset);
-	return keep(self);
+	return is_loose(self, module) ? keep(self, "%s", module)
+				      : keep(self, "%s+0x%" PRIx64, module, offset);
 }
 
 static const char *function_name(struct comparison *self, const char *function)
 {
-	strbuf_clear(&self->text);
-	strbuf_add_bytes(&self->text, function, function_plain_length(function));
-	return keep(self);
-}
-
-static const char *plain_name(struct comparison *self, const char *text)
-{
-	strbuf_clear(&self->text);
-	strbuf_add(&self->text, text);
-	return keep(self);
+	return keep(self, "%.*s", (int)function_plain_length(function), function);
 }
 
 /* ---- stacks ---- */
@@ -140,7 +136,7 @@ static u32 node_of_frame(struct comparison *self, u32 side, u32 index, u32 paren
 	if (frame_is_recorder(source, frame))
 		return parent;
 	if (frame->flags & HW_NODE_CUT)
-		return node_call(self, parent, plain_name(self, "(cut)"), false);
+		return node_call(self, parent, keep(self, "%s", "(cut)"), false);
 	if (!names.count || !*names.frames[0].function)
 		return node_call(self, parent, unnamed(self, side, names.module, frame->address),
 				 true);
@@ -211,7 +207,7 @@ static int find_loose(struct comparison *self, struct err *err)
 		if (!other || (other->build_id_bytes == one->build_id_bytes &&
 			       memcmp(other->build_id, one->build_id, one->build_id_bytes) == 0))
 			continue;
-		name = plain_name(self, name);
+		name = keep(self, "%s", name);
 		if (!name || !vec_push(&self->loose, name))
 			return err_memory_for(err, "modules");
 	}
@@ -240,17 +236,14 @@ static const char *place_name(struct comparison *self, u32 side, struct frame_id
 	source.folds = &self->folds;
 	place = finding_place(&source, frame);
 	if (!frame.index)
-		return plain_name(self, "(no stack)");
+		return keep(self, "%s", "(no stack)");
 	switch (self->query.by) {
 	case COMPARE_BY_FILE:
 		if (*place.own.file)
-			return plain_name(self, place.own.file);
-		strbuf_clear(&self->text);
-		strbuf_addf(&self->text, "(no source: %s)",
-			    module_name(source.model, place.own.module));
-		return keep(self);
+			return keep(self, "%s", place.own.file);
+		return keep(self, "(no source: %s)", module_name(source.model, place.own.module));
 	case COMPARE_BY_MODULE:
-		return plain_name(self, module_name(source.model, place.own.module));
+		return keep(self, "%s", module_name(source.model, place.own.module));
 	default:
 		return *place.own.function
 			       ? function_name(self, place.own.function)
@@ -309,8 +302,8 @@ int compare_key_of_chunk(struct comparison *self, u32 side, u64 chunk, struct co
 	struct type_answer type;
 
 	if (self->query.by == COMPARE_BY_THREAD)
-		return set_name(row, plain_name(self, thread_name(model, thread)), err);
+		return set_name(row, keep(self, "%s", thread_name(model, thread)), err);
 	type = type_of_chunk(from->types, chunk);
-	return set_name(row, plain_name(self, type.name && *type.name ? type.name : "(unknown)"),
+	return set_name(row, keep(self, "%s", type.name && *type.name ? type.name : "(unknown)"),
 			err);
 }

@@ -4,6 +4,7 @@
  * lost. */
 #include <string.h>
 
+#include "host/base/search.h"
 #include "study/analysis/compare/compare.h"
 
 struct anchor {
@@ -131,17 +132,9 @@ static bool line_init(struct lines *self, u32 side)
 /* The last bucket that begins at or before ns. */
 static u32 bucket_at(const struct line *self, u64 ns)
 {
-	u32 low = 0, high = self->count;
+	u64 end = bisect(at, self->count, self->starts[at] <= ns);
 
-	while (high - low > 1) {
-		u32 middle = low + (high - low) / 2;
-
-		if (self->starts[middle] <= ns)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return end ? (u32)end - 1 : 0;
 }
 
 static u64 most_between(const struct line *self, u64 from_ns, u64 end_ns)

@@ -10,17 +10,12 @@
 #include "host/base/units.h"
 #include "study/result/field.h"
 
-static enum value_type type_of(enum compare_metric metric)
+static enum value_type delta_type_of(enum value_type type)
 {
-	return compare_metric_is_bytes(metric) ? VALUE_BYTES : VALUE_COUNT;
+	return type == VALUE_BYTES ? VALUE_DELTA_BYTES
+	       : type == VALUE_NS  ? VALUE_DELTA_NS
+				   : VALUE_DELTA;
 }
-
-static enum value_type delta_type_of(enum compare_metric metric)
-{
-	return compare_metric_is_bytes(metric) ? VALUE_DELTA_BYTES : VALUE_DELTA;
-}
-
-static i64 delta(u64 a, u64 b) { return (i64)(b - a); }
 
 /* Part of what was; unknown if there was nothing. */
 static struct value change(u64 a, u64 b)
@@ -32,153 +27,107 @@ static struct value change(u64 a, u64 b)
 
 /* ---- totals ---- */
 
-static const struct {
-	const char *a, *b, *delta, *change, *label, *remark, *meaning;
-} totals[COMPARE_METRICS] = {
-	[COMPARE_BYTES] = {"bytes.a", "bytes.b", "bytes.delta", "bytes.pct", "requested",
-			   "was {bytes.a}: {bytes.delta}, {bytes.pct}", "bytes requested"},
-	[COMPARE_ALLOCATIONS] = {"allocations.a", "allocations.b", "allocations.delta",
-				 "allocations.pct", "allocations",
-				 "was {allocations.a}: {allocations.delta}, {allocations.pct}",
-				 "allocations"},
-	[COMPARE_PEAK] = {"peak.a", "peak.b", "peak.delta", "peak.pct", "peak",
-			  "was {peak.a}: {peak.delta}, {peak.pct}", "most live bytes"},
-	[COMPARE_KEPT] = {"kept.a", "kept.b", "kept.delta", "kept.pct", "kept",
-			  "was {kept.a}: {kept.delta}, {kept.pct}", "bytes never freed"},
-	[COMPARE_TEMPORARY] = {"temporary.a", "temporary.b", "temporary.delta", "temporary.pct",
-			       "temporary", "was {temporary.a}: {temporary.delta}, {temporary.pct}",
-			       "chunks freed before any further allocation of their thread"},
-};
-
-/* Without a percentage where nothing was. */
-static const char *remark_of(enum compare_metric metric, bool had)
+/* One number of both sides: NAME.a, NAME.b, NAME.delta and NAME.pct. */
+static void add_total(struct result *record, const struct result_column *of, u64 a, u64 b)
 {
-	static const char *const bare[COMPARE_METRICS] = {
-		[COMPARE_BYTES] = "was {bytes.a}: {bytes.delta}",
-		[COMPARE_ALLOCATIONS] = "was {allocations.a}: {allocations.delta}",
-		[COMPARE_PEAK] = "was {peak.a}: {peak.delta}",
-		[COMPARE_KEPT] = "was {kept.a}: {kept.delta}",
-		[COMPARE_TEMPORARY] = "was {temporary.a}: {temporary.delta}",
-	};
+	const char *name = of->name;
 
-	return had ? totals[metric].remark : bare[metric];
-}
-
-static void add_total(struct result *record, const struct comparison *self,
-		      enum compare_metric metric)
-{
-	u64 a = self->totals[0].value[metric], b = self->totals[1].value[metric];
-	const char *label =
-		metric == COMPARE_KEPT && self->query.one_trace ? "live" : totals[metric].label;
-	struct result_column now =
-		COLUMN(totals[metric].b, label, type_of(metric), totals[metric].meaning);
-
-	now.remark = a == b ? "unchanged" : remark_of(metric, a != 0);
-	result_field(record, totals[metric].a, NULL, type_of(metric), value_number(a),
+	result_field(record, result_format(record, "%s.a", name), NULL, of->type, value_number(a),
 		     "the same in A");
-	result_add_field(record, now, value_number(b));
-	result_field(record, totals[metric].delta, NULL, delta_type_of(metric),
-		     value_signed(delta(a, b)), "B minus A");
-	result_field(record, totals[metric].change, NULL, VALUE_CHANGE, change(a, b),
-		     "the difference as a share of A");
+	/* without a percentage where nothing was */
+	result_field(record, result_format(record, "%s.b", name), of->label, of->type,
+		     value_number(b), of->meaning,
+		     .remark = a == b ? "unchanged"
+			       : a ? result_format(record, "was {%s.a}: {%s.delta}, {%s.pct}", name,
+						   name, name)
+				   : result_format(record, "was {%s.a}: {%s.delta}", name, name));
+	result_field(record, result_format(record, "%s.delta", name), NULL, delta_type_of(of->type),
+		     value_signed((i64)(b - a)), "B minus A");
+	result_field(record, result_format(record, "%s.pct", name), NULL, VALUE_CHANGE,
+		     change(a, b), "the difference as a share of A");
 }
+
+static const struct result_column totals[COMPARE_METRICS] = {
+	[COMPARE_BYTES] = COLUMN("bytes", "requested", VALUE_BYTES, "bytes requested"),
+	[COMPARE_ALLOCATIONS] = COLUMN("allocations", "allocations", VALUE_COUNT, "allocations"),
+	[COMPARE_PEAK] = COLUMN("peak", "peak", VALUE_BYTES, "most live bytes"),
+	[COMPARE_KEPT] = COLUMN("kept", "kept", VALUE_BYTES, "bytes never freed"),
+	[COMPARE_TEMPORARY] = COLUMN("temporary", "temporary", VALUE_COUNT,
+				     "chunks freed before any further allocation of their thread"),
+};
 
 static struct result *summary_of(const struct comparison *self)
 {
+	static const struct result_column duration =
+		COLUMN("duration_ns", "duration", VALUE_NS, "duration that is compared");
 	struct result *record = result_new(RESULT_RECORD, "summary", "Totals of B");
-	u64 a = self->duration_ns[0], b = self->duration_ns[1];
-	struct result_column now =
-		COLUMN("duration_ns.b", "duration", VALUE_NS, "duration that is compared");
 
-	if (!record)
-		return NULL;
-	for (u32 i = 0; i < COMPARE_METRICS; i++)
-		add_total(record, self, (enum compare_metric)i);
-	now.remark = a == b ? "unchanged"
-		     : a    ? "was {duration_ns.a}: {duration_ns.delta}, {duration_ns.pct}"
-			    : "was {duration_ns.a}: {duration_ns.delta}";
-	result_field(record, "duration_ns.a", NULL, VALUE_NS, value_number(a), "the same in A");
-	result_add_field(record, now, value_number(b));
-	result_field(record, "duration_ns.delta", NULL, VALUE_DELTA_NS, value_signed(delta(a, b)),
-		     "B minus A");
-	result_field(record, "duration_ns.pct", NULL, VALUE_CHANGE, change(a, b),
-		     "the difference as a share of A");
+	for (u32 i = 0; record && i < COMPARE_METRICS; i++) {
+		struct result_column total = totals[i];
+
+		if (i == COMPARE_KEPT && self->query.one_trace)
+			total.label = "live";
+		add_total(record, &total, self->totals[0].value[i], self->totals[1].value[i]);
+	}
+	if (record)
+		add_total(record, &duration, self->duration_ns[0], self->duration_ns[1]);
 	return record;
 }
 
 /* ---- rows ---- */
 
-enum {
-	AT_STATUS,
-	AT_A,
-	AT_B,
-	AT_DELTA,
-	AT_PCT,
-	AT_NAME,
-	AT_KEY,
-	AT_STACK,
-	AT_SEVERITY_A,
-	AT_SEVERITY_B,
-	AT_METRICS,
-	COLUMNS = AT_METRICS + 2 * COMPARE_METRICS
+/* The columns in their order. */
+struct cells {
+	struct value status, a, b, delta, pct, name, key, stack, severity[2],
+		metrics[COMPARE_METRICS][2];
 };
 
-static const char *const metric_columns[COMPARE_METRICS][2] = {
-	[COMPARE_BYTES] = {"a_bytes", "b_bytes"},
-	[COMPARE_ALLOCATIONS] = {"a_allocations", "b_allocations"},
-	[COMPARE_PEAK] = {"a_peak", "b_peak"},
-	[COMPARE_KEPT] = {"a_kept", "b_kept"},
-	[COMPARE_TEMPORARY] = {"a_temporary", "b_temporary"},
-};
+/* a_bytes, b_bytes, a_allocations … */
+static void add_metric_columns(struct result *table)
+{
+	for (u32 i = 0; i < COMPARE_METRICS; i++)
+		for (u32 side = 0; side < 2; side++) {
+			struct result_column column = totals[i];
+
+			column.name = result_format(table, "%c_%s", "ab"[side], totals[i].name);
+			column.label = NULL;
+			result_set_columns(table, &column, 1);
+		}
+}
 
 static void set_columns(struct result *table, const struct compare_query *query)
 {
-	enum value_type type = type_of(query->metric);
+	enum value_type type = totals[query->metric].type;
 	bool stacks = query->by == COMPARE_BY_STACK;
-	struct result_column columns[COLUMNS] = {
-		[AT_STATUS] = COLUMN("status", "status", VALUE_TEXT,
-				     "new, gone, grew, shrank or same, by the metric"),
-		[AT_A] = COLUMN("a", "A", type, "the metric in A"),
-		[AT_B] = COLUMN("b", "B", type, "the metric in B"),
-		[AT_DELTA] =
-			COLUMN("delta", "difference", delta_type_of(query->metric), "B minus A"),
-		[AT_PCT] = COLUMN("pct", "change", VALUE_CHANGE,
-				  "the difference as a share of A; none if A has nothing"),
-		[AT_NAME] = COLUMN("name", NULL, VALUE_TEXT, "what is compared; none for stacks"),
-		[AT_KEY] = COLUMN("key", NULL, VALUE_TEXT,
-				  "key that identifies the row; equal for equal names"),
-		[AT_STACK] = COLUMN("stack", NULL, VALUE_STACK,
-				    "a stack of the row, from B or else from A; innermost frame "
-				    "first"),
-		[AT_SEVERITY_A] =
-			COLUMN("sev_a", NULL, VALUE_ID, "severity in A, 1 to 12; none = unknown"),
-		[AT_SEVERITY_B] =
-			COLUMN("sev_b", NULL, VALUE_ID, "severity in B, 1 to 12; none = unknown"),
+	const struct result_column columns[] = {
+		COLUMN("status", "status", VALUE_TEXT,
+		       "new, gone, grew, shrank or same, by the metric"),
+		COLUMN("a", "A", type, "the metric in A"),
+		COLUMN("b", "B", type, "the metric in B"),
+		COLUMN("delta", "difference", delta_type_of(type), "B minus A"),
+		COLUMN("pct", "change", VALUE_CHANGE,
+		       "the difference as a share of A; none if A has nothing"),
+		COLUMN("name", stacks ? NULL : compare_by_name(query->by),
+		       query->by == COMPARE_BY_FILE ? VALUE_PATH : VALUE_TEXT,
+		       "what is compared; none for stacks"),
+		COLUMN("key", NULL, VALUE_TEXT,
+		       "key that identifies the row; equal for equal names"),
+		COLUMN("stack", stacks ? "stack" : NULL, VALUE_STACK,
+		       "a stack of the row, from B or else from A; innermost frame first"),
+		COLUMN("sev_a", NULL, VALUE_ID, "severity in A, 1 to 12; none = unknown"),
+		COLUMN("sev_b", NULL, VALUE_ID, "severity in B, 1 to 12; none = unknown"),
 	};
 
-	if (stacks)
-		columns[AT_STACK].label = "stack";
-	else
-		columns[AT_NAME].label = compare_by_name(query->by);
-	if (query->by == COMPARE_BY_FILE)
-		columns[AT_NAME].type = VALUE_PATH;
-	for (u32 i = 0; i < COMPARE_METRICS; i++)
-		for (u32 side = 0; side < 2; side++)
-			columns[AT_METRICS + 2 * i + side] =
-				(struct result_column)COLUMN(metric_columns[i][side], NULL,
-							     type_of((enum compare_metric)i),
-							     totals[i].meaning);
-	result_set_columns(table, columns, COLUMNS);
+	result_set_columns(table, columns, sizeof columns / sizeof *columns);
+	add_metric_columns(table);
 }
 
-static const char *key_of(struct result *table, const struct compare_row *row)
+/* Stacks of two programs may have the same number and be different: they have that of the row. */
+static struct value numbered(const struct result_stack *stack, u64 number)
 {
-	char text[24];
-
-	if (row->name)
-		return result_copy(table, row->name);
-	snprintf(text, sizeof text, "%016" PRIx64, row->hash);
-	return result_copy(table, text);
+	if (stack)
+		((struct result_stack *)stack)->number = number;
+	return value_stack(stack);
 }
 
 static void add_row(struct result *table, const struct comparison *self,
@@ -187,27 +136,25 @@ static void add_row(struct result *table, const struct comparison *self,
 	enum compare_metric metric = self->query.metric;
 	u64 a = from->side[0].value[metric], b = from->side[1].value[metric];
 	u32 side = from->there[1];
-	const char *key = key_of(table, from);
-	const struct result_stack *stack =
-		stack_of(self->query.side[side].source, from->frame[side], table);
-	struct value *row = result_add_row(table);
+	struct cells *row = result_cells(table);
 
 	if (!row)
 		return;
-	row[AT_STATUS] = value_text(compare_status_name(from->status));
-	row[AT_A] = value_number(a);
-	row[AT_B] = value_number(b);
-	row[AT_DELTA] = value_signed(delta(a, b));
-	row[AT_PCT] = change(a, b);
-	row[AT_NAME] = value_text(from->name ? key : NULL);
-	row[AT_KEY] = value_text(key);
-	row[AT_STACK] = value_stack(stack);
+	row->status = value_text(compare_status_name(from->status));
+	row->a = value_number(a);
+	row->b = value_number(b);
+	row->delta = value_signed((i64)(b - a));
+	row->pct = change(a, b);
+	row->name = result_text(table, from->name);
+	row->key = from->name ? row->name
+			      : value_text(result_format(table, "%016" PRIx64, from->hash));
+	row->stack = numbered(stack_of(self->query.side[side].source, from->frame[side], table),
+			      (u64)(from - self->rows.data) + 1);
 	for (u32 of = 0; of < 2; of++)
-		if (from->severity[of])
-			row[AT_SEVERITY_A + of] = value_number(from->severity[of]);
+		row->severity[of] = value_some(from->severity[of]);
 	for (u32 i = 0; i < COMPARE_METRICS; i++)
 		for (u32 of = 0; of < 2; of++)
-			row[AT_METRICS + 2 * i + of] = value_number(from->side[of].value[i]);
+			row->metrics[i][of] = value_number(from->side[of].value[i]);
 }
 
 static struct result *rows_of(const struct comparison *self)
@@ -227,16 +174,6 @@ static struct result *rows_of(const struct comparison *self)
 		if (self->query.top && shown++ == self->query.top)
 			break;
 		add_row(table, self, row);
-		/* Stacks of two programs may have the same number and be different. */
-		if (table->cells.count &&
-		    result_cell(table, result_rows(table) - 1, AT_STACK)->known) {
-			struct result_stack *stack =
-				(struct result_stack *)result_cell(table, result_rows(table) - 1,
-								   AT_STACK)
-					->stack;
-
-			stack->number = i + 1;
-		}
 	}
 	return table;
 }
@@ -252,24 +189,19 @@ static struct result *lines_of(const struct comparison *self)
 		COLUMN("a_time_ns", NULL, VALUE_NS, "the same moment on A's own clock"),
 		COLUMN("b_time_ns", NULL, VALUE_NS, "the same moment on B's own clock"),
 	};
-	struct result *table = result_new(RESULT_TABLE, "heap", "Live bytes");
+	struct result *table = result_table("heap", "Live bytes", columns);
 
 	if (!table)
 		return NULL;
 	table->hidden_in_text = true;
-	result_set_columns(table, columns, sizeof columns / sizeof *columns);
 	for (u64 i = 0; i < self->lines.count; i++) {
 		const struct compare_bin *bin = &self->lines.data[i];
-		struct value *row = result_add_row(table);
 
-		if (!row)
-			break;
-		row[0] = value_signed(bin->time_ns);
-		for (u32 side = 0; side < 2; side++)
-			if (bin->known[side]) {
-				row[1 + side] = value_number(bin->bytes[side]);
-				row[3 + side] = value_number(bin->own_ns[side]);
-			}
+		result_row(table, value_signed(bin->time_ns),
+			   value_if(bin->known[0], value_number(bin->bytes[0])),
+			   value_if(bin->known[1], value_number(bin->bytes[1])),
+			   value_if(bin->known[0], value_number(bin->own_ns[0])),
+			   value_if(bin->known[1], value_number(bin->own_ns[1])));
 	}
 	return table;
 }
@@ -412,6 +344,7 @@ static void say_of_moments(const struct comparison *self, struct result *record)
 
 /* ---- the record ---- */
 
+/* Names begin with "a." or "b.". */
 static void add_side(struct result *record, const struct comparison *self, u32 side)
 {
 	static const char *const names[2][6] = {{"a.file", "a.moment", "a.program", "a.command",
@@ -422,19 +355,17 @@ static void add_side(struct result *record, const struct comparison *self, u32 s
 						  {"{b.command}", "at {b.moment}"}};
 	const struct compare_side *of = &self->query.side[side];
 	const struct model *model = of->source->model;
-	struct result_column file =
-		COLUMN(names[side][0], side ? "B" : "A", VALUE_TEXT, "compared trace");
-	const char *word = of->cuts ? of->cuts->moment[of->cut].word : NULL;
 
-	file.remark = remarks[side][self->query.one_trace];
-	result_add_field(record, file, value_text(result_copy(record, of->label)));
+	result_field(record, names[side][0], side ? "B" : "A", VALUE_TEXT,
+		     result_text(record, of->label), "compared trace",
+		     .remark = remarks[side][self->query.one_trace]);
 	result_field(record, names[side][1], NULL, VALUE_TEXT,
-		     value_text(word ? result_copy(record, word) : NULL),
+		     result_text(record, of->cuts ? of->cuts->moment[of->cut].word : NULL),
 		     "moment up to which it counts; none = its end");
 	result_field(record, names[side][2], NULL, VALUE_PATH,
-		     value_text(result_copy(record, model->image.program)), "its program");
+		     result_text(record, model->image.program), "its program");
 	result_field(record, names[side][3], NULL, VALUE_TEXT,
-		     value_text(result_copy(record, model->image.command)), "its command line");
+		     result_text(record, model->image.command), "its command line");
 	result_field(record, names[side][4], NULL, VALUE_BOOL,
 		     value_number(summary_complete(model, of->info)),
 		     "whether every event is in the trace");
@@ -445,43 +376,45 @@ static void add_side(struct result *record, const struct comparison *self, u32 s
 
 static void add_states(struct result *record, const struct comparison *self)
 {
-	static const char *const names[COMPARE_STATES] = {"changed.new", "changed.gone",
-							  "changed.grew", "changed.shrank",
-							  "changed.same"};
-	struct result_column first = COLUMN("changed.rows", "rows", VALUE_COUNT, "number of rows");
-	struct result_column share = COLUMN("matched.a", "matched", VALUE_SHARE,
-					    "share of A's metric in rows that both have");
+	enum value_type type = totals[self->query.metric].type;
+	const u64 *states = self->states, *sum = self->sum, *matched = self->matched;
+	const char *meaning = "rows with this status";
 
-	first.remark = "{changed.new} new, {changed.gone} gone, {changed.grew} grew, "
-		       "{changed.shrank} shrank, {changed.same} same";
-	result_add_field(record, first, value_number(self->rows.count));
-	for (u32 i = 0; i < COMPARE_STATES; i++)
-		result_field(record, names[i], NULL, VALUE_COUNT, value_number(self->states[i]),
-			     "rows with this status");
-	share.remark = "of A and {matched.b} of B are in rows that both have";
-	result_add_field(record, share,
-			 self->sum[0] ? value_real(units_share(self->matched[0], self->sum[0]))
-				      : value_unknown());
+	result_field(record, "changed.rows", "rows", VALUE_COUNT, value_number(self->rows.count),
+		     "number of rows",
+		     .remark = "{changed.new} new, {changed.gone} gone, {changed.grew} grew, "
+			       "{changed.shrank} shrank, {changed.same} same");
+	result_field(record, "changed.new", NULL, VALUE_COUNT, value_number(states[COMPARE_NEW]),
+		     meaning);
+	result_field(record, "changed.gone", NULL, VALUE_COUNT, value_number(states[COMPARE_GONE]),
+		     meaning);
+	result_field(record, "changed.grew", NULL, VALUE_COUNT, value_number(states[COMPARE_GREW]),
+		     meaning);
+	result_field(record, "changed.shrank", NULL, VALUE_COUNT,
+		     value_number(states[COMPARE_SHRANK]), meaning);
+	result_field(record, "changed.same", NULL, VALUE_COUNT, value_number(states[COMPARE_SAME]),
+		     meaning);
+	result_field(record, "matched.a", "matched", VALUE_SHARE,
+		     value_if(sum[0], value_real(units_share(matched[0], sum[0]))),
+		     "share of A's metric in rows that both have",
+		     .remark = "of A and {matched.b} of B are in rows that both have");
 	result_field(record, "matched.b", NULL, VALUE_SHARE,
-		     self->sum[1] ? value_real(units_share(self->matched[1], self->sum[1]))
-				  : value_unknown(),
+		     value_if(sum[1], value_real(units_share(matched[1], sum[1]))),
 		     "share of B's metric in rows that both have");
-	result_field(record, "unmatched.a", NULL, type_of(self->query.metric),
-		     value_number(self->sum[0] - self->matched[0]),
+	result_field(record, "unmatched.a", NULL, type, value_number(sum[0] - matched[0]),
 		     "A's metric in rows that only A has");
-	result_field(record, "unmatched.b", NULL, type_of(self->query.metric),
-		     value_number(self->sum[1] - self->matched[1]),
+	result_field(record, "unmatched.b", NULL, type, value_number(sum[1] - matched[1]),
 		     "B's metric in rows that only B has");
 }
 
 static void add_head(struct result *record, const struct comparison *self)
 {
-	struct result_column by = COLUMN("by", "by", VALUE_TEXT, "what rows are grouped by");
+	bool no_marks = self->query.align == COMPARE_ALIGN_MARKS && !self->anchors;
 
-	by.remark = "in {metric}";
 	add_side(record, self, 0);
 	add_side(record, self, 1);
-	result_add_field(record, by, value_text(compare_by_name(self->query.by)));
+	result_field(record, "by", "by", VALUE_TEXT, value_text(compare_by_name(self->query.by)),
+		     "what rows are grouped by", .remark = "in {metric}");
 	result_field(record, "metric", NULL, VALUE_TEXT,
 		     value_text(compare_metric_name(self->query.metric)),
 		     "key that identifies rows");
@@ -489,10 +422,8 @@ static void add_head(struct result *record, const struct comparison *self)
 	result_field(record, "same_build", NULL, VALUE_BOOL, value_number(is_same_build(self)),
 		     "whether both programs have the same build-id, if they have one");
 	result_field(record, "time_map", NULL, VALUE_TEXT,
-		     value_text(compare_align_name(self->query.align == COMPARE_ALIGN_MARKS &&
-								   !self->anchors
-							   ? COMPARE_ALIGN_START
-							   : self->query.align)),
+		     value_text(compare_align_name(no_marks ? COMPARE_ALIGN_START
+							    : self->query.align)),
 		     "how the clocks of the heap lines are aligned");
 	result_field(record, "bin_ns", NULL, VALUE_NS, value_number(self->bin_ns),
 		     "time covered by a row of the heap lines");
@@ -514,9 +445,5 @@ struct result *compare_result(struct comparison *self, struct err *err)
 		result_add_part(record, rows_of(self));
 		result_add_part(record, lines_of(self));
 	}
-	if (record && !result_failed(record))
-		return record;
-	result_free(record);
-	err_memory_for(err, "the comparison");
-	return NULL;
+	return result_made(record, err, "the comparison");
 }

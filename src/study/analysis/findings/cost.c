@@ -2,6 +2,7 @@
  * Savings, levels and the order of findings.
  * Host. */
 #include "study/analysis/findings/cost.h"
+#include "host/base/order.h"
 #include "study/model/durations.h"
 
 /* Where too few calls were timed. */
@@ -174,15 +175,8 @@ static u32 concern(const struct finding *finding)
 int finding_order(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
-	u32 first = concern(x), second = concern(y);
 
-	if (x->level != y->level)
-		return x->level > y->level ? -1 : 1;
-	if (first != second)
-		return first < second ? -1 : 1;
-	if (x->saving.share != y->saving.share)
-		return x->saving.share > y->saving.share ? -1 : 1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return x->frame.index < y->frame.index ? -1 : x->frame.index > y->frame.index;
+	return falling(x->level, y->level) ?: rising(concern(x), concern(y))
+		       ?: falling_real(x->saving.share, y->saving.share)
+		       ?: rising(x->kind, y->kind) ?: rising(x->frame.index, y->frame.index);
 }

@@ -125,6 +125,15 @@ static int add_time(struct finder *self, struct point_id point, struct err *err)
 	return finder_add(self, one, err);
 }
 
+/* A repair would spare these calls of the allocator, and copies of so many bytes. */
+static int add_spared(struct finder *self, struct finding one, struct point_id point, u64 copied,
+		      struct err *err)
+{
+	one.amounts[SAVING_CPU_NS] =
+		finding_cpu_ns(&self->costs, point, one.allocations, (double)copied);
+	return finder_add(self, one, err);
+}
+
 static int add_growing(struct finder *self, struct point_id point, struct err *err)
 {
 	const struct behaviour *known = &self->behaviour->points[point.index];
@@ -134,9 +143,7 @@ static int add_growing(struct finder *self, struct point_id point, struct err *e
 	one.growth = known->growth;
 	one.growth_runs = known->growth_runs;
 	one.allocations = one.chunks > runs ? one.chunks - runs : 0;
-	one.amounts[SAVING_CPU_NS] =
-		finding_cpu_ns(&self->costs, point, one.allocations, (double)known->replaced_bytes);
-	return finder_add(self, one, err);
+	return add_spared(self, one, point, known->replaced_bytes, err);
 }
 
 /* Short lives or temporary ones, whichever are more: a thread that is preempted makes a life
@@ -153,8 +160,7 @@ static int add_churn(struct finder *self, struct point_id point, struct err *err
 	one.ticks = known->short_ticks;
 	one.timed_chunks = brief;
 	one.allocations = one.chunks;
-	one.amounts[SAVING_CPU_NS] = finding_cpu_ns(&self->costs, point, one.allocations, 0);
-	return finder_add(self, one, err);
+	return add_spared(self, one, point, 0, err);
 }
 
 /* A buffer that realloc gives a new size again and again. */
@@ -162,10 +168,8 @@ static int add_resized(struct finder *self, struct point_id point, struct err *e
 {
 	struct finding one = begun(self, point, FINDING_GROWING, INFERENCE_TEMPORARY);
 
-	one.chunks = self->behaviour->points[point.index].all.chunks;
-	one.allocations = one.chunks;
-	one.amounts[SAVING_CPU_NS] = finding_cpu_ns(&self->costs, point, one.allocations, 0);
-	return finder_add(self, one, err);
+	one.chunks = one.allocations = self->behaviour->points[point.index].all.chunks;
+	return add_spared(self, one, point, 0, err);
 }
 
 static int add_zero(struct finder *self, struct point_id point, struct err *err)
@@ -173,8 +177,7 @@ static int add_zero(struct finder *self, struct point_id point, struct err *err)
 	struct finding one = begun(self, point, FINDING_ZERO_SIZE, INFERENCE_ZERO_SIZE);
 
 	one.allocations = one.chunks;
-	one.amounts[SAVING_CPU_NS] = finding_cpu_ns(&self->costs, point, one.allocations, 0);
-	return finder_add(self, one, err);
+	return add_spared(self, one, point, 0, err);
 }
 
 /* Calls of the allocator that could be spared. */

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/base/order.h"
+#include "host/base/keyed.h"
+
 static const char *const kind_names[FINDING_KINDS] = {
 	[FINDING_MISUSE] = "misuse",       [FINDING_LEAK] = "leak",
 	[FINDING_KEPT] = "kept",           [FINDING_GROWTH] = "growth",
@@ -61,7 +64,8 @@ int finder_add(struct finder *self, struct finding one, struct err *err)
 {
 	struct finding_place place = finding_place(self->source, one.frame);
 	u64 seed = (u64)one.kind << 16 | (u64)one.chunk_class << 8 | one.misuse;
-	u64 *row;
+	u64 before = self->findings->rows.count;
+	struct finding *row;
 
 	if (place.foreign && one.kind != FINDING_MISUSE &&
 	    (one.kind != FINDING_LEAK || !leak_is_certain(one.chunk_class)))
@@ -71,18 +75,14 @@ int finder_add(struct finder *self, struct finding one, struct err *err)
 	one.own_weight = one.saving.share;
 	one.key = finding_place_hash(&place, seed, true);
 	one.place = finding_place_hash(&place, 0, true);
-	row = map_at(&self->by_key, one.key);
+	row = vec_at_key(&self->findings->rows, &self->by_key, one.key, one);
 	if (!row)
 		return err_memory_for(err, "the findings");
-	if (*row) {
-		finding_merge(&self->findings->rows.data[*row - 1], &one);
-		return 0;
-	}
-	snprintf(one.id, sizeof one.id, "%s-%08x", kind_names[one.kind],
-		 (u32)finding_place_hash(&place, seed, false));
-	if (!vec_push(&self->findings->rows, one))
-		return err_memory_for(err, "the findings");
-	*row = self->findings->rows.count;
+	if (self->findings->rows.count == before)
+		finding_merge(row, &one);
+	else
+		snprintf(row->id, sizeof row->id, "%s-%08x", kind_names[one.kind],
+			 (u32)finding_place_hash(&place, seed, false));
 	return 0;
 }
 
@@ -187,12 +187,8 @@ static int collect(struct finder *self, const struct leak_report *leaks, struct 
 		status = number_ids(self->findings, err);
 	for (u64 i = 0; i < self->findings->rows.count; i++)
 		finding_settle(&self->costs, &self->findings->rows.data[i]);
-	if (status == 0 && self->findings->rows.count)
-		qsort(self->findings->rows.data, self->findings->rows.count,
-		      sizeof *self->findings->rows.data, finding_order);
-	if (status == 0)
-		status = drop(self->findings, self->model, self->query, err);
-	return status;
+	vec_sort(&self->findings->rows, finding_order);
+	return status == 0 ? drop(self->findings, self->model, self->query, err) : status;
 }
 
 int findings_find(struct findings *self, const struct stack_source *source,

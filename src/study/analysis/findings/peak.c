@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/base/keyed.h"
 #include "study/analysis/typing/types.h"
 
 /* Whether one place has most of the peak, whatever is said of it. */
@@ -109,8 +110,8 @@ static int add_common_peak(struct finder *self,
 		u64 key = point->at_peak_bytes && !point_is_noise(self->model, point)
 				  ? common(self, (struct point_id){i})
 				  : 0;
-		u64 *row = key ? map_at(&by_common, key) : NULL;
-		struct finding one = like;
+		u64 before = found.count;
+		struct finding one = like, *row;
 
 		if (!key)
 			continue;
@@ -123,12 +124,11 @@ static int add_common_peak(struct finder *self,
 		one.max_size = self->behaviour->points[i].max_size;
 		one.own_weight = one.amounts[SAVING_PEAK_BYTES] = (double)point->at_peak_bytes;
 		snprintf(one.id, sizeof one.id, "%s-%08x", finding_kind_name(one.kind), (u32)key);
-		if (!row || (!*row && !vec_push(&found, one)))
+		row = vec_at_key(&found, &by_common, key, one);
+		if (!row)
 			status = err_memory_for(err, "the findings");
-		else if (*row)
-			finding_merge(&found.data[*row - 1], &one);
-		else
-			*row = found.count;
+		else if (found.count == before)
+			finding_merge(row, &one);
 	}
 	for (u64 i = 0; i < found.count && status == 0; i++)
 		if (holds_peak_together(self, &found.data[i]) &&

@@ -343,7 +343,7 @@ const char *finding_seen(const struct finding *finding, const struct model *mode
 	struct strbuf text = {0};
 
 	put_seen(&text, finding, model);
-	return taken(&text, result);
+	return result_take(result, &text);
 }
 
 const char *finding_text(const struct finding *finding, const struct model *model,
@@ -353,7 +353,7 @@ const char *finding_text(const struct finding *finding, const struct model *mode
 
 	put_seen(&text, finding, model);
 	strbuf_addf(&text, ": %s.", finding_repair(finding));
-	return taken(&text, result);
+	return result_take(result, &text);
 }
 
 const char *finding_saves(const struct finding *finding, struct result *result)
@@ -379,7 +379,7 @@ const char *finding_saves(const struct finding *finding, struct result *result)
 		strbuf_addf(&text, ", %s %s",
 			    units_percent(saving->share < 1 ? saving->share : 1).text,
 			    wholes[saving->unit]);
-	return taken(&text, result);
+	return result_take(result, &text);
 }
 
 static void put_frame(struct strbuf *out, const struct finding_frame *frame)
@@ -411,5 +411,5 @@ const char *finding_where(const struct finding *finding, const struct stack_sour
 	}
 	if (type)
 		strbuf_addf(&text, ": %s", type);
-	return taken(&text, result);
+	return result_take(result, &text);
 }

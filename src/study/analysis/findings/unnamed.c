@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/order.h"
+#include "host/base/keyed.h"
 #include "host/base/path.h"
 #include "study/analysis/findings/findings.h"
 #include "study/analysis/places/modules.h"
@@ -22,15 +24,27 @@ enum {
 
 /* ---- how many bytes ---- */
 
+struct unnamed_module {
+	const char *path; /* the model's; "" = code that is in no file */
+	u64 bytes;
+};
+
+struct unnamed {                            /* all zero = empty */
+	VEC(struct unnamed_module) modules; /* most bytes first */
+	u64 bytes;                          /* requested at places whose function has no name */
+	/* at all places of the program and its libraries, but for those of the language */
+	u64 of_bytes;
+};
+
 static bool add(struct unnamed *self, struct map *by_path, const char *path, u64 bytes)
 {
-	u64 *row = map_at(by_path, hash_text(HASH_START, path));
+	struct unnamed_module *row =
+		vec_at_key(&self->modules, by_path, hash_text(HASH_START, path),
+			   (struct unnamed_module){path, 0});
 
-	if (row && !*row && vec_push(&self->modules, (struct unnamed_module){path, 0}))
-		*row = self->modules.count;
-	if (!row || !*row)
+	if (!row)
 		return false;
-	self->modules.data[*row - 1].bytes += bytes;
+	row->bytes += bytes;
 	self->bytes += bytes;
 	return true;
 }
@@ -39,12 +53,11 @@ static int most_first(const void *a, const void *b)
 {
 	const struct unnamed_module *x = a, *y = b;
 
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return strcmp(x->path, y->path);
+	return falling(x->bytes, y->bytes) ?: strcmp(x->path, y->path);
 }
 
-int unnamed_find(struct unnamed *self, const struct stack_source *source, struct err *err)
+/* Looks once at each point. */
+static int unnamed_find(struct unnamed *self, const struct stack_source *source, struct err *err)
 {
 	const struct model *model = source->model;
 	struct map by_path = {0};
@@ -65,13 +78,9 @@ int unnamed_find(struct unnamed *self, const struct stack_source *source, struct
 			done = add(self, &by_path, place.own.module, point->bytes);
 	}
 	map_release(&by_path);
-	if (self->modules.count)
-		qsort(self->modules.data, self->modules.count, sizeof *self->modules.data,
-		      most_first);
+	vec_sort(&self->modules, most_first);
 	return done ? 0 : err_memory_for(err, "modules");
 }
-
-void unnamed_release(struct unnamed *self) { vec_release(&self->modules); }
 
 /* ---- what helps ---- */
 
@@ -229,7 +238,7 @@ bool unnamed_advice(const struct stack_source *source, bool packages, struct str
 		put_advice(&advice, out);
 	}
 	module_list_release(&list);
-	unnamed_release(&unnamed);
+	vec_release(&unnamed.modules);
 	return matters;
 }
 

@@ -7,22 +7,6 @@
 #include "study/analysis/places/stacks.h"
 #include "host/base/strbuf.h"
 
-struct unnamed_module {
-	const char *path; /* the model's; "" = code that is in no file */
-	u64 bytes;
-};
-
-struct unnamed {                            /* all zero = empty */
-	VEC(struct unnamed_module) modules; /* most bytes first */
-	u64 bytes;                          /* requested at places whose function has no name */
-	/* at all places of the program and its libraries, but for those of the language */
-	u64 of_bytes;
-};
-
-/* Looks once at each point. */
-int unnamed_find(struct unnamed *self, const struct stack_source *source, struct err *err);
-void unnamed_release(struct unnamed *self);
-
 /* One sentence if more than a tenth of the bytes have no names; false, and nothing is added, if
  * not. packages: look up which package has the debug files, which reads the system's lists of
  * packages. */

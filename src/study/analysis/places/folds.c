@@ -6,9 +6,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "host/base/order.h"
+#include "host/base/keyed.h"
 #include "host/base/path.h"
 #include "host/base/strbuf.h"
 #include "host/base/units.h"
+#include "study/result/field.h"
 
 enum {
 	CHAIN = 8,  /* functions of a stack that are looked at, innermost first */
@@ -150,14 +153,12 @@ static bool chain_of(struct finder *self, struct frame_id id, struct chain *chai
 
 static bool add_call(struct finder *self, u32 function, u32 caller, u64 allocations)
 {
-	u64 *known = map_at(&self->by_pair, (u64)function << 32 | caller);
+	struct pair *pair = vec_at_key(&self->pairs, &self->by_pair, (u64)function << 32 | caller,
+				       (struct pair){function, caller, 0});
 
-	if (known && !*known && vec_push(&self->pairs, (struct pair){function, caller, 0}))
-		*known = self->pairs.count;
-	if (!known || !*known)
-		return false;
-	self->pairs.data[*known - 1].allocations += allocations;
-	return true;
+	if (pair)
+		pair->allocations += allocations;
+	return pair != NULL;
 }
 
 static void add_point(struct fold *fold, const struct model *model, const struct model_point *point)
@@ -320,11 +321,8 @@ static int most_first(const void *a, const void *b)
 {
 	const struct fold *x = a, *y = b;
 
-	if (x->allocations != y->allocations)
-		return x->allocations > y->allocations ? -1 : 1;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return strcmp(x->function, y->function);
+	return falling(x->allocations, y->allocations)
+		       ?: rising(x->address, y->address) ?: strcmp(x->function, y->function);
 }
 
 /* A function that nobody called has no caller to be a part of. */
@@ -338,8 +336,7 @@ static bool keep(const struct finder *self, struct folds *folds)
 		     !map_put(&folds->functions, key_of_fold(fold), 1)))
 			return false;
 	}
-	if (folds->rows.count)
-		qsort(folds->rows.data, folds->rows.count, sizeof *folds->rows.data, most_first);
+	vec_sort(&folds->rows, most_first);
 	return true;
 }
 
@@ -392,36 +389,18 @@ int folds_include(struct folds *self, const struct folds *other, struct err *err
 
 /* ---- as a list ---- */
 
-enum {
-	AT_FUNCTION,
-	AT_MODULE,
-	AT_WHY,
-	AT_CALLERS,
-	AT_POINTS,
-	AT_ALLOCATIONS,
-	AT_BYTES,
-	AT_MIN,
-	AT_MAX,
-	COLUMNS
-};
-
-static const struct result_column columns[COLUMNS] = {
-	[AT_FUNCTION] = COLUMN("function", "function", VALUE_TEXT, "shown as part of its callers"),
-	[AT_MODULE] = COLUMN("module", "module", VALUE_PATH, "file that contains it"),
-	[AT_WHY] = COLUMN("why", "why", VALUE_TEXT,
-			  "asked: named with --wrapper; name: a known name; callers: many "
-			  "functions allocate through it, in many sizes; beside: it has no name "
-			  "and is next to such a wrapper"),
-	[AT_CALLERS] =
-		COLUMN("callers", "callers", VALUE_COUNT, "functions that call it to allocate"),
-	[AT_POINTS] = COLUMN("points", "points", VALUE_COUNT, "allocation points through it"),
-	[AT_ALLOCATIONS] =
-		COLUMN("allocations", "allocations", VALUE_COUNT, "allocations through it"),
-	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested through it"),
-	[AT_MIN] = COLUMN("min_mean_bytes", "smallest", VALUE_BYTES,
-			  "smallest mean size of its points"),
-	[AT_MAX] =
-		COLUMN("max_mean_bytes", "largest", VALUE_BYTES, "largest mean size of its points"),
+static const struct result_column columns[] = {
+	COLUMN("function", "function", VALUE_TEXT, "shown as part of its callers"),
+	COLUMN("module", "module", VALUE_PATH, "file that contains it"),
+	COLUMN("why", "why", VALUE_TEXT,
+	       "asked: named with --wrapper; name: a known name; callers: many functions allocate "
+	       "through it, in many sizes; beside: it has no name and is next to such a wrapper"),
+	COLUMN("callers", "callers", VALUE_COUNT, "functions that call it to allocate"),
+	COLUMN("points", "points", VALUE_COUNT, "allocation points through it"),
+	COLUMN("allocations", "allocations", VALUE_COUNT, "allocations through it"),
+	COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested through it"),
+	COLUMN("min_mean_bytes", "smallest", VALUE_BYTES, "smallest mean size of its points"),
+	COLUMN("max_mean_bytes", "largest", VALUE_BYTES, "largest mean size of its points"),
 };
 
 static void put_name(struct strbuf *out, const struct fold *fold)
@@ -432,17 +411,6 @@ static void put_name(struct strbuf *out, const struct fold *fold)
 		strbuf_addf(out, "%s+0x%" PRIx64, path_file(fold->module), fold->address);
 }
 
-static const char *name_of(const struct fold *fold, struct result *result)
-{
-	struct strbuf text = {0};
-	const char *name;
-
-	put_name(&text, fold);
-	name = result_copy(result, strbuf_text(&text));
-	strbuf_release(&text);
-	return name;
-}
-
 static struct result *list(const struct folds *self, const struct model *model)
 {
 	static const char *const whys[] = {[FOLD_ASKED] = "asked",
@@ -450,28 +418,21 @@ static struct result *list(const struct folds *self, const struct model *model)
 					   [FOLD_FORM] = "callers",
 					   [FOLD_NEAR] = "beside"};
 	struct result *table =
-		result_new(RESULT_TABLE, "folded", "Wrappers shown as part of their callers");
+		result_table("folded", "Wrappers shown as part of their callers", columns);
 
-	if (!table)
-		return NULL;
-	table->hidden_in_text = true;
-	result_set_columns(table, columns, COLUMNS);
-	for (u64 i = 0; i < self->rows.count; i++) {
+	for (u64 i = 0; table && i < self->rows.count; i++) {
 		const struct fold *fold = &self->rows.data[i];
-		struct value *row = result_add_row(table);
+		struct strbuf name = {0};
 
-		if (!row)
-			break;
-		row[AT_FUNCTION] = value_text(name_of(fold, table));
-		row[AT_MODULE] = value_text(result_copy(table, fold->module));
-		row[AT_WHY] = value_text(whys[fold->why]);
-		row[AT_CALLERS] = value_number(fold->callers);
-		row[AT_POINTS] = value_number(fold->points);
-		row[AT_ALLOCATIONS] = value_number(model_count(model, fold->allocations));
-		row[AT_BYTES] = value_number(fold->bytes);
-		row[AT_MIN] = value_number(fold->min_bytes);
-		row[AT_MAX] = value_number(fold->max_bytes);
+		put_name(&name, fold);
+		result_row(table, value_text(result_take(table, &name)),
+			   result_text(table, fold->module), value_text(whys[fold->why]),
+			   value_number(fold->callers), value_number(fold->points),
+			   value_units(model, fold->allocations), value_number(fold->bytes),
+			   value_number(fold->min_bytes), value_number(fold->max_bytes));
 	}
+	if (table)
+		table->hidden_in_text = true;
 	return table;
 }
 

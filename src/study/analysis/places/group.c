@@ -3,7 +3,8 @@
  * Host. Reads the model, never changes it. */
 #include "study/analysis/places/group.h"
 
-#include "host/base/rows.h"
+#include "host/base/order.h"
+#include "host/base/keyed.h"
 
 static void row_add(struct group_row *row, const struct group_query *query,
 		    const struct chunk *chunk)
@@ -41,8 +42,8 @@ int group_chunks(const struct model *model, const struct group_query *query,
 		key = query->key(&chunk, query->self);
 		/* Neighbours often share a key: ask the map only when it changes. */
 		if (!row || row->key != key)
-			row = keyed_row(&table->rows, &table->by_key, key,
-					(struct group_row){.key = key});
+			row = vec_at_key(&table->rows, &table->by_key, key,
+					 (struct group_row){.key = key});
 		if (!row)
 			return err_memory_for(err, "groups");
 		row_add(row, query, &chunk);
@@ -61,19 +62,19 @@ int group_order_key(const void *a, const void *b)
 {
 	const struct group_row *x = a, *y = b;
 
-	return order_u64(x->key, y->key);
+	return rising(x->key, y->key);
 }
 
 int group_order_bytes(const void *a, const void *b)
 {
 	const struct group_row *x = a, *y = b;
 
-	return x->bytes != y->bytes ? order_u64(y->bytes, x->bytes) : group_order_key(a, b);
+	return falling(x->bytes, y->bytes) ?: group_order_key(a, b);
 }
 
 void group_sort(struct group_table *self, int (*compare)(const void *, const void *))
 {
-	rows_sort(&self->rows, compare);
+	vec_sort(&self->rows, compare);
 	map_clear(&self->by_key);
 }
 

@@ -6,27 +6,19 @@
 
 #include <string.h>
 
-static const char *note_find(const struct model *model, const char *key)
-{
-	for (u64 i = 0; i < model->notes.count; i++)
-		if (strcmp(model->notes.data[i].key, key) == 0)
-			return model->notes.data[i].value;
-	return "";
-}
+#include "host/base/path.h"
 
 static const char *lines_find(const struct model *model)
 {
-	return note_find(model, "access_uninstrumented");
+	return model_note(model, "access_uninstrumented");
 }
 
-/* The file's name in a path that ends at `length`. */
-static const char *base_of(const char *path, size_t length)
+/* Whether the path that is a line is of the C or C++ library. */
+static bool line_is_system(const char *line, size_t length)
 {
-	size_t base = length;
-
-	while (base && path[base - 1] != '/')
-		base--;
-	return path + base;
+	while (length && line[length - 1] != '/')
+		length--;
+	return library_is_system(line + length);
 }
 
 static bool is_listed(const struct model *model, const char *path)
@@ -43,12 +35,12 @@ static bool is_listed(const struct model *model, const char *path)
 
 bool plain_library_any(const struct model *model)
 {
-	if (*note_find(model, "access_unchecked"))
+	if (*model_note(model, "access_unchecked"))
 		return true;
 	for (const char *line = lines_find(model); *line;) {
 		size_t length = strcspn(line, "\n");
 
-		if (length && !library_is_system(base_of(line, length)))
+		if (length && !line_is_system(line, length))
 			return true;
 		line += length + (line[length] == '\n');
 	}
@@ -82,7 +74,7 @@ static bool is_c_library_own(const struct stack_source *source, struct frame_id 
 	while (frame.index) {
 		struct stack_names names = stack_names(source, frame);
 
-		if (!is_c_library(base_of(names.module, strlen(names.module))) ||
+		if (!is_c_library(path_file(names.module)) ||
 		    !is_listed(source->model, names.module))
 			return false;
 		if (!hands_out(&names))
@@ -101,7 +93,7 @@ static bool is_library_own(const struct stack_source *source, struct frame_id fr
 	while (frame.index) {
 		const char *module = stack_names(source, frame).module;
 
-		if (*module && !library_is_system(base_of(module, strlen(module))))
+		if (*module && !library_is_system(path_file(module)))
 			return is_listed(source->model, module);
 		frame.index = context_table_frame(&source->model->contexts, frame)->parent;
 	}

@@ -94,16 +94,6 @@ bool library_is_runtime(const char *name)
 	return starts_with_any(name, names);
 }
 
-/* Code of the language's own library: what stands between the program's code and the allocator. */
-static bool is_minor(const char *function)
-{
-	if (*function == '<')
-		return is_rust_minor(function);
-	if (library_is_runtime(function))
-		return true;
-	return strncmp(function, "operator new", 12) == 0 || is_library_path(name_start(function));
-}
-
 /* Debug information for lines only (-g1) names an inlined function without its namespace; the
  * headers of the C++ library tell: .../include/c++/12/bits/stl_deque.h, .../include/c++/v1/deque.
  * So they do for what a program makes of Ada's generic packages. */
@@ -116,17 +106,19 @@ static bool is_library_header(const char *file)
 	return next == 'v' || (next >= '0' && next <= '9') || strstr(file, "/adainclude/");
 }
 
-static const char *module_path(const struct stack_source *self, u32 id)
+const char *frame_module_path(const struct stack_source *self, const struct frame *frame)
 {
-	const struct modmap_module *module = modmap_module(&self->model->contexts.modules, id);
+	const struct modmap_module *module =
+		frame->module == NO_MODULE
+			? NULL
+			: modmap_module(&self->model->contexts.modules, frame->module);
 
 	if (!module)
 		return "";
 	return *module->path ? module->path : self->model->image.program;
 }
 
-static const struct symbol_entry *symbols_of(const struct stack_source *self,
-					     const struct frame *frame)
+const struct symbol_entry *frame_symbols(const struct stack_source *self, const struct frame *frame)
 {
 	static const struct symbol_entry none;
 	const struct symbol_entry **place, *entry;
@@ -148,10 +140,10 @@ static const struct symbol_entry *symbols_of(const struct stack_source *self,
 struct stack_names stack_names(const struct stack_source *self, struct frame_id id)
 {
 	const struct frame *frame = context_table_frame(&self->model->contexts, id);
-	const struct symbol_entry *entry = symbols_of(self, frame);
+	const struct symbol_entry *entry = frame_symbols(self, frame);
 
 	return (struct stack_names){
-		.module = frame->module == NO_MODULE ? "" : module_path(self, frame->module),
+		.module = frame_module_path(self, frame),
 		.frames = entry ? entry->frames : NULL,
 		.count = entry ? entry->frame_count : 0,
 	};
@@ -189,8 +181,7 @@ static struct result_frame named(const struct stack_source *self, const struct f
 		out.offset = 0;
 		return out;
 	}
-	if (frame->module != NO_MODULE)
-		out.module = copy(result, module_path(self, frame->module));
+	out.module = copy(result, frame_module_path(self, frame));
 	if (entry && i < entry->frame_count) {
 		out.function = copy(result, entry->frames[i].function);
 		out.file = copy(result, entry->frames[i].file);
@@ -238,7 +229,7 @@ const struct result_stack *stack_of(const struct stack_source *self, struct fram
 	u32 total = 0;
 
 	for (u32 at = frame.index; at; at = frame_at(self, at)->parent)
-		total += name_count(symbols_of(self, frame_at(self, at)));
+		total += name_count(frame_symbols(self, frame_at(self, at)));
 	if (stack)
 		stack->frames = arena_new_array(&result->arena, struct result_frame, total);
 	if (!stack || !stack->frames) {
@@ -246,7 +237,7 @@ const struct result_stack *stack_of(const struct stack_source *self, struct fram
 		return NULL;
 	}
 	for (u32 at = frame.index; at; at = frame_at(self, at)->parent) {
-		const struct symbol_entry *entry = symbols_of(self, frame_at(self, at));
+		const struct symbol_entry *entry = frame_symbols(self, frame_at(self, at));
 
 		if (frame_is_recorder(self, frame_at(self, at)))
 			continue;
@@ -261,19 +252,21 @@ const struct result_stack *stack_of(const struct stack_source *self, struct fram
 
 bool function_is_minor(const char *function, const char *file)
 {
-	return is_minor(function) || is_library_header(file);
+	if (is_library_header(file))
+		return true;
+	if (*function == '<')
+		return is_rust_minor(function);
+	return library_is_runtime(function) || strncmp(function, "operator new", 12) == 0 ||
+	       is_library_path(name_start(function));
 }
 
 bool library_is_system(const char *name)
 {
-	static const char *const names[] = {"libc.so",      "libc-",    "ld-linux",   "ld-2",
-					    "libstdc++.so", "libc++",   "libgcc_s",   "libm.so",
-					    "libpthread",   "libdl.so", "libheapwise"};
+	static const char *const names[] = {"libc.so",      "libc-",    "ld-linux",    "ld-2",
+					    "libstdc++.so", "libc++",   "libgcc_s",    "libm.so",
+					    "libpthread",   "libdl.so", "libheapwise", NULL};
 
-	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
-		if (strncmp(name, names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
+	return starts_with_any(name, names);
 }
 
 bool frame_is_own(const char *module, const char *function, const char *file)
@@ -282,14 +275,4 @@ bool frame_is_own(const char *module, const char *function, const char *file)
 
 	return !library_is_system(name) && !library_is_runtime(name) &&
 	       !function_is_minor(function, file) && strcmp(function, "_start") != 0;
-}
-
-const char *frame_module_path(const struct stack_source *self, const struct frame *frame)
-{
-	return frame->module == NO_MODULE ? "" : module_path(self, frame->module);
-}
-
-const struct symbol_entry *frame_symbols(const struct stack_source *self, const struct frame *frame)
-{
-	return symbols_of(self, frame);
 }

@@ -58,15 +58,6 @@ static const struct {
 
 /* ---- patterns ---- */
 
-/* Where piece[0..bytes) first occurs in text, or NULL. */
-static const char *find_piece(const char *text, const char *piece, size_t bytes)
-{
-	for (size_t left = strlen(text); left >= bytes; text++, left--)
-		if (memcmp(text, piece, bytes) == 0)
-			return text;
-	return NULL;
-}
-
 /* Whether piece[0..bytes), the last of a pattern, is how text ends. */
 static bool ends_with(const char *text, const char *piece, size_t bytes)
 {
@@ -97,7 +88,7 @@ bool suppression_matches(const char *pattern, const char *text)
 			if (strncmp(text, pattern, bytes) != 0)
 				return false;
 		} else {
-			text = find_piece(text, pattern, bytes);
+			text = memmem(text, strlen(text), pattern, bytes);
 		}
 		if (!star || !text)
 			return text != NULL;

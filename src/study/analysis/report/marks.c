@@ -5,7 +5,9 @@
 
 #include <stdlib.h>
 
+#include "host/base/order.h"
 #include "host/base/units.h"
+#include "study/result/field.h"
 
 struct result *analyse_marks(const struct model *model, struct err *err)
 {
@@ -18,40 +20,26 @@ struct result *analyse_marks(const struct model *model, struct err *err)
 		COLUMN("live_bytes", "live", VALUE_BYTES, "live bytes at this moment"),
 		COLUMN("live_chunks", "live chunks", VALUE_COUNT, "live chunks at this moment"),
 	};
-	struct result *table = result_new(RESULT_TABLE, "marks", "Marks");
+	struct result *table = result_table("marks", "Marks", columns);
 
-	if (table)
-		result_set_columns(table, columns, sizeof columns / sizeof *columns);
 	for (u64 i = 0; table && i < model->marks.count; i++) {
 		const struct model_mark *mark = &model->marks.data[i];
-		const char *name = result_copy(table, mark->name);
-		struct value *row = result_add_row(table);
 
-		if (!row)
-			break;
-		row[0] = value_number(tick_clock_ns(&model->clock, mark->ticks));
-		row[1] = value_text(hw_mark_word(mark->kind));
-		row[2] = value_text(name);
-		row[3] = value_number(mark->number);
-		row[4] = value_number(mark->live_bytes);
-		row[5] = value_number(model_count(model, mark->live_chunks));
+		result_row(table, value_number(tick_clock_ns(&model->clock, mark->ticks)),
+			   value_text(hw_mark_word(mark->kind)), result_text(table, mark->name),
+			   value_number(mark->number), value_number(mark->live_bytes),
+			   value_units(model, mark->live_chunks));
 	}
-	if (table && !result_failed(table)) {
+	if (table)
 		table->hidden_in_text = true; /* heapwise trace info shows them */
-		return table;
-	}
-	err_memory_for(err, "the marks");
-	result_free(table);
-	return NULL;
+	return result_made(table, err, "the marks");
 }
 
 static int most_live_first(const void *a, const void *b)
 {
 	const struct model_snapshot_point *x = a, *y = b;
 
-	if (x->live_bytes != y->live_bytes)
-		return x->live_bytes > y->live_bytes ? -1 : 1;
-	return x->point.index < y->point.index ? -1 : x->point.index > y->point.index;
+	return falling(x->live_bytes, y->live_bytes) ?: rising(x->point.index, y->point.index);
 }
 
 static void add_points(struct result *table, const struct stack_source *source, u64 number,
@@ -61,21 +49,14 @@ static void add_points(struct result *table, const struct stack_source *source, 
 	const struct model_snapshot *snapshot = &model->snapshots.data[number];
 	const struct model_mark *mark = &model->marks.data[snapshot->mark];
 
-	for (u64 i = 0; i < count; i++) {
-		struct frame_id frame = model->points.data[points[i].point.index].frame;
-		const struct result_stack *stack = stack_of(source, frame, table);
-		struct value *row = result_add_row(table);
-
-		if (!row)
-			return;
-		row[0] = value_number(number);
-		row[1] = value_number(tick_clock_ns(&model->clock, mark->ticks));
-		row[2] = value_number(points[i].live_bytes);
-		row[3] = value_number(model_count(model, points[i].live_chunks));
-		row[4] = value_real(units_share(points[i].live_bytes, mark->live_bytes));
-		row[5] = value_number(points[i].point.index);
-		row[6] = value_stack(stack);
-	}
+	for (u64 i = 0; i < count; i++)
+		result_row(table, value_number(number),
+			   value_number(tick_clock_ns(&model->clock, mark->ticks)),
+			   value_number(points[i].live_bytes),
+			   value_units(model, points[i].live_chunks),
+			   value_real(units_share(points[i].live_bytes, mark->live_bytes)),
+			   value_number(points[i].point.index),
+			   stack_of_point(source, points[i].point, table));
 }
 
 /* The model is not ours to sort. */
@@ -90,8 +71,7 @@ static bool add_snapshot(struct result *table, const struct stack_source *source
 	for (u64 i = 0; i < snapshot->count; i++)
 		points[i] = source->model->snapshot_points.data[snapshot->first + i];
 	qsort(points, snapshot->count, sizeof *points, most_live_first);
-	add_points(table, source, number, points,
-		   top && top < snapshot->count ? top : snapshot->count);
+	add_points(table, source, number, points, result_top(snapshot->count, top));
 	free(points);
 	return true;
 }
@@ -108,21 +88,15 @@ struct result *analyse_snapshots(const struct stack_source *source, u64 top, str
 		COLUMN("stack", "stack", VALUE_STACK, "stack that allocated them"),
 	};
 	const struct model *model = source->model;
-	struct result *table = result_new(RESULT_TABLE, "snapshots", "Live at snapshots");
+	struct result *table = result_table("snapshots", "Live at snapshots", columns);
 
-	if (table)
-		result_set_columns(table, columns, sizeof columns / sizeof *columns);
 	for (u64 i = 0; table && i < model->snapshots.count; i++)
 		if (!add_snapshot(table, source, i, top))
 			table->failed = true;
-	if (table && !result_failed(table)) {
+	if (table)
 		table->hidden_in_text = result_rows(table) == 0;
-		if (model->snapshots_without_points)
-			result_add_caveat(table, "points are known for the first %s only",
-					  units_things(model->snapshots.count, "snapshot(s)").text);
-		return table;
-	}
-	err_memory_for(err, "the snapshots");
-	result_free(table);
-	return NULL;
+	if (table && model->snapshots_without_points)
+		result_add_caveat(table, "points are known for the first %s only",
+				  units_things(model->snapshots.count, "snapshot(s)").text);
+	return result_made(table, err, "the snapshots");
 }

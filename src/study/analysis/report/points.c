@@ -8,75 +8,59 @@
 #include "study/analysis/places/group.h"
 #include "study/analysis/summary/temporary.h"
 #include "study/analysis/typing/types.h"
+#include "host/base/order.h"
 #include "host/base/units.h"
+#include "study/result/field.h"
 
-enum column {
-	AT_BYTES,
-	AT_PEAK,
-	AT_KEPT,
-	AT_TEMPORARY,
-	AT_ALLOCATIONS,
-	AT_OWN_PEAK,
-	AT_MEAN,
-	AT_SHARE,
-	AT_POINT,
-	AT_CALL,
-	AT_FREES,
-	AT_FREED_BYTES,
-	AT_PEAK_CHUNKS,
-	AT_KEPT_CHUNKS,
-	AT_TEMPORARY_BYTES,
-	AT_OWN_PEAK_NS,
-	AT_DEPTH,
-	AT_TYPE,
-	AT_STACK,
-	COLUMNS
+/* The columns in their order, of which the ranking measure and its share come first. */
+struct cells {
+	struct value bytes, peak, kept, temporary, allocations, own_peak, mean, share, point, call,
+		frees, freed_bytes, peak_chunks, kept_chunks, temporary_bytes, own_peak_ns, depth,
+		type, stack;
 };
+#define AT(member) (offsetof(struct cells, member) / sizeof(struct value))
 
-static const struct result_column columns[COLUMNS] = {
-	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested by the point"),
-	[AT_PEAK] = COLUMN("at_peak_bytes", "at peak", VALUE_BYTES,
-			   "live bytes of the point at the moment of the program's peak"),
-	[AT_KEPT] = COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
-	[AT_TEMPORARY] = COLUMN("temporary", "temporary", VALUE_COUNT,
-				"chunks freed before any further allocation of their thread"),
-	[AT_ALLOCATIONS] =
-		COLUMN("allocations", "allocations", VALUE_COUNT, "allocations by the point"),
-	[AT_OWN_PEAK] = COLUMN("peak_bytes", "own peak", VALUE_BYTES,
-			       "highest live bytes of the point at any moment"),
-	[AT_MEAN] = COLUMN("mean_bytes", "mean size", VALUE_BYTES, "mean size of an allocation"),
-	[AT_SHARE] = COLUMN("share", "share", VALUE_SHARE,
-			    "share of the whole program, by the ranking metric"),
-	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the point in this report"),
-	[AT_CALL] =
-		COLUMN("call", NULL, VALUE_TEXT, "function of the allocator that was called first"),
-	[AT_FREES] = COLUMN("frees", NULL, VALUE_COUNT, "freed chunks of the point"),
-	[AT_FREED_BYTES] = COLUMN("freed_bytes", NULL, VALUE_BYTES, "freed bytes of the point"),
-	[AT_PEAK_CHUNKS] = COLUMN("at_peak_chunks", NULL, VALUE_COUNT,
-				  "live chunks of the point at the moment of the program's peak"),
-	[AT_KEPT_CHUNKS] = COLUMN("kept_chunks", NULL, VALUE_COUNT, "chunks never freed"),
-	[AT_TEMPORARY_BYTES] =
-		COLUMN("temporary_bytes", NULL, VALUE_BYTES, "bytes in temporary chunks"),
-	[AT_OWN_PEAK_NS] = COLUMN("peak_time_ns", NULL, VALUE_NS, "time of the point's own peak"),
-	[AT_DEPTH] = COLUMN("depth", NULL, VALUE_COUNT,
-			    "frames of the recorded stack, without inlined ones"),
-	[AT_TYPE] = COLUMN("type", NULL, VALUE_TEXT, "type of the allocated memory, if known"),
-	[AT_STACK] = COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
+static const struct result_column columns[] = {
+	COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested by the point"),
+	COLUMN("at_peak_bytes", "at peak", VALUE_BYTES,
+	       "live bytes of the point at the moment of the program's peak"),
+	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
+	COLUMN("temporary", "temporary", VALUE_COUNT,
+	       "chunks freed before any further allocation of their thread"),
+	COLUMN("allocations", "allocations", VALUE_COUNT, "allocations by the point"),
+	COLUMN("peak_bytes", "own peak", VALUE_BYTES,
+	       "highest live bytes of the point at any moment"),
+	COLUMN("mean_bytes", "mean size", VALUE_BYTES, "mean size of an allocation"),
+	COLUMN("share", "share", VALUE_SHARE, "share of the whole program, by the ranking metric"),
+	COLUMN("point", NULL, VALUE_ID, "number of the point in this report"),
+	COLUMN("call", NULL, VALUE_TEXT, "function of the allocator that was called first"),
+	COLUMN("frees", NULL, VALUE_COUNT, "freed chunks of the point"),
+	COLUMN("freed_bytes", NULL, VALUE_BYTES, "freed bytes of the point"),
+	COLUMN("at_peak_chunks", NULL, VALUE_COUNT,
+	       "live chunks of the point at the moment of the program's peak"),
+	COLUMN("kept_chunks", NULL, VALUE_COUNT, "chunks never freed"),
+	COLUMN("temporary_bytes", NULL, VALUE_BYTES, "bytes in temporary chunks"),
+	COLUMN("peak_time_ns", NULL, VALUE_NS, "time of the point's own peak"),
+	COLUMN("depth", NULL, VALUE_COUNT, "frames of the recorded stack, without inlined ones"),
+	COLUMN("type", NULL, VALUE_TEXT, "type of the allocated memory, if known"),
+	COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
 };
+enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static const struct {
 	const char *name, *part, *title, *empty;
-	enum column column;
+	u32 column;
 } measures[] = {
 	[POINTS_BY_BYTES] = {"bytes", "top.bytes", "Most bytes requested", "nothing was allocated",
-			     AT_BYTES},
-	[POINTS_BY_PEAK] = {"peak", "top.peak", "Largest at the peak", "nothing was live", AT_PEAK},
-	[POINTS_BY_KEPT] = {"kept", "top.kept", "Kept: never freed", "nothing was kept", AT_KEPT},
+			     AT(bytes)},
+	[POINTS_BY_PEAK] = {"peak", "top.peak", "Largest at the peak", "nothing was live",
+			    AT(peak)},
+	[POINTS_BY_KEPT] = {"kept", "top.kept", "Kept: never freed", "nothing was kept", AT(kept)},
 	[POINTS_BY_TEMPORARY] = {"temporary", "top.temporary",
 				 "Temporary: freed before the thread's next allocation",
-				 "no allocation was temporary", AT_TEMPORARY},
+				 "no allocation was temporary", AT(temporary)},
 	[POINTS_BY_ALLOCATIONS] = {"count", "top.count", "Most allocations",
-				   "nothing was allocated", AT_ALLOCATIONS},
+				   "nothing was allocated", AT(allocations)},
 };
 
 bool points_by_parse(const char *word, enum points_by *by)
@@ -112,9 +96,7 @@ static int most_first(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
-	if (x->value != y->value)
-		return x->value > y->value ? -1 : 1;
-	return x->point < y->point ? -1 : x->point > y->point;
+	return falling(x->value, y->value) ?: rising(x->point, y->point);
 }
 
 /* Fills ranked[0..points), best first, and *whole with the sum over all. */
@@ -144,111 +126,85 @@ static int rank(const struct model *model, const struct points_query *query, str
 	return 0;
 }
 
-static const char *call_name(u32 kind)
+static struct cells cells_of(const struct stack_source *source, const struct ranked *ranked,
+			     u64 whole, struct result *table)
 {
-	static const char *const names[HW_KIND_COUNT] = {
-#define KIND_CALL(name, number, group, call) [number] = call,
-		HW_KINDS(KIND_CALL)
-#undef KIND_CALL
-	};
-
-	return kind < HW_KIND_COUNT && *names[kind] ? names[kind] : NULL;
-}
-
-static void fill_row(struct value *row, const struct model *model, const struct ranked *ranked,
-		     u64 whole)
-{
+	const struct model *model = source->model;
 	const struct model_point *point = &model->points.data[ranked->point];
 	u64 allocations = model_count(model, point->allocations);
+	const char *call = model_call_name(point->kind);
 	bool exec = model_keeps_nothing(model);
 
-	row[AT_BYTES] = value_number(point->bytes);
-	row[AT_PEAK] = value_number(point->at_peak_bytes);
-	row[AT_KEPT] = value_number(exec ? 0 : point->live_bytes);
-	row[AT_TEMPORARY] = value_number(model_count(model, ranked->temporary));
-	row[AT_ALLOCATIONS] = value_number(allocations);
-	row[AT_OWN_PEAK] = value_number(point->peak_bytes);
-	row[AT_MEAN] = value_number(allocations ? point->bytes / allocations : 0);
-	row[AT_SHARE] = value_real(units_share(ranked->value, whole));
-	row[AT_POINT] = value_number(ranked->point);
-	row[AT_CALL] = value_text(call_name(point->kind));
-	row[AT_FREES] = value_number(model_count(model, point->frees));
-	row[AT_FREED_BYTES] = value_number(point->freed_bytes);
-	row[AT_PEAK_CHUNKS] = value_number(model_count(model, point->at_peak_chunks));
-	row[AT_KEPT_CHUNKS] = value_number(exec ? 0 : model_count(model, point->live_chunks));
-	row[AT_TEMPORARY_BYTES] = value_number(ranked->temporary_bytes);
-	row[AT_OWN_PEAK_NS] = value_number(tick_clock_ns(&model->clock, point->peak_ticks));
-	row[AT_DEPTH] = value_number(context_table_depth(&model->contexts, point->frame));
+	return (struct cells){
+		.bytes = value_number(point->bytes),
+		.peak = value_number(point->at_peak_bytes),
+		.kept = value_number(exec ? 0 : point->live_bytes),
+		.temporary = value_units(model, ranked->temporary),
+		.allocations = value_number(allocations),
+		.own_peak = value_number(point->peak_bytes),
+		.mean = value_number(allocations ? point->bytes / allocations : 0),
+		.share = value_real(units_share(ranked->value, whole)),
+		.point = value_number(ranked->point),
+		.call = value_if(*call, value_text(call)),
+		.frees = value_units(model, point->frees),
+		.freed_bytes = value_number(point->freed_bytes),
+		.peak_chunks = value_units(model, point->at_peak_chunks),
+		.kept_chunks = value_number(exec ? 0 : model_count(model, point->live_chunks)),
+		.temporary_bytes = value_number(ranked->temporary_bytes),
+		.own_peak_ns = value_number(tick_clock_ns(&model->clock, point->peak_ticks)),
+		.depth = value_number(context_table_depth(&model->contexts, point->frame)),
+		.type = result_text(table, stack_type(source, point->frame)),
+		.stack = value_stack(stack_of(source, point->frame, table)),
+	};
 }
 
 /* The ranking measure comes first, its share second; the others keep their order. */
-static void set_columns(struct result *table, enum column first, enum column *order)
+static void set_columns(struct result *table, u32 first, u32 *order)
 {
 	u32 n = 0;
 
 	order[n++] = first;
-	order[n++] = AT_SHARE;
+	order[n++] = AT(share);
 	for (u32 i = 0; i < COLUMNS; i++)
-		if (i != first && i != AT_SHARE)
-			order[n++] = (enum column)i;
+		if (i != first && i != AT(share))
+			order[n++] = i;
 	for (u32 i = 0; i < COLUMNS; i++)
 		result_set_columns(table, &columns[order[i]], 1);
 }
 
-static const char *type_copy(const struct stack_source *source, struct frame_id frame,
-			     struct result *table)
-{
-	const char *type = stack_type(source, frame);
-
-	return type ? result_copy(table, type) : NULL;
-}
-
 static void add_rows(struct result *table, const struct stack_source *source,
-		     const struct ranked *ranked, u64 top, u64 whole, const enum column *order)
+		     const struct ranked *ranked, const struct points_query *query, u64 whole)
 {
-	const struct model *model = source->model;
+	u64 count = result_top(source->model->points.count, query->top);
+	u32 order[COLUMNS];
 
-	for (u64 i = 0; i < model->points.count && (top == 0 || i < top) && ranked[i].value; i++) {
-		struct value values[COLUMNS], *row;
+	set_columns(table, measures[query->by].column, order);
+	for (u64 i = 0; i < count && ranked[i].value; i++) {
+		struct cells cells = cells_of(source, &ranked[i], whole, table);
+		struct value *row = result_add_row(table);
 
-		fill_row(values, model, &ranked[i], whole);
-		values[AT_TYPE] = value_text(
-			type_copy(source, model->points.data[ranked[i].point].frame, table));
-		values[AT_STACK] = value_stack(
-			stack_of(source, model->points.data[ranked[i].point].frame, table));
-		row = result_add_row(table);
 		for (u32 k = 0; row && k < COLUMNS; k++)
-			row[k] = values[order[k]];
+			row[k] = ((const struct value *)&cells)[order[k]];
 	}
 }
 
 struct result *analyse_points(const struct stack_source *source, const struct points_query *query,
 			      struct err *err)
 {
-	const struct model *model = source->model;
-	struct ranked *ranked = calloc(model->points.count + 1, sizeof *ranked);
+	struct ranked *ranked = calloc(source->model->points.count + 1, sizeof *ranked);
 	struct result *table =
 		result_new(RESULT_TABLE, measures[query->by].part, measures[query->by].title);
-	enum column order[COLUMNS];
+	bool good = true;
 	u64 whole;
 
-	if (!ranked || !table) {
-		err_memory_for(err, "the points");
-		goto fail;
-	}
-	if (rank(model, query, ranked, &whole, err) < 0)
-		goto fail;
-	table->empty = measures[query->by].empty;
-	set_columns(table, measures[query->by].column, order);
-	add_rows(table, source, ranked, query->top, whole, order);
-	if (result_failed(table)) {
-		err_memory_for(err, "the points");
-		goto fail;
+	if (table)
+		table->failed |= !ranked;
+	if (table && ranked) {
+		good = rank(source->model, query, ranked, &whole, err) == 0;
+		table->empty = measures[query->by].empty;
+		if (good)
+			add_rows(table, source, ranked, query, whole);
 	}
 	free(ranked);
-	return table;
-fail:
-	free(ranked);
-	result_free(table);
-	return NULL;
+	return result_made_if(good, table, err, "the points");
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/base/map.h"
-#include "host/base/strbuf.h"
+#include "host/base/order.h"
+#include "study/result/field.h"
 
 struct session_process {
 	u32 pid, parent;
@@ -166,49 +166,29 @@ int session_merge_add(struct session_merge *self, const struct stack_source *sou
 
 /* ---- results ---- */
 
-enum {
-	AT_PROGRAM,
-	AT_PID,
-	AT_PARENT,
-	AT_DEPTH,
-	AT_ALLOCATIONS,
-	AT_BYTES,
-	AT_PEAK,
-	AT_KEPT,
-	COLUMNS
-};
-static const struct result_column columns[COLUMNS] = {
-	[AT_PROGRAM] = COLUMN("command", "process", VALUE_TEXT,
-			      "command line; text output shows it under its parent's"),
-	[AT_PID] = COLUMN("pid", "pid", VALUE_ID, "process id"),
-	[AT_PARENT] = COLUMN("parent_pid", NULL, VALUE_ID, "process id of the parent"),
-	[AT_DEPTH] = COLUMN("depth", NULL, VALUE_COUNT, "generations below the first process"),
-	[AT_ALLOCATIONS] =
-		COLUMN("allocations", "allocations", VALUE_COUNT, "allocations of the process"),
-	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested by the process"),
-	[AT_PEAK] = COLUMN("peak_bytes", "peak", VALUE_BYTES,
-			   "highest live bytes of the process at any moment"),
-	[AT_KEPT] = COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
+static const struct result_column columns[] = {
+	COLUMN("command", "process", VALUE_TEXT,
+	       "command line; text output shows it under its parent's"),
+	COLUMN("pid", "pid", VALUE_ID, "process id"),
+	COLUMN("parent_pid", NULL, VALUE_ID, "process id of the parent"),
+	COLUMN("depth", NULL, VALUE_COUNT, "generations below the first process"),
+	COLUMN("allocations", "allocations", VALUE_COUNT, "allocations of the process"),
+	COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested by the process"),
+	COLUMN("peak_bytes", "peak", VALUE_BYTES,
+	       "highest live bytes of the process at any moment"),
+	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
 };
 
 static void process_row(struct result *table, const struct session_process *process, u64 depth)
 {
-	struct value *row = result_add_row(table);
-	struct strbuf text = {0};
-
-	if (!row)
-		return;
-	strbuf_addf(&text, "%*s%.60s", (int)(2 * (depth < 20 ? depth : 20)), "", process->program);
-	row[AT_PROGRAM] = value_shown(value_text(result_copy(table, process->program)),
-				      result_copy(table, strbuf_text(&text)));
-	row[AT_PID] = value_number(process->pid);
-	row[AT_PARENT] = value_number(process->parent);
-	row[AT_DEPTH] = value_number(depth);
-	row[AT_ALLOCATIONS] = value_number(process->allocations);
-	row[AT_BYTES] = value_number(process->bytes);
-	row[AT_PEAK] = value_number(process->peak_bytes);
-	row[AT_KEPT] = value_number(process->kept_bytes);
-	strbuf_release(&text);
+	result_row(table,
+		   value_shown(result_text(table, process->program),
+			       result_format(table, "%*s%.60s",
+					     (int)(2 * (depth < 20 ? depth : 20)), "",
+					     process->program)),
+		   value_number(process->pid), value_number(process->parent), value_number(depth),
+		   value_number(process->allocations), value_number(process->bytes),
+		   value_number(process->peak_bytes), value_number(process->kept_bytes));
 }
 
 /* The process and what it started, in the order of their traces. Each is listed once, so that
@@ -235,12 +215,11 @@ static bool has_parent(const struct session_merge *self, u64 at)
 
 static struct result *processes_table(struct session_merge *self)
 {
-	struct result *table = result_new(RESULT_TABLE, "processes", "Processes");
+	struct result *table = result_table("processes", "Processes", columns);
 
 	if (!table)
 		return NULL;
 	table->grid = true;
-	result_set_columns(table, columns, COLUMNS);
 	for (u64 i = 0; i < self->processes.count; i++)
 		if (!self->processes.data[i].listed && !has_parent(self, i))
 			tree_rows(self, table, i, 0);
@@ -254,7 +233,7 @@ static int most_bytes_first(const void *a, const void *b)
 {
 	const struct merged_point *x = a, *y = b;
 
-	return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : 0;
+	return falling(x->bytes, y->bytes);
 }
 
 static void points_fill(struct session_merge *self, u64 top)
@@ -272,53 +251,43 @@ static void points_fill(struct session_merge *self, u64 top)
 	self->points->empty = "nothing was allocated";
 	result_set_columns(self->points, point_columns,
 			   sizeof point_columns / sizeof *point_columns);
-	if (self->merged.count)
-		qsort(self->merged.data, self->merged.count, sizeof *self->merged.data,
-		      most_bytes_first);
-	for (u64 i = 0; i < self->merged.count && (!top || i < top); i++) {
+	vec_sort(&self->merged, most_bytes_first);
+	for (u64 i = 0; i < result_top(self->merged.count, top); i++) {
 		const struct merged_point *point = &self->merged.data[i];
-		struct value *row = result_add_row(self->points);
 
-		if (!row)
-			return;
-		row[0] = value_number(point->bytes);
-		row[1] = value_number(point->kept_bytes);
-		row[2] = value_number(point->allocations);
-		row[3] = value_number(point->processes);
-		row[4] = value_stack(point->stack);
+		result_row(self->points, value_number(point->bytes),
+			   value_number(point->kept_bytes), value_number(point->allocations),
+			   value_number(point->processes), value_stack(point->stack));
 	}
+}
+
+static struct session_process sum_of(const struct session_merge *self)
+{
+	struct session_process all = {0};
+
+	for (u64 i = 0; i < self->processes.count; i++) {
+		all.allocations += self->processes.data[i].allocations;
+		all.frees += self->processes.data[i].frees;
+		all.bytes += self->processes.data[i].bytes;
+		all.kept_bytes += self->processes.data[i].kept_bytes;
+	}
+	return all;
 }
 
 static void sums_fill(const struct session_merge *self, struct result *record)
 {
-	u64 allocations = 0, frees = 0, bytes = 0, kept = 0;
+	struct session_process all = sum_of(self);
 
-	for (u64 i = 0; i < self->processes.count; i++) {
-		allocations += self->processes.data[i].allocations;
-		frees += self->processes.data[i].frees;
-		bytes += self->processes.data[i].bytes;
-		kept += self->processes.data[i].kept_bytes;
-	}
-	result_add_field(record,
-			 (struct result_column)COLUMN("process_count", "processes", VALUE_COUNT,
-						      "recorded processes"),
-			 value_number(self->processes.count));
-	result_add_field(record,
-			 (struct result_column)COLUMN("allocations", "allocations", VALUE_COUNT,
-						      "of all processes"),
-			 value_number(allocations));
-	result_add_field(record,
-			 (struct result_column)COLUMN("frees", "frees", VALUE_COUNT,
-						      "of all processes"),
-			 value_number(frees));
-	result_add_field(record,
-			 (struct result_column)COLUMN("bytes", "bytes", VALUE_BYTES,
-						      "requested by all processes"),
-			 value_number(bytes));
-	result_add_field(record,
-			 (struct result_column)COLUMN("kept_bytes", "kept", VALUE_BYTES,
-						      "never freed, in all processes"),
-			 value_number(kept));
+	result_field(record, "process_count", "processes", VALUE_COUNT,
+		     value_number(self->processes.count), "recorded processes");
+	result_field(record, "allocations", "allocations", VALUE_COUNT,
+		     value_number(all.allocations), "of all processes");
+	result_field(record, "frees", "frees", VALUE_COUNT, value_number(all.frees),
+		     "of all processes");
+	result_field(record, "bytes", "bytes", VALUE_BYTES, value_number(all.bytes),
+		     "requested by all processes");
+	result_field(record, "kept_bytes", "kept", VALUE_BYTES, value_number(all.kept_bytes),
+		     "never freed, in all processes");
 }
 
 struct result *session_merge_result(struct session_merge *self, u64 top, struct err *err)
@@ -332,10 +301,9 @@ struct result *session_merge_result(struct session_merge *self, u64 top, struct 
 		result_add_part(record, self->points);
 		self->points = NULL;
 	}
-	if (!record || result_failed(record)) {
-		result_free(record);
-		err_memory(err);
-		return NULL;
-	}
-	return record;
+	if (record && !result_failed(record))
+		return record;
+	result_free(record);
+	err_memory(err);
+	return NULL;
 }

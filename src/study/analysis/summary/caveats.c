@@ -128,11 +128,8 @@ static u64 paused_ns(const struct model *model)
 
 static void about_routine_stacks(struct result *result, const struct model *model)
 {
-	bool none = false;
+	bool none = strcmp(model_note(model, "routine_stacks"), "none") == 0;
 
-	for (u64 i = 0; i < model->notes.count; i++)
-		if (strcmp(model->notes.data[i].key, "routine_stacks") == 0)
-			none = strcmp(model->notes.data[i].value, "none") == 0;
 	result_add_caveat(result, none ? "no routine events recorded; stacks have one frame (the "
 					 "program was not built with 'heapwise cc --routines', or "
 					 "the filter matches no routine)"

@@ -6,6 +6,7 @@
 #include "study/analysis/types/usage.h"
 #include "study/analysis/types/result.h"
 #include "host/base/units.h"
+#include "study/result/field.h"
 
 enum { ACCESSED = 3, READ, WRITTEN, READ_BYTES, WRITTEN_BYTES, STATE, TYPE, COLUMNS };
 
@@ -50,9 +51,7 @@ static void fill_row(struct value *row, struct result *table, const struct type_
 {
 	row[0] = value_number(member->offset);
 	row[1] = value_number(member->size);
-	row[2] = value_text(*member->name ? result_copy(table, member->name) : NULL);
-	for (u32 i = ACCESSED; i < STATE; i++)
-		row[i] = value_unknown();
+	row[2] = result_text(table, *member->name ? member->name : NULL);
 	if (is_measured(usage))
 		row[ACCESSED] = value_number(used->accessed_bytes);
 	for (u32 side = 0; usage->sided && side < HW_SIDES; side++) {
@@ -60,40 +59,29 @@ static void fill_row(struct value *row, struct result *table, const struct type_
 		row[READ_BYTES + side] = value_number(used->bytes[side]);
 	}
 	row[STATE] = value_text(state_of(usage, member, used));
-	row[TYPE] = value_text(*member->type ? result_copy(table, member->type) : NULL);
+	row[TYPE] = result_text(table, *member->type ? member->type : NULL);
 }
 
 static struct result *members_table(const struct type_layout *layout,
 				    const struct type_usage *usage)
 {
-	struct result *table = result_new(RESULT_TABLE, "members", "Members");
-	struct result_column shown[COLUMNS];
+	struct result *table = result_table("members", "Members", columns);
 
-	if (!table)
-		return NULL;
+	if (!table || result_failed(table))
+		return table;
 	table->empty = "the type has no members";
-	memcpy(shown, columns, sizeof shown);
 	if (usage->sided)
-		shown[ACCESSED].label = NULL;
+		table->columns.data[ACCESSED].label = NULL;
 	for (u32 i = READ; i < STATE && !usage->sided; i++)
-		shown[i].label = NULL;
-	result_set_columns(table, shown, COLUMNS);
+		table->columns.data[i].label = NULL;
 	for (u64 i = 0; i < layout->members.count; i++) {
 		struct value *row = result_add_row(table);
 
-		if (!row)
-			break;
-		fill_row(row, table, usage, &layout->members.data[i], &usage->members.data[i]);
+		if (row)
+			fill_row(row, table, usage, &layout->members.data[i],
+				 &usage->members.data[i]);
 	}
 	return table;
-}
-
-static bool is_noted(const struct model *model, const char *key)
-{
-	for (u64 i = 0; i < model->notes.count; i++)
-		if (strcmp(model->notes.data[i].key, key) == 0)
-			return true;
-	return false;
 }
 
 static void add_caveats(struct result *result, const struct type_usage *usage,
@@ -119,7 +107,7 @@ static void add_caveats(struct result *result, const struct type_usage *usage,
 			"uninstrumented code may also have accessed %s: 'never touched' is not "
 			"certain there",
 			units_things(usage->lower_bound, "chunk(s)").text);
-	if (usage->sided && is_noted(model, "access_merges"))
+	if (usage->sided && *model_note(model, "access_merges"))
 		result_add_caveat(
 			result,
 			"code built by gcc reports only one of a read and a write of the same "
@@ -127,49 +115,38 @@ static void add_caveats(struct result *result, const struct type_usage *usage,
 			"clang or --access valgrind");
 }
 
-static struct result *fields_result(const struct type_layout *layout,
-				    const struct type_usage *usage, const struct model *model)
+static u64 padding_bytes(const struct type_layout *layout)
 {
-	struct result *result = result_new(RESULT_RECORD, "fields", NULL);
-	struct result_column padding =
-		COLUMN("padding", "padding", VALUE_BYTES, "bytes of an object outside all members");
-	bool has_access = model->has_access;
-	u64 unused = 0;
+	u64 bytes = 0;
 
-	if (!result)
-		return NULL;
 	for (u64 i = 0; i < layout->members.count; i++)
-		unused += layout->members.data[i].padding ? layout->members.data[i].size : 0;
-	result_add_field(result,
-			 (struct result_column)COLUMN("type", "type", VALUE_TEXT,
-						      "name of the type"),
-			 value_text(result_copy(result, layout->name)));
-	result_add_field(result,
-			 (struct result_column)COLUMN("size", "size", VALUE_BYTES,
-						      "size of one object"),
-			 value_number(layout->size));
-	result_add_field(result, padding, value_number(unused));
-	result_add_field(result,
-			 (struct result_column)
-				 COLUMN("chunks", "chunks", VALUE_COUNT,
-					"chunks of points that allocate only this type"),
-			 value_number(usage->chunks));
-	result_add_field(result,
-			 (struct result_column)COLUMN("measured", "measured", VALUE_COUNT,
-						      "chunks whose accessed bytes are known"),
-			 value_number(usage->measured));
-	result_add_field(result,
-			 (struct result_column)COLUMN("read_bytes", has_access ? "read" : NULL,
-						      VALUE_BYTES, "bytes read from these chunks"),
-			 has_access ? value_number(usage->read_bytes) : value_unknown());
-	result_add_field(result,
-			 (struct result_column)COLUMN("written_bytes",
-						      has_access ? "written" : NULL, VALUE_BYTES,
-						      "bytes written to these chunks"),
-			 has_access ? value_number(usage->written_bytes) : value_unknown());
+		bytes += layout->members.data[i].padding ? layout->members.data[i].size : 0;
+	return bytes;
+}
+
+static void fill(struct result *result, const struct type_layout *layout,
+		 const struct type_usage *usage, const struct model *model)
+{
+	bool has_access = model->has_access;
+
+	result_field(result, "type", "type", VALUE_TEXT, result_text(result, layout->name),
+		     "name of the type");
+	result_field(result, "size", "size", VALUE_BYTES, value_number(layout->size),
+		     "size of one object");
+	result_field(result, "padding", "padding", VALUE_BYTES, value_number(padding_bytes(layout)),
+		     "bytes of an object outside all members");
+	result_field(result, "chunks", "chunks", VALUE_COUNT, value_number(usage->chunks),
+		     "chunks of points that allocate only this type");
+	result_field(result, "measured", "measured", VALUE_COUNT, value_number(usage->measured),
+		     "chunks whose accessed bytes are known");
+	result_field(result, "read_bytes", has_access ? "read" : NULL, VALUE_BYTES,
+		     value_if(has_access, value_number(usage->read_bytes)),
+		     "bytes read from these chunks");
+	result_field(result, "written_bytes", has_access ? "written" : NULL, VALUE_BYTES,
+		     value_if(has_access, value_number(usage->written_bytes)),
+		     "bytes written to these chunks");
 	result_add_part(result, members_table(layout, usage));
 	add_caveats(result, usage, model);
-	return result;
 }
 
 struct result *analyse_fields(struct type_cascade *types, const char *type, struct err *err)
@@ -193,12 +170,10 @@ struct result *analyse_fields(struct type_cascade *types, const char *type, stru
 	}
 	if (type_usage_find(&usage, types, &layout, err) < 0)
 		goto done;
-	result = fields_result(&layout, &usage, types->query.source->model);
-	if (!result || result_failed(result)) {
-		err_memory_for(err, "types");
-		result_free(result);
-		result = NULL;
-	}
+	result = result_new(RESULT_RECORD, "fields", NULL);
+	if (result)
+		fill(result, &layout, &usage, types->query.source->model);
+	result = result_made(result, err, "types");
 done:
 	type_usage_release(&usage);
 	type_layout_release(&layout);

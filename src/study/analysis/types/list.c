@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "host/base/keyed.h"
 #include "host/symbols/type_text.h"
 #include "study/model/each.h"
 
@@ -24,28 +25,16 @@ struct work {
 
 /* ---- rows ---- */
 
-static struct type_sums *row_add(struct type_list *self, const char *name)
-{
-	struct type_sums row = {.name = name, .all_elements = true, .confidence = TYPE_EXACT};
-
-	row.bins = arena_new_array(&self->arena, double, TYPE_BINS + 1);
-	if (!row.bins || !vec_push(&self->rows, row))
-		return NULL;
-	return &self->rows.data[self->rows.count - 1];
-}
-
 static struct type_sums *row_of(struct type_list *self, struct map *by_name, const char *name)
 {
-	u64 *index = map_at(by_name, (u64)(uintptr_t)name);
-	struct type_sums *row;
+	struct type_sums *row = vec_at_key(&self->rows, by_name, (u64)(uintptr_t)name,
+					   (struct type_sums){.name = name,
+							      .all_elements = true,
+							      .confidence = TYPE_EXACT});
 
-	if (!index)
-		return NULL;
-	if (*index)
-		return &self->rows.data[*index - 1];
-	row = row_add(self, name);
-	*index = row ? self->rows.count : 0;
-	return row;
+	if (row && !row->bins)
+		row->bins = arena_new_array(&self->arena, double, TYPE_BINS + 1);
+	return row && row->bins ? row : NULL;
 }
 
 static struct type_sums *row_of_place(struct work *self, u64 place)
@@ -82,40 +71,39 @@ static u32 bin_of(const struct work *self, u64 ticks)
 	return bin < TYPE_BINS ? (u32)bin : TYPE_BINS - 1;
 }
 
-static void add_times(struct work *self, struct type_sums *row, const struct chunk_page *page,
-		      u32 at, u64 units, u64 bytes)
+static void add_times(struct work *self, struct type_sums *row, const struct chunk *chunk,
+		      u64 units, u64 bytes)
 {
-	u64 peak = self->model->totals.peak_ticks, born = page->alloc_ticks[at],
-	    died = page->free_ticks[at];
-	enum chunk_end end = (enum chunk_end)page->end[at];
+	u64 peak = self->model->totals.peak_ticks, born = chunk->page->alloc_ticks[chunk->at],
+	    died = chunk->page->free_ticks[chunk->at];
 
 	if (born <= peak && (!died || died > peak)) {
 		row->peak_bytes += bytes;
 		row->peak_chunks += units;
 	}
 	row->bins[bin_of(self, born)] += (double)bytes;
-	if (end == CHUNK_KEPT || end == CHUNK_LIVE) {
+	if (chunk_is_kept(chunk)) {
 		row->kept_bytes += bytes;
 		row->kept_chunks += units;
 		return;
 	}
 	row->bins[bin_of(self, died) + 1] -= (double)bytes;
-	if (died >= born && end == CHUNK_FREED) {
+	if (died >= born && chunk->page->end[chunk->at] == CHUNK_FREED) {
 		row->life_ticks += (double)(died - born) * (double)units;
 		row->freed += (double)units;
 	}
 }
 
 static void add_sums(struct work *self, struct type_sums *row, const struct type_answer *answer,
-		     const struct chunk_page *page, u32 at)
+		     const struct chunk *chunk)
 {
 	struct type_list *table = self->table;
-	u64 units, bytes, elements;
+	u64 size = chunk->page->size[chunk->at], units, bytes, elements;
 
-	model_weigh(self->model, page->size[at], &units, &bytes);
+	model_weigh(self->model, size, &units, &bytes);
 	row->chunks += units;
 	row->bytes += bytes;
-	elements = type_elements(self->types, answer, page->size[at]);
+	elements = type_elements(self->types, answer, size);
 	row->elements += elements * units;
 	row->all_elements &= elements > 0;
 	row->origins |= 1u << answer->origin;
@@ -123,7 +111,7 @@ static void add_sums(struct work *self, struct type_sums *row, const struct type
 	table->sampled_chunks += answer->sampled ? units : 0;
 	if (answer->confidence < row->confidence)
 		row->confidence = answer->confidence;
-	add_times(self, row, page, at, units, bytes);
+	add_times(self, row, chunk, units, bytes);
 	table->origin_bytes[answer->origin] += bytes;
 	table->origin_chunks[answer->origin] += units;
 	table->guess_bytes += answer->confidence == TYPE_GUESS ? bytes : 0;
@@ -134,33 +122,34 @@ static void add_sums(struct work *self, struct type_sums *row, const struct type
 
 static bool add_open(struct work *self, const struct type_answer *answer, u64 size)
 {
-	u64 *index = map_at(&self->by_candidates, (u64)(uintptr_t)answer->candidates), units, bytes;
-	struct type_open *open, fresh = {.size = size, .candidates = answer->candidates};
+	struct type_open *open =
+		vec_at_key(&self->table->open, &self->by_candidates,
+			   (u64)(uintptr_t)answer->candidates,
+			   (struct type_open){.size = size, .candidates = answer->candidates});
+	u64 units, bytes;
 
-	if (!index || (!*index && !vec_push(&self->table->open, fresh)))
+	if (!open)
 		return false;
-	if (!*index)
-		*index = self->table->open.count;
-	open = &self->table->open.data[*index - 1];
 	model_weigh(self->model, size, &units, &bytes);
 	open->chunks += units;
 	open->bytes += bytes;
 	return true;
 }
 
-static bool add_chunk(struct work *self, u64 chunk, const struct chunk_page *page, u32 at)
+static bool add_chunk(struct work *self, const struct chunk *chunk)
 {
-	struct point_id point = model_point_of(self->model, page->alloc_context[at]);
+	struct point_id point = chunk_point(chunk);
+	u64 size = chunk->page->size[chunk->at];
 	const struct type_answer *answer;
 	struct type_answer own;
 	struct type_sums *row;
 
 	if (self->told) {
-		own = type_of_chunk(self->types, chunk);
+		own = type_of_chunk(self->types, chunk->number);
 		answer = &own;
 		row = row_of(self->table, &self->by_name, own.name);
 	} else {
-		u64 place = type_place_of(self->types, point, page->size[at]);
+		u64 place = type_place_of(self->types, point, size);
 
 		row = place == UINT64_MAX ? NULL : row_of_place(self, place);
 		answer = row ? &self->types->places.data[place].answer : NULL;
@@ -168,14 +157,14 @@ static bool add_chunk(struct work *self, u64 chunk, const struct chunk_page *pag
 	if (!row)
 		return false;
 	type_join(&self->points[point.index], answer);
-	add_sums(self, row, answer, page, at);
-	return answer->confidence || !answer->candidates || add_open(self, answer, page->size[at]);
+	add_sums(self, row, answer, chunk);
+	return answer->confidence || !answer->candidates || add_open(self, answer, size);
 }
 
 static int add_chunks(struct work *self, struct err *err)
 {
 	EACH_CHUNK (chunk, self->model)
-		if (!add_chunk(self, chunk.number, chunk.page, chunk.at))
+		if (!add_chunk(self, &chunk))
 			return err_memory_for(err, "types");
 	return 0;
 }

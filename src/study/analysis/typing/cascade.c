@@ -13,7 +13,6 @@
 enum {
 	/* objects of one class, and no other, that make the class of a point likely */
 	SAMPLE_MIN = 4,
-	STACK_MAX = 96,    /* frames that are looked at; what allocates for others is near */
 	OBJECT_MAX = 1024, /* bytes of objects whose size is not known; beyond are arenas, mostly */
 	SMALL_SIZES = 1 << 16, /* of these a table is faster than a map */
 };
@@ -39,18 +38,6 @@ const char *type_confidence_name(u8 confidence)
 
 /* ---- one source after the other ---- */
 
-static const char *keep_readable(struct type_cascade *self, const char *type)
-{
-	struct strbuf text = {0};
-	const char *kept;
-
-	type_add_readable(&text, span_of(type));
-	kept = names_keep(&self->names, strbuf_text(&text));
-	self->failed |= text.failed || (text.count && !*kept);
-	strbuf_release(&text);
-	return kept;
-}
-
 /* Takes an answer over if it is better than the one there: earlier sources win unless they
  * guess. */
 static void consider(struct type_answer *best, const struct type_answer *answer)
@@ -74,7 +61,7 @@ static struct type_answer ask_index(struct type_cascade *self, u64 size)
 
 	if (!type_index_find_stack(self->index, &query, &found))
 		return (struct type_answer){0};
-	return (struct type_answer){.name = keep_readable(self, found.type),
+	return (struct type_answer){.name = type_keep_readable(self, found.type, ""),
 				    .count = found.size ? size / found.size : 0,
 				    .size = found.size,
 				    .origin = ORIGIN_INDEX,
@@ -82,53 +69,6 @@ static struct type_answer ask_index(struct type_cascade *self, u64 size)
 }
 
 /* ---- stacks ---- */
-
-/* Where functions of the C library are, and those of the recorder that stand before them. */
-static bool is_c_library(const char *path)
-{
-	const char *name = path_file(path);
-
-	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0 ||
-	       strncmp(name, "libheapwise", 11) == 0;
-}
-
-/* Most questions are answered by the first frames: the others are read when somebody looks at
- * them. */
-static void stack_begin(struct type_cascade *self, struct frame_id id)
-{
-	vec_clear(&self->stack);
-	self->c_frames = 0;
-	self->stack_next = id.index;
-	self->stack_in_c = true;
-}
-
-bool type_stack_more(struct type_cascade *self)
-{
-	const struct stack_source *source = self->query.source;
-	struct frame_id id = {self->stack_next};
-	struct stack_names names;
-
-	if (!id.index || self->stack.count >= STACK_MAX)
-		return false;
-	names = stack_names(source, id);
-	for (u32 i = 0; i < names.count; i++)
-		self->failed |= !vec_push(&self->stack, names.frames[i]);
-	if (!names.count)
-		self->failed |=
-			!vec_push(&self->stack, (struct symbol_frame){.function = "", .file = ""});
-	self->stack_in_c = self->stack_in_c && is_c_library(names.module);
-	if (self->stack_in_c)
-		self->c_frames = self->stack.count;
-	self->stack_next = context_table_frame(&source->model->contexts, id)->parent;
-	return !self->failed;
-}
-
-void type_read_stack(struct type_cascade *self, struct frame_id id)
-{
-	stack_begin(self, id);
-	while (type_stack_more(self))
-		;
-}
 
 static struct type_answer ask_frames(struct type_cascade *self)
 {
@@ -178,7 +118,7 @@ static struct type_answer ask_dwarf(struct type_cascade *self, struct point_id p
 				       frame->address);
 	if (!call)
 		return (struct type_answer){0};
-	return (struct type_answer){.name = keep_readable(self, call->type),
+	return (struct type_answer){.name = type_keep_readable(self, call->type, ""),
 				    .size = call->size,
 				    .origin = ORIGIN_DWARF,
 				    .confidence = TYPE_EXACT};
@@ -202,7 +142,7 @@ static enum type_by find_point(struct type_cascade *self, struct point_id point)
 	struct type_answer answer, dwarf;
 	u64 place;
 
-	stack_begin(self, self->query.source->model->points.data[point.index].frame);
+	type_stack_begin(self, self->query.source->model->points.data[point.index].frame);
 	answer = known->frames = ask_frames(self);
 	if (answer.confidence <= TYPE_GUESS && self->index)
 		return TYPE_BY_BOTH;
@@ -292,7 +232,7 @@ static const char *told_name(struct type_cascade *self, u32 type)
 	if (type >= model->types.count || !vec_extend(&self->told, model->types.count))
 		return "";
 	if (!self->told.data[type])
-		self->told.data[type] = keep_readable(self, model->types.data[type]);
+		self->told.data[type] = type_keep_readable(self, model->types.data[type], "");
 	return self->told.data[type];
 }
 

@@ -3,9 +3,10 @@
  * Host. Sources and debug info may be gone or changed by now: what does not fit is not believed. */
 #include "study/analysis/typing/guess.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "host/base/io.h"
+#include "host/base/order.h"
 #include "host/symbols/types/source.h"
 
 enum {
@@ -35,42 +36,25 @@ struct guesses {
 
 /* ---- lines of source ---- */
 
-static char *read_file(const char *path, u64 *size)
-{
-	FILE *file = fopen(path, "re");
-	char *text = NULL;
-	long bytes;
-
-	if (!file)
-		return NULL;
-	if (fseek(file, 0, SEEK_END) == 0 && (bytes = ftell(file)) > 0 && bytes < SOURCE_MAX) {
-		rewind(file);
-		text = calloc(1, (size_t)bytes + 1);
-		if (text && fread(text, 1, (size_t)bytes, file) != (size_t)bytes)
-			text[0] = 0;
-		*size = (u64)bytes;
-	}
-	fclose(file);
-	return text;
-}
-
 /* Points come in any order of their files, so that these are kept until all were asked. */
 static const char *read_source(struct type_cascade *self, const char *path)
 {
-	u64 *known = map_at(&self->sources, hash_text(HASH_START, path)), size = 0;
-	char *text;
+	u64 *known = map_at(&self->sources, hash_text(HASH_START, path));
+	struct strbuf text = {0};
+	struct err err = {0};
 
 	if (!known || *known)
 		return known && *known != 1 ? (const char *)(uintptr_t)*known : NULL;
 	*known = 1; /* cannot be had */
 	if (self->source_bytes > SOURCES_MAX)
 		return NULL;
-	text = read_file(path, &size);
-	if (!text)
+	if (io_read_file(path, SOURCE_MAX, &text, &err) < 0 || !text.count) {
+		strbuf_release(&text);
 		return NULL;
-	self->source_bytes += size;
-	*known = (u64)(uintptr_t)text;
-	return text;
+	}
+	self->source_bytes += text.count;
+	*known = (u64)(uintptr_t)strbuf_take(&text);
+	return (const char *)(uintptr_t)*known;
 }
 
 void type_forget_sources(struct type_cascade *self)
@@ -191,9 +175,7 @@ static bool add_hints(struct guesses *self, u64 place)
 
 static int compare_u64(const void *a, const void *b)
 {
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-
-	return x < y ? -1 : x > y;
+	return rising(*(const u64 *)a, *(const u64 *)b);
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -207,10 +189,8 @@ static int read_sizes(struct guesses *self, struct err *err)
 	struct typesizes_query query = {.kept = &types->kept,
 					.debug_path = types->query.debug_path};
 
-	if (self->sizes.count)
-		qsort(self->sizes.data, self->sizes.count, sizeof *self->sizes.data, compare_u64);
-	if (self->bases.count)
-		qsort(self->bases.data, self->bases.count, sizeof *self->bases.data, compare_texts);
+	vec_sort(&self->sizes, compare_u64);
+	vec_sort(&self->bases, compare_texts);
 	query.modules = types->modules.rows.data;
 	query.module_count = (u32)types->modules.rows.count;
 	query.own_modules = types->modules.own;
@@ -223,20 +203,13 @@ static int read_sizes(struct guesses *self, struct err *err)
 
 static int keep_sizes(struct type_cascade *types, struct err *err)
 {
-	struct strbuf text = {0};
-	bool good = true;
+	for (u64 i = 0; i < types->sizes.count; i++) {
+		const char *name = type_keep_readable(types, types->sizes.data[i].name, "");
 
-	for (u64 i = 0; i < types->sizes.count && good; i++) {
-		const char *name;
-
-		strbuf_clear(&text);
-		type_add_readable(&text, span_of(types->sizes.data[i].name));
-		name = names_keep(&types->names, strbuf_text(&text));
-		good = map_put(&types->size_by_name, (u64)(uintptr_t)name,
-			       types->sizes.data[i].size);
+		if (!map_put(&types->size_by_name, (u64)(uintptr_t)name, types->sizes.data[i].size))
+			return err_memory_for(err, "types");
 	}
-	strbuf_release(&text);
-	return good ? 0 : err_memory_for(err, "types");
+	return 0;
 }
 
 u64 type_size(const struct type_cascade *self, const char *name)
@@ -309,18 +282,6 @@ static u32 distance(const struct hint *hint)
 						  : hint->wanted_column - hint->column;
 }
 
-static const char *readable(struct type_cascade *types, const char *type, const char *behind)
-{
-	struct strbuf text = {0};
-	const char *kept;
-
-	type_add_readable(&text, span_of(type));
-	strbuf_add(&text, behind);
-	kept = names_keep(&types->names, strbuf_text(&text));
-	strbuf_release(&text);
-	return kept;
-}
-
 /* Classes that the line may name. */
 struct thrown_classes {
 	const char *name; /* of the last that fits */
@@ -362,7 +323,7 @@ static void take_thrown(struct guesses *self, const struct hint *hint)
 	if (place->size <= EXCEPTION_HEAD || (found.others && !found.fitting))
 		return;
 	place->answer =
-		(struct type_answer){.name = readable(self->types, found.name, ""),
+		(struct type_answer){.name = type_keep_readable(self->types, found.name, ""),
 				     .size = object,
 				     .count = 1,
 				     .origin = ORIGIN_SIZE,
@@ -389,8 +350,8 @@ static void take_hint(struct guesses *self, u64 from, u64 end)
 	}
 	if (!best)
 		return;
-	place->answer = (struct type_answer){.name = readable(self->types, best_name,
-							      best->pointer ? "*" : ""),
+	place->answer = (struct type_answer){.name = type_keep_readable(self->types, best_name,
+									best->pointer ? "*" : ""),
 					     .size = best_size,
 					     .count = place->size / best_size,
 					     .origin = ORIGIN_SIZE,
@@ -423,7 +384,7 @@ static u32 list_size(struct type_cascade *types, u64 size, struct strbuf *names,
 		    (type->rank == TYPE_TYPEDEF && own))
 			continue;
 		own |= type->rank == TYPE_OWN;
-		name = readable(types, type->name, "");
+		name = type_keep_readable(types, type->name, "");
 		if (count == 0)
 			*first = name;
 		if (count < CANDIDATES_SHOWN)
@@ -463,8 +424,7 @@ static bool ask_open(struct guesses *self)
 	struct type_cascade *types = self->types;
 	u64 before = UINT64_MAX;
 
-	if (self->open.count)
-		qsort(self->open.data, self->open.count, sizeof *self->open.data, compare_u64);
+	vec_sort(&self->open, compare_u64);
 	for (u64 i = 0; i < self->open.count; i++) {
 		u64 point = self->open.data[i] >> 32;
 

@@ -5,11 +5,17 @@
 
 #include "study/analysis/typing/types.h"
 
+/* Begins with another stack, of which nothing is read yet. */
+void type_stack_begin(struct type_cascade *self, struct frame_id frame);
+
 /* Puts the names of all frames of a stack into self->stack, innermost first. */
 void type_read_stack(struct type_cascade *self, struct frame_id frame);
 
 /* Reads one more frame of the stack that is looked at; false if there is none. */
 bool type_stack_more(struct type_cascade *self);
+
+/* The name as people write it, and what stands behind it ("*"), kept. */
+const char *type_keep_readable(struct type_cascade *self, const char *type, const char *behind);
 
 /* Whether the source line of the stack that was read last names a type. */
 bool type_has_hints(struct type_cascade *self);
