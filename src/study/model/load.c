@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "host/trace/kinds.h"
 #include "study/model/fill.h"
 #include "study/model/narrow.h"
 
@@ -335,26 +336,18 @@ int model_load(struct model *self, const char *path, const struct trace_read_opt
 	return model_load_type_names(self, path, err);
 }
 
-const char *model_call_name(u32 kind)
-{
-	static const char *const names[HW_KIND_COUNT] = {
-#define KIND_CALL(name, number, group, call) [number] = call,
-		HW_KINDS(KIND_CALL)
-#undef KIND_CALL
-	};
-
-	return kind < HW_KIND_COUNT ? names[kind] : "";
-}
-
 u64 model_calls(const struct model *self, const char *call)
 {
 	u64 units = 0;
 
-	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++)
+	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++) {
+		const char *name = kind_call(kind);
+
 		/* A realloc of a live block is two events and one call: the block that it
 		 * returned. */
-		if (kind != HW_REALLOC_FREE && strcmp(model_call_name(kind), call) == 0)
+		if (kind != HW_REALLOC_FREE && name && strcmp(name, call) == 0)
 			units += self->kinds[kind];
+	}
 	if (strcmp(call, "realloc") == 0)
 		units += self->realloc_frees_alone;
 	return model_count(self, units);

@@ -298,8 +298,6 @@ int model_name_type(struct model *self, u64 identity, const char *name, struct e
 
 /* Successful calls by the call column of HW_KINDS ("malloc", "free" …), in numbers. */
 u64 model_calls(const struct model *self, const char *call);
-/* That column of a kind; "" = it is no call. */
-const char *model_call_name(u32 kind);
 
 /* Estimated time inside the real allocator; 0 if too few calls were timed. study/model/durations.h
  * knows more. */

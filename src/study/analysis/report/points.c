@@ -10,6 +10,7 @@
 #include "study/analysis/typing/types.h"
 #include "host/base/order.h"
 #include "host/base/units.h"
+#include "host/trace/kinds.h"
 #include "study/result/field.h"
 
 /* The columns in their order, of which the ranking measure and its share come first. */
@@ -132,7 +133,6 @@ static struct cells cells_of(const struct stack_source *source, const struct ran
 	const struct model *model = source->model;
 	const struct model_point *point = &model->points.data[ranked->point];
 	u64 allocations = model_count(model, point->allocations);
-	const char *call = model_call_name(point->kind);
 	bool exec = model_keeps_nothing(model);
 
 	return (struct cells){
@@ -145,7 +145,7 @@ static struct cells cells_of(const struct stack_source *source, const struct ran
 		.mean = value_number(allocations ? point->bytes / allocations : 0),
 		.share = value_real(units_share(ranked->value, whole)),
 		.point = value_number(ranked->point),
-		.call = value_if(*call, value_text(call)),
+		.call = value_text(kind_call(point->kind)),
 		.frees = value_units(model, point->frees),
 		.freed_bytes = value_number(point->freed_bytes),
 		.peak_chunks = value_units(model, point->at_peak_chunks),
