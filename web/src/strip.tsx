@@ -74,7 +74,7 @@ function axes(context: CanvasRenderingContext2D, line: Timeline, top: number, wi
 	context.textBaseline = "alphabetic";
 	const end = lineEnd(line);
 	const wide = width - room.left - room.right;
-	for (const time of steps(end, Math.max(2, Math.floor(wide / 130)), 10)) {
+	for (const time of steps(end, Math.max(3, Math.floor(wide / 130)), 10)) {
 		context.textAlign = time === 0 ? "left" : "center";
 		context.fillText(time === 0 ? "0" : ns(time).replace(/\.0+ /, " "), room.left + (time / end) * wide, room.height - 6);
 	}

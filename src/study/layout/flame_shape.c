@@ -260,10 +260,16 @@ u8 *flame_matching(const struct mprof_calls *calls, const char *text, struct err
 	return matching;
 }
 
+/* The dynamic linker, which runs constructors before main. */
+static bool is_linker(const char *name)
+{
+	return strncmp(name, "_dl_", 4) == 0 || strcmp(name, "call_init") == 0;
+}
+
 static bool is_library(const struct mprof_function *function)
 {
 	return function->startup || function->minor || function->hands_out ||
-	       wrapper_name_is_allocator(function->name);
+	       is_linker(function->name) || wrapper_name_is_allocator(function->name);
 }
 
 static int find_hidden(struct builder *self, const struct flame_query *query, struct err *err)

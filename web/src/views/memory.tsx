@@ -267,12 +267,18 @@ const paints = [["alternate", "Neighbours apart"], ["type", "Type"], ["module", 
 const orders = [["rows", "Row by row"], ["hilbert", "Hilbert's curve"]] as const;
 const widths = [["128", "128 pixels"], ["256", "256 pixels"], ["512", "512 pixels"], ["1024", "1024 pixels"]] as const;
 
+/** Bytes of a pixel, so that the region fills the picture as well as a power of two can. */
+function fitting(region: Region | undefined, width: number, order: Order): number {
+	const extent = region ? Number(BigInt(region.end) - BigInt(region.start)) : 0;
+	const pixels = order === "hilbert" ? SIDE * SIDE * 4 : width * ROWS;
+	return extent === 0 ? 64 : 2 ** Math.max(0, Math.ceil(Math.log2(extent / pixels)));
+}
+
 export function Memory() {
 	const run = trace.value?.duration_ns ?? 0;
 	// without a cursor the peak: at the end of a tidy program there is nothing
 	const peak = useAnswer<Overview>(cursor.value == null && run ? "/overview" : null, { ...whole(), top: 10 });
 	const at = cursor.value ?? peak.reply?.data.bytes.peak_t ?? (peak.error ? run : null);
-	const bpp = Math.min(MOST, Math.max(1, Number(key("bpp")) || 64));
 	const colour = oneOf("color", paints, "alternate");
 	const order = oneOf("order", orders, "rows") as Order;
 	const width = order === "hilbert" ? 4 * SIDE : widths.some(([name]) => name === key("row")) ? Number(key("row")) : 512;
@@ -281,6 +287,8 @@ export function Memory() {
 	const regions = useAnswer<{ rows: Region[] }>(at == null ? null : "/memmap/regions", { ...common(), at: Math.round(at ?? 0) });
 	const rows = regions.reply?.data.rows ?? [];
 	const base = key("mem") || [...rows].sort((a, b) => b.live - a.live)[0]?.start || "";
+	const region = rows.find((row) => row.start === base);
+	const bpp = Math.min(MOST, Math.max(1, Number(key("bpp")) || fitting(region, width, order)));
 	const answer = useAnswer<Data>(base && at != null ? "/memmap" : null, { ...common(), at: Math.round(at ?? 0), base, bpp, w: width, h: order === "hilbert" ? SIDE : ROWS, color: colour });
 	const shown = answer.reply?.data;
 	const palette = useMemo(() => (shown ? colours(shown) : []), [shown, dark.value]);

@@ -280,7 +280,21 @@ function nameOf(item: Top): string {
 	return item.label ?? `${codeAt(item)}${item.file ? ` ${item.file.replace(/^.*\//, "")}:${item.line}` : ""}`;
 }
 
-function List({ name, title, items, show, pick }: { name: string; title: string; items: Top[]; show(value: number): string; pick(item: Top): void }) {
+/** Call stacks that end at the same line are one row: alike they would say nothing. */
+function merged(items: Top[]): (Top & { stacks: number })[] {
+	const rows = new Map<string, Top & { stacks: number }>();
+	for (const item of items) {
+		const known = rows.get(nameOf(item));
+		if (known) {
+			known.value += item.value;
+			known.stacks++;
+		} else rows.set(nameOf(item), { ...item, stacks: 1 });
+	}
+	return [...rows.values()].sort((a, b) => b.value - a.value);
+}
+
+function List({ name, title, items: all, show, pick }: { name: string; title: string; items: Top[]; show(value: number): string; pick(item: Top): void }) {
+	const items = merged(all);
 	const most = Math.max(1, ...items.map((item) => item.value));
 	return (
 		<section class="top-list" aria-label={title}>
@@ -292,7 +306,7 @@ function List({ name, title, items, show, pick }: { name: string; title: string;
 					{items.slice(0, 6).map((item) => (
 						<li {...menuOf(() => subjectOf(name, item))}>
 							<button onClick={() => pick(item)} title={nameOf(item)}>
-								<span class="name">{nameOf(item)}</span>
+								<span class="name">{nameOf(item)}{item.stacks > 1 && <span class="quiet"> · {count(item.stacks)} stacks</span>}</span>
 								<span class="value">{show(item.value)}</span>
 								<Bar share={item.value / most} />
 							</button>
