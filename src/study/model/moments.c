@@ -9,7 +9,7 @@
 #include "host/base/order.h"
 
 enum {
-	EVENTS_ONCE = 4 << 20, /* about: 2 × 32 bytes each */
+	EVENTS_ONCE = 2 << 20, /* about: 2 × 32 bytes each */
 	SAMPLES_MAX = 1 << 16, /* by which parts are cut */
 	DIGIT_BITS = 11,
 	DIGITS = 1 << DIGIT_BITS,
