@@ -89,19 +89,6 @@ int domain_need_types(struct domain *self, struct err *err);
 int domain_need_names(struct domain *self, struct err *err);
 int domain_need_scores(struct domain *self, struct err *err);
 
-/* Number of a chunk's type in type_entries. */
-static inline u32 domain_type(const struct domain *self, const struct chunk_page *page, u64 chunk)
-{
-	u64 number = chunk / CHUNK_PAGE;
-	u32 at = (u32)(chunk % CHUNK_PAGE);
-
-	if (self->type_pages[number])
-		return self->type_pages[number][at];
-	return page->alloc_context[at] < self->contexts
-		       ? self->type_by_context[page->alloc_context[at]]
-		       : 0;
-}
-
 /* The innermost frame of an allocating or freeing context. */
 u32 domain_frame(const struct domain *self, u32 context, bool frees);
 
