@@ -157,6 +157,29 @@ describe("parts", () => {
 		await page.context().close();
 	});
 
+	test("flame graph: while the cursor is dragged along the time strip, the picture follows", async () => {
+		const page = await open(browser, server);
+		await view(page, "#/flame?metric=live&at=1");
+		const box = await page.locator('[data-t="chart-strip"]').boundingBox();
+		const picture = () => page.evaluate(() => JSON.stringify(window.__hw.items("flame").map((item) => [item.label, Math.round(item.w)])));
+		const seen = new Set();
+		await page.mouse.move(box.x + 5, box.y + 20);
+		await page.mouse.down();
+		for (let step = 1; step <= 20; step++) {
+			await page.mouse.move(box.x + (box.width * 0.6 * step) / 20, box.y + 20);
+			await page.waitForTimeout(60);
+			seen.add(await picture());
+		}
+		await page.mouse.up();
+		await settle(page);
+		assert.ok(seen.size > 3, `${seen.size} pictures on the way`);
+		const { duration_ns: end } = cli("report", trace);
+		assert.ok(Math.abs(Number(/at=(\d+)/.exec(page.url())[1]) / end - 0.6) < 0.01, page.url());
+		assert.doesNotMatch(page.url(), /[?&]t=/);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
 	test("two runs are compared, also the other way round", async () => {
 		const page = await open(browser, server);
 		await view(page, "#/compare");

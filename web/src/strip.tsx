@@ -9,8 +9,8 @@ import { CanvasView, type Item, type Painter } from "./lib/canvas";
 import { category, dark, ink } from "./lib/colour";
 import { bytes, ns } from "./lib/format";
 import { select } from "./lib/select";
-import { momentAt, moments } from "./lib/source";
-import { cursor, go, key, linkTo, set, timeWindow, whole } from "./lib/state";
+import { momentAt, moments, pending } from "./lib/source";
+import { cursor, go, key, linkTo, set, timeWindow, view, whole } from "./lib/state";
 import { shortName } from "./lib/names";
 import type { Timeline } from "./lib/types";
 
@@ -32,6 +32,12 @@ function lineEnd(line: Timeline): number {
 	return Math.max(1, line.t1);
 }
 
+/** Resident memory, if it was looked at often enough for a line. */
+function residentOf(line: Timeline): (number | null)[] | null {
+	const values = line.rss as (number | null)[] | null;
+	return values && values.filter((value) => value != null).length > 2 ? values : null;
+}
+
 function highest(values: readonly (number | null)[] | null | undefined): number {
 	return (values ?? []).reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
 }
@@ -39,7 +45,7 @@ function highest(values: readonly (number | null)[] | null | undefined): number 
 /** The highest value on the axis. */
 function topOf(line: Timeline, tall: boolean): number {
 	const heap = Math.max(1, highest(line.total.max));
-	const resident = highest(line.rss as (number | null)[] | null);
+	const resident = highest(residentOf(line));
 	return tall && resident > heap && resident <= heap * OFF_SCALE ? resident : heap;
 }
 
@@ -120,7 +126,7 @@ function painter(line: Timeline, room: Room): Painter {
 					below = above;
 				}
 				trace(line.total.max, text, 1);
-				if (highest(line.rss as (number | null)[] | null) <= top) trace(line.rss ?? [], text, 1.5, [5, 4]);
+				if (highest(residentOf(line)) <= top) trace(residentOf(line) ?? [], text, 1.5, [5, 4]);
 			} else {
 				area(new Array<number>(bins).fill(0), line.total.max, accent, 0.45);
 				context.globalAlpha = 0.45;
@@ -195,7 +201,7 @@ function TallTip({ line, bin }: { line: Timeline; bin: number }) {
 }
 
 function Key({ line }: { line: Timeline }) {
-	const resident = highest(line.rss as (number | null)[] | null);
+	const resident = highest(residentOf(line));
 	return (
 		<div class="key" aria-label="Colours">
 			{layersOf(line).map((layer) => (
@@ -216,17 +222,30 @@ export function Strip({ tall = false }: { tall?: boolean }) {
 	const room = tall ? TALL : THIN;
 	const shape = useMemo(() => (line ? painter(line, room) : null), [line, tall]);
 	const begun = useRef(0);
+	const wanted = useRef<number | null>(null); // where the cursor is to be, while the picture of an earlier place is awaited
 	const [brush, setBrush] = useState<{ from: number; to: number } | null>(null);
 	if (!line || !shape || line.t.length === 0) return <div class={tall ? "" : "strip"} style={{ height: `${room.height}px` }} />;
 	const end = lineEnd(line);
 	const element = () => document.querySelector<HTMLElement>('[data-t="chart-strip"]');
 	const timeAt = (x: number) => Math.min(end, Math.max(0, ((x - room.left) / Math.max(1, (element()?.clientWidth ?? 1) - room.left - room.right)) * end));
 	// with what is live at the cursor on screen, a drag moves it: the picture follows
-	const follows = !tall && key("metric") === "live";
+	const follows = !tall && ["flame", "tree"].includes(view.value) && (key("metric") || (cursor.value == null ? "" : "live")) === "live";
+	// one question at a time, the newest: if each ended the one before, none would be answered
+	const follow = () => {
+		if (wanted.current === null) return;
+		if (pending > 0) requestAnimationFrame(follow);
+		else {
+			set({ at: wanted.current }, true);
+			wanted.current = null;
+		}
+	};
 	const drag = (phase: "begin" | "move" | "end", x: number) => {
 		if (phase === "begin") begun.current = x;
 		if (follows) {
-			set({ at: Math.round(timeAt(x)) }, phase !== "begin");
+			const awaited = wanted.current !== null;
+			if (phase === "begin") set({ at: Math.round(timeAt(x)) });
+			else wanted.current = Math.round(timeAt(x));
+			if (phase !== "begin" && !awaited) requestAnimationFrame(follow);
 			return;
 		}
 		if (phase === "move") setBrush({ from: timeAt(Math.min(x, begun.current)), to: timeAt(Math.max(x, begun.current)) });
