@@ -165,10 +165,10 @@ case_autosave()
 	"$HEAPWISE" run --no-symbols -o "$work/trace" -- "$target" autosave 1000 >"$work/stdout" 2>"$work/stderr" &
 	monitor=$!
 	until_true test -s "$work/stdout"
-	at_least "allocations in a file that is being written" "$(sizes "$work/trace" | awk '{ print $1 }')" 2000
+	at_least "allocations in a file that is being written" "$(sizes "$work/trace" | awk '{ print $1 }')" 19000
 	kill -KILL "$monitor" "$(cat "$work/stdout")"
 	wait "$monitor" 2>/dev/null
-	at_least "saved allocations" "$(sizes "$work/trace" | awk '{ print $1 }')" 2000
+	at_least "saved allocations" "$(sizes "$work/trace" | awk '{ print $1 }')" 19000
 	equal "complete" "$(field "$work/trace" .complete)" false
 	says "$work/trace.json" "the recording is truncated"
 }

@@ -174,7 +174,7 @@ static int relative(char **argv)
 static int autosave(char **argv)
 {
 	heapwise_autosave(strtoull(argv[0], NULL, 10));
-	for (unsigned i = 0; i < 3000; i++)
+	for (unsigned i = 0; i < 20000; i++)
 		block(5006);
 	nap(200); /* less than the second after which everything is written anyway */
 	printf("%d\n", (int)getpid());
