@@ -119,6 +119,13 @@ static int make_one(const char *path, u32 mode)
 	return errno;
 }
 
+const char *io_temporary_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && *folder ? folder : "/tmp";
+}
+
 int io_make_folder(const char *path, u32 mode, struct err *err)
 {
 	char part[4096];

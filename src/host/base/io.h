@@ -19,6 +19,9 @@ int io_read_file(const char *path, u64 max_bytes, struct strbuf *buf, struct err
 /* Creates or truncates path with these bytes, mode 0666 less umask. */
 int io_write_file(const char *path, const void *bytes, u64 count, struct err *err);
 
+/* The folder for temporary files: TMPDIR, or /tmp. */
+const char *io_temporary_folder(void);
+
 /* Creates a folder and the folders above it; one that is there already is no error. */
 int io_make_folder(const char *path, u32 mode, struct err *err);
 

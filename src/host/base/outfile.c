@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/base/io.h"
+
 static int fail(const struct outfile *self, const char *what, struct err *err)
 {
 	int error = errno;
@@ -61,7 +63,6 @@ static void find_target(struct outfile *self)
 
 int outfile_open(struct outfile *self, const char *path, bool named, struct err *err)
 {
-	const char *folder = getenv("TMPDIR");
 	struct stat file;
 
 	*self = (struct outfile){.path = path && strcmp(path, "-") != 0 ? path : NULL};
@@ -71,8 +72,7 @@ int outfile_open(struct outfile *self, const char *path, bool named, struct err 
 		return make_temporary(self, err);
 	}
 	if (named) {
-		strbuf_addf(&self->temporary, "%s/heapwise-XXXXXX",
-			    folder && *folder ? folder : "/tmp");
+		strbuf_addf(&self->temporary, "%s/heapwise-XXXXXX", io_temporary_folder());
 		return make_temporary(self, err);
 	}
 	self->file = self->path ? fopen(self->path, "we") : stdout;

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/base/io.h"
 #include "host/base/clock.h"
 #include "host/symbols/resolve/resolve.h"
 
@@ -93,7 +94,6 @@ static int nameless_in(const char *folder)
  * files are. */
 static int nameless_open(const char *beside)
 {
-	const char *temporary = getenv("TMPDIR");
 	const char *slash = strrchr(beside, '/');
 	char folder[4096] = ".";
 	int fd;
@@ -102,7 +102,7 @@ static int nameless_open(const char *beside)
 		snprintf(folder, sizeof folder, "%.*s", slash == beside ? 1 : (int)(slash - beside),
 			 beside);
 	fd = strncmp(beside, "/proc/", 6) == 0 ? -1 : nameless_in(folder);
-	return fd >= 0 ? fd : nameless_in(temporary && *temporary ? temporary : "/tmp");
+	return fd >= 0 ? fd : nameless_in(io_temporary_folder());
 }
 
 static void generation_free(struct renewal *self, struct generation *generation)

@@ -46,17 +46,15 @@ static int name_check(const char *name, struct err *err)
 
 static int folder_make(struct uploads *self, struct err *err)
 {
-	const char *parent = getenv("TMPDIR");
-
 	if (self->folder.count)
 		return 0;
-	strbuf_addf(&self->folder, "%s/heapwise-XXXXXX", parent && *parent ? parent : "/tmp");
+	strbuf_addf(&self->folder, "%s/heapwise-XXXXXX", io_temporary_folder());
 	if (self->folder.failed)
 		return err_memory(err);
 	if (mkdtemp(self->folder.text))
 		return 0;
-	err_set(err, ERR_SYSTEM, "cannot create a folder in %s: %s",
-		parent && *parent ? parent : "/tmp", strerror(errno));
+	err_set(err, ERR_SYSTEM, "cannot create a folder in %s: %s", io_temporary_folder(),
+		strerror(errno));
 	strbuf_release(&self->folder);
 	return -1;
 }

@@ -2,6 +2,7 @@
  * A program that runs, in a browser; see watched.h. Host. Reports come from the thread that waits
  * for the program, questions from threads of the server. */
 #define _GNU_SOURCE
+#include "host/base/io.h"
 #include "show/serve/watched.h"
 
 #include <errno.h>
@@ -41,16 +42,15 @@ struct watched {
 
 static int temporary_open(struct watched *self, struct err *err)
 {
-	const char *folder = getenv("TMPDIR");
 	char path[4096];
 
-	snprintf(path, sizeof(path), "%s/heapwise-XXXXXX", folder && *folder ? folder : "/tmp");
+	snprintf(path, sizeof(path), "%s/heapwise-XXXXXX", io_temporary_folder());
 	self->temporary = mkostemp(path, O_CLOEXEC);
 	if (self->temporary < 0)
 		return err_set(err, ERR_SYSTEM,
 			       "cannot create a temporary file in %s: %s; choose another place "
 			       "with --trace",
-			       folder && *folder ? folder : "/tmp", strerror(errno));
+			       io_temporary_folder(), strerror(errno));
 	unlink(path); /* it is gone with us, whatever becomes of us */
 	snprintf(self->path, sizeof(self->path), "/proc/self/fd/%d", self->temporary);
 	return 0;
