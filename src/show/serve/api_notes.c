@@ -3,25 +3,17 @@
 #include "show/serve/notes.h"
 #include "show/serve/api.h"
 
-static void refuse(struct call *call, const struct err *err)
-{
-	answer_refuse(call->answer, err->code == ERR_USAGE ? 400 : 500, "%s", err->text);
-}
-
-/* All notes of the trace. */
-static void reply_notes(struct call *call)
+void api_notes(struct call *call)
 {
 	struct notes notes = {0};
 	struct err err = {0};
 
 	if (notes_read(call->trace->path, &notes, &err) < 0)
-		refuse(call, &err);
+		call_fail(call, &err);
 	else
 		reply_list(call, false, notes.list.count, put_note, notes.list.data);
 	notes_release(&notes);
 }
-
-void api_notes(struct call *call) { reply_notes(call); }
 
 void api_note_put(struct call *call)
 {
@@ -36,7 +28,7 @@ void api_note_put(struct call *call)
 	if (!note.status || !note.text)
 		answer_refuse(call->answer, 400, "the body needs the texts 'status' and 'text'");
 	else if (notes_write(call->trace->path, &note, &err) < 0)
-		refuse(call, &err);
+		call_fail(call, &err);
 	else
-		reply_notes(call);
+		api_notes(call);
 }

@@ -67,7 +67,7 @@ int notes_read(const char *trace, struct notes *notes, struct err *err)
 	for (const struct json_node *one = good ? list->first : NULL; one && good; one = one->next)
 		good = take_note(notes, one);
 	if (status == 0 && !good)
-		status = err_set(err, ERR_INPUT, "%s is not a file of notes; rename or remove it",
+		status = err_set(err, ERR_SYSTEM, "%s is not a file of notes; rename or remove it",
 				 strbuf_text(&path));
 done:
 	strbuf_release(&path);

@@ -23,7 +23,7 @@ struct notes { /* all zero = empty */
 	struct arena arena;
 };
 
-/* Without a file there are none. ERR_INPUT: the file is not one of notes. */
+/* Without a file there are none. ERR_SYSTEM: the file is not one of notes. */
 int notes_read(const char *trace, struct notes *notes, struct err *err);
 void notes_release(struct notes *self);
 
