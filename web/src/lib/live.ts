@@ -151,11 +151,7 @@ export class Growing {
 			while (known.past.length > GROWTH_TICKS || (known.past[0]?.t ?? tick.t) < tick.t - GROWTH_NS) known.past.shift();
 			this.points.set(row.point, known);
 		}
-		for (const [point, known] of this.points) if (known.row !== tick.top.find((row) => row.point === point) && (known.past.at(-1)?.t ?? 0) < tick.t - GROWTH_NS) this.points.delete(point);
-	}
-
-	clear(): void {
-		this.points.clear();
+		for (const [point, { past }] of this.points) if ((past.at(-1)?.t ?? 0) < tick.t - GROWTH_NS) this.points.delete(point);
 	}
 
 	/** Those that hold more than at every moment before, the fastest first. */
