@@ -16,12 +16,14 @@ VARIES = {
     "getitimer": r"1\.",               # what is left of the time that a call may take
     "setitimer": r"2\.",
     "(__)?sigaction": r"2\.(?!(0|8|136)$)",  # the library copies a mask of 128 bytes, of which the kernel writes 8
-    "(__)?statfs(64)?|statvfs(64)?": r"1\.(24|32|40|48|56)$",  # free blocks and files
-    "sysinfo": r"0\.",                 # load, memory, processes
-    "getcontext": r"0\.328$",          # of aarch64: x18, which nobody need keep
+    "(__)?statfs(64)?": r"1\.(24|32|48)$",  # free blocks and files
+    "statvfs(64)?": r"1\.(24|32|48|56)$",
+    "sysinfo": r"0\.(0|8|16|24|40|48|56|72|80)$",  # uptime, load, what is free or shared, processes
     "timegm": r"0\.32$",               # the bytes behind tm_isdst are copied with it
-    "(aio_|lio_).*": r"[09]\.(0|112|120)$",  # whether it is over already, and what it has read
+    "(aio_|lio_).*": r"[09]\.(112|120)$|9\.0$",  # whether it is over already, and what it has read
 }
+if os.uname().machine == "aarch64":
+    VARIES["getcontext"] = r"0\.328$"  # x18, which nobody need keep
 PROGRAM, EAGER = sys.argv[1], sys.argv[2]
 kernel_hits = 0
 
