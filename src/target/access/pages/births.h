@@ -12,8 +12,9 @@
 #include "target/recorder/state/thread.h"
 
 enum {
-	HWR_BIRTH_NUMBER_BITS = 44,
-	HWR_BIRTH_SLOT = HWR_BIRTH_NUMBER_BITS,
+	HWR_BIRTH_NUMBER_BITS = 43,
+	HWR_BIRTH_OF_REALLOC = HWR_BIRTH_NUMBER_BITS, /* a bit */
+	HWR_BIRTH_SLOT = 44,
 	HWR_BIRTH_IMAGE = 56,
 	HWR_BIRTH_SLOTS = 1 << (HWR_BIRTH_IMAGE - HWR_BIRTH_SLOT),
 	HWR_BIRTH_IMAGES = 1 << (64 - HWR_BIRTH_IMAGE),
@@ -25,14 +26,13 @@ static inline bool hwr_births_are_taken_back(void)
 	return load_relaxed(&hwr_control->flags) & HW_RUN_LASTING;
 }
 
-/* Of a chunk whose record t writes next. A realloc's stays: the monitor has the end before it, too,
- * and where it missed this one, frees of other threads were counted twice. */
+/* Of a chunk whose record t writes next. */
 static inline u64 hwr_births_next(const struct hwr_thread *t, u32 kind)
 {
-	if (kind == HW_REALLOC || !t->births || !hwr_births_are_taken_back() ||
+	if (!t->births || !hwr_births_are_taken_back() ||
 	    unlikely(t->head >> HWR_BIRTH_NUMBER_BITS))
 		return 0;
-	return t->births | t->head;
+	return t->births | (u64)(kind == HW_REALLOC) << HWR_BIRTH_OF_REALLOC | t->head;
 }
 
 static inline u64 hwr_birth_number(u64 birth)
@@ -70,7 +70,9 @@ static inline void hwr_birth_take_back(struct hwr_thread *t, u32 kind, u64 addre
 {
 	u64 number = hwr_birth_number(birth);
 
-	store_relaxed(&t->marks[number & t->mask], HW_MARK_ENDED);
+	store_relaxed(&t->marks[number & t->mask],
+		      (u8)(HW_MARK_ENDED |
+			   (birth >> HWR_BIRTH_OF_REALLOC & 1) * HW_MARK_OF_REALLOC));
 	/* the monitor's barrier is the processor's part of this */
 	__asm__ volatile("" : : : "memory");
 	if (unlikely(load_relaxed(&t->slot->claimed) > number))

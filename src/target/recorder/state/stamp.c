@@ -91,16 +91,14 @@ u64 hwr_stamp_learn(struct hwr_thread *t, u32 site)
 	struct hwr_pace *pace = hwr_stamp_pace(t, pair);
 	bool disturbed = load_relaxed(t->mark_word) != (u64)&hwr_rseq_mark;
 	bool found = take_first_place(t, pair), known = pace->pair == pair;
-	u64 before = t->stamp, read_before = t->stamp_read, now, gap;
-	u32 estimates = t->stamp_estimates;
+	u64 read_before = t->stamp_read, now, gap;
+	u32 estimates = t->stamp_estimates % HWR_STAMP_FAR_AHEAD;
 
 	if (found && hwr_stamp_is_known(t, pace, pair))
 		return hwr_stamp_estimate(t, pace, site);
 	now = hwr_stamp_now(t);
-	gap = now - before;
 	/* After estimates only the mean over all of them is known. */
-	if (estimates)
-		gap = (t->stamp_read - read_before) / (estimates + 1);
+	gap = (t->stamp_read - read_before) / (estimates + 1);
 	if (!disturbed && (known || !estimates)) {
 		if (!known)
 			pace->score = 0;

@@ -20,6 +20,7 @@ enum {
 	HWR_PACE_LONG = 16,        /* what a long gap adds to the score; a short one takes 1 away */
 	HWR_PACE_IRREGULAR = 64,   /* from this score on the pair is always measured */
 	HWR_PACE_NOWHERE = 0x7fff, /* the site of events on the careful path */
+	HWR_STAMP_FAR_AHEAD = 1 << 16, /* in hwr_thread.stamp_estimates: no more of them */
 };
 
 /* How many stamps in a row may be estimated: 0 as soon as there is a second thread. */
@@ -62,22 +63,25 @@ static inline struct hwr_pace *hwr_stamp_pace(struct hwr_thread *t, u32 pair)
 }
 _Static_assert(HWR_PACES == 1 << 10, "hwr_stamp_pace takes 10 bits");
 
-/* Stamps of one thread never go back. After estimates that were ahead of the counter they still
- * differ, by a nanosecond where the counter tells so little apart: what was live at a time, the
- * peak's say, is then the same by time as by order. */
+/* The counter was read. Stamps of one thread never go back. After estimates that were ahead of it
+ * they still differ, by a nanosecond where the counter tells so little apart: what was live at a
+ * time, the peak's say, is then the same by time as by order. From far ahead there are no further
+ * estimates: they would add to it without end, and what another thread does later would seem to
+ * come before. */
 static inline void hwr_stamp_advance(struct hwr_thread *t, u64 now)
 {
-	t->stamp = likely(now > t->stamp) ? now : t->stamp + HW_TICKS_APART;
+	bool behind = unlikely(now <= t->stamp);
+
+	t->stamp_read = now;
+	t->stamp_estimates =
+		behind && t->stamp - now > HWR_PACE_MAX_TICKS ? HWR_STAMP_FAR_AHEAD : 0;
+	t->stamp = behind ? t->stamp + HW_TICKS_APART : now;
 }
 
 /* Reads the counter. */
 static inline u64 hwr_stamp_read(struct hwr_thread *t)
 {
-	u64 now = hw_ticks();
-
-	t->stamp_read = now;
-	hwr_stamp_advance(t, now);
-	t->stamp_estimates = 0;
+	hwr_stamp_advance(t, hw_ticks());
 	return t->stamp;
 }
 
@@ -93,9 +97,7 @@ static inline u64 hwr_stamp_now(struct hwr_thread *t)
  * it may be ahead of the counter. */
 static inline u64 hwr_stamp_take(struct hwr_thread *t, u64 now)
 {
-	t->stamp_read = now;
 	hwr_stamp_advance(t, now);
-	t->stamp_estimates = 0;
 	t->pace_last = HWR_PACE_NOWHERE;
 	return t->stamp;
 }
