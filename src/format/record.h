@@ -214,6 +214,10 @@ _Static_assert(sizeof(struct hw_record) == 32, "two records to a cache line");
  * it and does not read it. */
 enum hw_record_mark { HW_MARK_ENDED = 1, HW_MARK_OF_REALLOC = 2 /* that began the chunk */ };
 
+/* What recording an event adds to the program's time, as measured by bench/run for programs of all
+ * kinds. */
+enum { HW_EVENT_COST_NS = 60 };
+
 /* aux of a HW_FREE: free and delete are one function there, so that the kind says nothing of how
  * the block was to be freed. */
 enum { HW_FREE_ANY_FORM = 1 };

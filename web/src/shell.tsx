@@ -53,6 +53,12 @@ export function traceBy(name: string): Status["traces"][number] | undefined {
 	return traces.value.find((item) => item.id === name) ?? traces.value.find((item) => item.name === name);
 }
 
+/** Two traces as the keys of a comparison: the older one is before. */
+export function compared(a: string, b: string): { trace: string; base: string } {
+	const late = (id: string) => traceBy(id)?.written ?? 0;
+	return late(b) > late(a) ? { trace: b, base: a } : { trace: a, base: b };
+}
+
 function ThemePicker() {
 	return (
 		<label class="theme">
@@ -80,9 +86,9 @@ function TracePicker() {
 			</label>
 			<label class="against">
 				<span class="sr-only">Compared with</span>
-				<select value={traceBy(key("base"))?.id ?? ""} title="Every view shows what changed since this trace" onChange={(event) => set({ base: event.currentTarget.value || null })}>
+				<select value={traceBy(key("base"))?.id ?? ""} title="Every view shows what changed since this trace" onChange={(event) => set(event.currentTarget.value && mine ? { ...compared(mine.id, event.currentTarget.value), sel: null } : { base: null })}>
 					<option value="">compare …</option>
-					{list.filter((item) => item.id !== mine?.id).map((item) => <option value={item.id}>against {item.name}</option>)}
+					{list.filter((item) => item.id !== mine?.id).map((item) => <option value={item.id}>with {item.name}</option>)}
 				</select>
 			</label>
 		</>

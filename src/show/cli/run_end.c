@@ -94,17 +94,15 @@ static void say_recordings(const struct run_result *result)
 	fprintf(stderr, "\n");
 }
 
-/* What recording added to the program's time, as measured by bench/run for programs of all kinds.
- * Accesses and routines cost what the program makes of them. */
+/* Accesses and routines cost what the program makes of them. */
 static void say_cost(const struct run_args *args, const struct run_result *result)
 {
-	enum { NS_PER_EVENT = 60 };
 	u64 events = result->all_allocations + result->all_frees;
 
 	if (args->sample_bytes || args->lisp || args->routines || result->accesses)
 		return;
 	fprintf(stderr, "heapwise: recording cost about %s (estimated: %d ns per event)\n",
-		units_ns(events * NS_PER_EVENT).text, NS_PER_EVENT);
+		units_ns(events * HW_EVENT_COST_NS).text, HW_EVENT_COST_NS);
 }
 
 /* ---- totals ---- */

@@ -52,8 +52,12 @@ static void put_trace(struct json *json, const void *list, u64 i)
 	const struct study *trace = api->traces[slot];
 	struct study_file file = study_file(api->traces[slot]);
 	bool live = is_live(api, slot);
+	/* a trace that is renewed may go while it is looked at */
+	bool whole = progress.state == STUDY_READY && !api->renewals[slot];
 
 	put_object(json, NULL, FIELD("id", file.id), FIELD("name", trace->name),
+		   NAME("program", whole ? trace->model->image.program : ""),
+		   SOME("written", written_at(trace)),
 		   /* or it has no name */
 		   field_if(trace->how.index != INDEX_IGNORE, FIELD("path", trace->path)),
 		   FIELD("bytes", live ? bytes_of(trace, file.bytes) : file.bytes),
@@ -183,6 +187,17 @@ static struct named_value caps_field(struct call *call)
 		    FLAG("live", call->api->feed && call->slot == 0));
 }
 
+/* What recording added to the program's time; 0 = not known. */
+static u64 recording_ns(const struct study *trace)
+{
+	const struct model *model = trace->model;
+
+	if (model->image.sample_bytes || model->has_access || trace->info.routines ||
+	    model_is_collected(model))
+		return 0;
+	return trace->info.events * HW_EVENT_COST_NS;
+}
+
 void api_trace(struct call *call)
 {
 	struct study *trace = call->trace;
@@ -194,6 +209,7 @@ void api_trace(struct call *call)
 		     FIELD("pid", image->pid), SOME("start_wall", 0), /* is not recorded */
 		     SOME("written", written_at(trace)), FIELD("bytes", study_file(trace).bytes),
 		     FIELD("events", trace->info.events),
+		     SOME("recording_ns", recording_ns(trace)),
 		     FIELD("duration_ns", model_duration_ns(model)),
 		     FIELD("clock", tick_clock_known(&model->clock) ? "ns" : "ticks"),
 		     FIELD("arch", arch_name(image->arch)),

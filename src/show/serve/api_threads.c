@@ -78,6 +78,7 @@ static void put_thread(struct json *json, const void *list, u64 i)
 	put_object(json, NULL, FIELD("thread", row->thread),
 		   field_when(known, FIELD("tid", thread->tid)),
 		   field_when(known, FIELD("name", thread->name)),
+		   NAME("begins_in", row->begins_in),
 		   field_when(known, FIELD("start", start)),
 		   FIELD("end", tick_clock_ns(&model->clock, row->last_ticks)),
 		   FIELD("allocs", round(row->chunks)), FIELD("bytes", (u64)row->bytes),

@@ -21,6 +21,36 @@ static void note_time(struct thread_row *row, u64 ticks)
 		row->last_ticks = ticks;
 }
 
+static const char *outermost_own(const struct stack_source *source, struct frame_id id)
+{
+	const struct context_table *contexts = &source->model->contexts;
+	const char *found = "";
+
+	for (u32 at = id.index; at; at = contexts->frames.data[at].parent) {
+		struct stack_names names = stack_names(source, (struct frame_id){at});
+
+		for (u32 i = 0; i < names.count; i++)
+			if (frame_is_own(names.module, names.frames[i].function,
+					 names.frames[i].file))
+				found = names.frames[i].function;
+	}
+	return found;
+}
+
+/* All stacks of a thread begin alike, except where one could not be walked to its end. */
+static void note_begin(struct thread_row *row, const struct view_scope *scope,
+		       const struct view_chunk *chunk)
+{
+	enum { LOOKS = 16 };
+	const struct model *model = scope->trace->model;
+	u32 point = view_point_of(scope, chunk).index;
+
+	if (*row->begins_in || row->looks == LOOKS)
+		return;
+	row->looks++;
+	row->begins_in = outermost_own(&scope->trace->stacks, model->points.data[point].frame);
+}
+
 static void add_chunk(struct threads_view *self, const struct view_scope *scope,
 		      const struct call_costs *costs, const struct view_chunk *chunk)
 {
@@ -34,6 +64,7 @@ static void add_chunk(struct threads_view *self, const struct view_scope *scope,
 
 	view_weigh_chunk(scope, chunk, &units, &bytes);
 	count = (double)units / scale;
+	note_begin(row, scope, chunk);
 	row->chunks += count;
 	row->bytes += (double)bytes;
 	note_time(row, chunk->page->alloc_ticks[chunk->at]);
@@ -123,7 +154,7 @@ int threads_view_make(struct threads_view *self, const struct view_scope *scope,
 		return err_memory_for(err, "the threads");
 	call_costs_find(&costs, scope->trace->model);
 	for (u32 i = 0; i < self->rows.count; i++)
-		self->rows.data[i].thread = i;
+		self->rows.data[i] = (struct thread_row){.thread = i, .begins_in = ""};
 	for (u64 at = 0; view_next(scope, &at, &chunk);) {
 		if (chunk.at == 0 && view_check(scope, err) < 0)
 			return err->code;

@@ -17,6 +17,9 @@ struct thread_row {
 	double alloc_ns;
 	u64 last_ticks;    /* of its last allocation or free */
 	double peak_bytes; /* NAN = too many events to tell */
+	/* the outermost function of the program's own in its stacks; "" = not known */
+	const char *begins_in;
+	u32 looks; /* for it */
 };
 
 struct threads_view {                /* all zero = empty */

@@ -142,8 +142,10 @@ const GROWTH_TICKS = 61; // of a point, at most
 /** How the points that hold most have grown within the last minute. */
 export class Growing {
 	private readonly points = new Map<number, { row: TopPoint; past: { t: number; own: number }[] }>();
+	private now = 0;
 
 	note(tick: Tick): void {
+		this.now = tick.t;
 		for (const row of tick.top) {
 			const known = this.points.get(row.point) ?? { row, past: [] };
 			known.row = row;
@@ -159,7 +161,7 @@ export class Growing {
 		const found: Growth[] = [];
 		for (const { row, past } of this.points.values()) {
 			const [first, last] = [past[0], past.at(-1)];
-			if (!first || !last || last.own <= first.own || past.some(({ own }) => own > last.own)) continue;
+			if (!first || last?.t !== this.now || last.own <= first.own || past.some(({ own }) => own > last.own)) continue;
 			found.push({ ...row, by: last.own - first.own, over: last.t - first.t });
 		}
 		return found.sort((a, b) => b.by - a.by);

@@ -67,7 +67,9 @@ function ways(subject: Subject): Act[] {
 	const sel = point != null ? `p:${point}` : chunk != null ? `c:${chunk}` : type != null ? `ty:${type}` : thread != null ? `th:${thread}` : fn ? `f:${fn}` : key("sel");
 	const condition = conditionOf(subject);
 	const narrowed = (view: string, label: string) => {
-		if (condition && !embedded) acts.push({ label, run: () => go(view, { sel, g: null, q: `${query() || "all"} | where ${condition}` }) });
+		// What a thread did is more than what it held at the peak.
+		const metric = view === "flame" && thread != null ? { metric: "bytes" } : {};
+		if (condition && !embedded) acts.push({ label, run: () => go(view, { sel, g: null, q: `${query() || "all"} | where ${condition}`, ...metric }) });
 	};
 	if (point != null) acts.push({ label: "Point in full", run: () => go(`point/${point}`, { sel }) });
 	if (point != null) acts.push({ label: "Flame graph", run: () => go("flame", { sel }) });

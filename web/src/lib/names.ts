@@ -30,7 +30,7 @@ export function plainName(name: string): string {
 	}
 	// what it returns stands before the name
 	const space = text.lastIndexOf(" ");
-	return (space > 0 && !text.includes("(") ? text.slice(space + 1) : text) || name;
+	return (space > 0 && !/^<|\(/.test(text) ? text.slice(space + 1) : text) || name;
 }
 
 /** At most so many letters of it. */

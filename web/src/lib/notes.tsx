@@ -33,12 +33,17 @@ export function useNotes(): void {
 	}, [key("trace")]);
 }
 
-async function setNote(finding: string, status: string, text: string): Promise<void> {
-	const where = key("trace") === "" ? "" : `?trace=${encodeURIComponent(key("trace"))}`;
+/** True if it is kept. */
+async function setNote(finding: string, status: string, text: string): Promise<boolean> {
+	const trace = key("trace");
+	const where = trace === "" ? "" : `?trace=${encodeURIComponent(trace)}`;
 	try {
-		keep((await source.request<Note[]>("PUT", `/notes/${encodeURIComponent(finding)}${where}`, { status, text })).data);
+		const { data } = await source.request<Note[]>("PUT", `/notes/${encodeURIComponent(finding)}${where}`, { status, text });
+		if (key("trace") === trace) keep(data);
+		return true;
 	} catch (error) {
 		say(error instanceof Error ? error.message : String(error));
+		return false;
 	}
 }
 
@@ -51,21 +56,23 @@ export function noteActs(finding: string, write: () => void): Groups {
 	return [["Note", [...others.filter(([name]) => name !== status).map(([name, label]) => ({ label, run: () => void setNote(finding, name, note?.text ?? "") })), { label: "Write a note", run: write }]]];
 }
 
+const focus = (element: HTMLElement | null) => element?.focus();
+
 /** The note of a finding: read, or changed. */
 export function NoteOf({ finding, writing, onDone }: { finding: string; writing: boolean; onDone(): void }) {
 	const note = notes.value.get(finding);
 	const [text, setText] = useState(note?.text ?? "");
-	useEffect(() => setText(note?.text ?? ""), [note, writing]);
+	useEffect(() => setText(note?.text ?? ""), [note?.text, writing]);
 	if (writing && !embedded)
 		return (
 			<form
 				class="note-form"
 				onSubmit={(event) => {
 					event.preventDefault();
-					void setNote(finding, note?.status ?? "open", text).then(onDone);
+					void setNote(finding, note?.status ?? "open", text).then((kept) => kept && onDone());
 				}}
 			>
-				<textarea aria-label="Note" rows={2} maxLength={4000} value={text} placeholder="Why it is so, or what was done about it" onInput={(event) => setText(event.currentTarget.value)} ref={(element) => element?.focus()} />
+				<textarea aria-label="Note" rows={2} maxLength={4000} value={text} placeholder="Why it is so, or what was done about it" onInput={(event) => setText(event.currentTarget.value)} ref={focus} />
 				<button type="submit">Save</button>
 				<button type="button" onClick={onDone}>Cancel</button>
 			</form>

@@ -8,6 +8,7 @@ export interface TraceInfo {
 	program: string;
 	cmdline: string;
 	pid: number;
+	recording_ns: number | null;
 	duration_ns: number;
 	written?: Maybe; // when the file was, seconds since 1970
 	bytes?: Maybe; // of the file
@@ -22,7 +23,7 @@ export interface Status {
 	state: "indexing" | "ready" | "live" | "error";
 	phase: string;
 	progress: Maybe;
-	traces: { id: string; name: string; path: string; bytes: number; state: string; message: string | null }[];
+	traces: { id: string; name: string; program: string | null; written: number | null; path: string; bytes: number; state: string; message: string | null }[];
 }
 
 export interface Finding {

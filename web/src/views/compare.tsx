@@ -8,6 +8,7 @@ import { scoped } from "../lib/catalogue";
 import { dark, ink } from "../lib/colour";
 import { type Maybe, bytes, count, inUnit, ns, share } from "../lib/format";
 import type { Subject } from "../lib/menu";
+import { plainName } from "../lib/names";
 import { Choice, Delta, Severity, oneOf } from "../lib/parts";
 import { Caveats, type ResultFrame, pathText } from "../lib/result";
 import { copy } from "../lib/say";
@@ -15,7 +16,7 @@ import { sorted } from "../lib/sort";
 import { go, key, quote, set } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
-import { traceBy, traces } from "../shell";
+import { compared, traceBy, traces } from "../shell";
 
 interface Side {
 	file: string;
@@ -91,6 +92,21 @@ function Summary({ data }: { data: Data }) {
 	);
 }
 
+/** What changed most, in a sentence. */
+function Verdict({ data }: { data: Data }) {
+	const { metric } = data;
+	const label = (metrics.find(([name]) => name === metric)?.[1] ?? metric).replace("At the peak", "Peak");
+	const change = data.summary[metric];
+	const rows = data.rows.filter((row) => (row.delta ?? 0) * (change?.delta ?? 0) > 0).slice(0, 3);
+	if (!change?.delta) return <p class="sentence">{label}: no change.</p>;
+	return (
+		<p class="sentence" data-t="verdict">
+			{label} {change.delta > 0 ? "grew" : "shrank"} by {inUnit(Math.abs(change.delta), unitOf(metric))}, from {inUnit(change.a, unitOf(metric))} to {inUnit(change.b, unitOf(metric))}
+			{rows.length > 0 && <>: {rows.map((row, at) => <>{at > 0 && ", "}{plainName(row.name ?? row.stack?.[0]?.function ?? "unknown")} <Delta value={row.delta} unit={unitOf(metric)} /></>)}</>}.
+		</p>
+	);
+}
+
 /** Steps of an axis of bytes: 1, 2, 4 … */
 const powers = Array.from({ length: 50 }, (_, exponent) => 2 ** exponent);
 
@@ -156,7 +172,7 @@ function subjectOf(row: Row, by: string): Subject | null {
 function Rows({ data }: { data: Data }) {
 	const unit = unitOf(data.metric);
 	const sort = key("sort");
-	const name = (row: Row) => (row.stack?.length ? pathText(row.stack) : (row.name ?? row.key));
+	const name = (row: Row) => (data.by === "stack" && row.stack?.length ? pathText(row.stack) : (row.name ?? row.key));
 	const severities = data.rows.some((row) => row.sev_a != null || row.sev_b != null);
 	const columns: Column<Row>[] = [
 		{ name: "status", label: "Status", width: "10ch", cell: (row) => <span class={row.status === "new" || row.status === "grew" ? "more" : "less"}>{marks[row.status] ?? row.status}</span>, text: (row) => row.status },
@@ -190,13 +206,15 @@ function Sets({ base }: { base: string }) {
 
 export function Compare() {
 	const list = traces.value;
-	const mine = traceBy(key("trace"))?.id ?? list[0]?.id ?? "";
-	const others = list.filter((trace) => trace.id !== mine);
-	const base = traceBy(key("base"))?.id ?? others[0]?.id ?? "";
-	const by = oneOf("key", keys, "stack");
-	const metric = oneOf("metric", metrics, "bytes");
+	const shown = traceBy(key("trace")) ?? list[0];
+	const others = list.filter((trace) => trace !== shown);
+	const other = others.find((trace) => trace.program === shown?.program) ?? others[0];
+	const asked = traceBy(key("base"))?.id;
+	const { trace: mine, base } = asked ? { trace: shown?.id ?? "", base: asked } : compared(shown?.id ?? "", other?.id ?? "");
+	const by = oneOf("key", keys, "fn");
+	const metric = oneOf("metric", metrics, "peak");
 	const [table, toggleTable] = useTwin();
-	const answer = useAnswer<Data>(base && mine ? "/compare" : null, { ...scoped("/compare"), base, key: by, metric, align: oneOf("align", clocks, "start") === "start" ? null : key("align"), tolerance: 0.001, top: 500, points: 200 });
+	const answer = useAnswer<Data>(base && mine ? "/compare" : null, { ...scoped("/compare"), trace: mine, base, key: by, metric, align: oneOf("align", clocks, "start") === "start" ? null : key("align"), tolerance: 0.001, top: 500, points: 200 });
 	const swap = () => set({ trace: base, base: mine, sel: null });
 	useEffect(() => {
 		const down = (event: KeyboardEvent) => event.key === "x" && !(event.target instanceof HTMLElement && event.target.matches("input, select, textarea")) && !event.ctrlKey && swap();
@@ -207,24 +225,27 @@ export function Compare() {
 	return (
 		<div class="view">
 			<div class="controls">
-				<Choice label="Before" value={base} options={others.map((trace) => [trace.id, trace.name] as const)} onChange={(value) => set({ base: value })} />
-				<span>After: <b>{list.find((trace) => trace.id === mine)?.name}</b></span>
+				<Choice label="Before" value={base} options={list.flatMap((trace) => (trace.id === mine ? [] : [[trace.id, trace.name] as const]))} onChange={(value) => set({ trace: mine, base: value })} />
+				<span>After <b>{traceBy(mine)?.name}</b></span>
 				<button title="x" onClick={swap}>Swap</button>
 				<Choice label="By" value={by} options={keys} onChange={(value) => set({ key: value, sort: null })} />
 				<Choice label="Metric" value={metric} options={metrics} onChange={(value) => set({ metric: value })} />
-				<Choice label="Clocks" value={key("align") || "start"} options={clocks} onChange={(value) => set({ align: value === "start" ? null : value })} />
+				<Choice label="Lined up" value={key("align") || "start"} options={clocks} onChange={(value) => set({ align: value === "start" ? null : value })} />
 				<TwinButton on={table} toggle={toggleTable} />
-				{key("base") === "" && base !== "" && <button onClick={() => set({ base })}>Compare in every view</button>}
+				{!asked && base !== "" && <button onClick={() => set({ trace: mine, base })}>Compare in every view</button>}
 			</div>
 			<Panel answer={answer} label="Comparison">
 				{(data) => (
 					<>
+						<Verdict data={data} />
+						<div class="beside">
+							<Summary data={data} />
+							{table ? <Table label="Live bytes of both" columns={binColumns} rows={data.heap} rowKey={(row) => row.time_ns} height={260} rowHeight={26} /> : <Lines data={data} />}
+						</div>
 						<Caveats list={data.caveats} />
-						<Summary data={data} />
-						{table ? <Table label="Live bytes of both" columns={binColumns} rows={data.heap} rowKey={(row) => row.time_ns} height={260} rowHeight={26} /> : <Lines data={data} />}
-						<p>{count(data.changed.new)} new, {count(data.changed.gone)} gone, {count(data.changed.grew)} grew, {count(data.changed.shrank)} shrank, {count(data.changed.same)} as before{data.unmatched?.b != null ? `; ${inUnit(data.unmatched.a, unitOf(metric))} before and ${inUnit(data.unmatched.b, unitOf(metric))} after are only on one side` : ""}</p>
-						<Sets base={list.find((trace) => trace.id === base)?.name ?? "base"} />
+						<p class="quiet">{count(data.changed.new)} new, {count(data.changed.gone)} gone, {count(data.changed.grew)} grew, {count(data.changed.shrank)} shrank, {count(data.changed.same)} as before{data.unmatched?.b != null && (data.unmatched.a || data.unmatched.b) ? `; ${inUnit(data.unmatched.a, unitOf(metric))} before and ${inUnit(data.unmatched.b, unitOf(metric))} after are only on one side` : ""}</p>
 						<Rows data={data} />
+						<Sets base={traceBy(base)?.name ?? "base"} />
 					</>
 				)}
 			</Panel>

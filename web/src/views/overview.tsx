@@ -43,7 +43,7 @@ function Head() {
 			<span class="when">
 				{date && <span>{date}</span>}
 				<span>ran {ns(run.duration_ns)}</span>
-				{run.bytes ? <span title="What the recording left on the disk">{bytes(run.bytes)} trace, {count(run.events)} events</span> : null}
+				{run.bytes ? <span>recording cost {run.recording_ns ? `about ${ns(run.recording_ns)}, ` : ""}{bytes(run.bytes)}</span> : null}
 			</span>
 		</header>
 	);
@@ -121,8 +121,8 @@ function worst(findings: Finding[]): Finding | undefined {
 
 function peakTile(data: Data): { state: State; why: string } {
 	const found = worst(data.findings.filter((finding) => finding.saves.unit === "peak_bytes"));
-	if (!found) return { state: "good", why: "no single place would lower it much" };
-	return { state: levels[found.level] ?? "good", why: `${share(found.saves.share)} of it in one place` };
+	if (!found) return { state: "good", why: "no finding would lower it" };
+	return { state: levels[found.level] ?? "good", why: `findings would lower it by up to ${share(found.saves.share)}` };
 }
 
 /** What grows until the end; without that, how much more there is at the end than in the middle of the run. */
@@ -145,8 +145,9 @@ function growthTile(data: Data): { state: State; why: string } {
 }
 
 function leakTile(data: Data, report: Report | undefined): { state: State; why: string } {
-	const lost = report?.leaks?.bytes ?? 0;
-	if (lost > 0) return { state: lost >= data.bytes.peak / 100 ? "bad" : lost >= data.bytes.peak / 1000 ? "look" : "good", why: `${count(report?.leaks?.chunks)} chunks that nothing points to` };
+	const lost = report?.leaks?.bytes;
+	if (lost == null) return { state: "none", why: report ? "lost memory was not looked for" : "" };
+	if (lost > 0) return { state: levels[worst(data.findings.filter((finding) => finding.kind === "leak"))?.level ?? ""] ?? "look", why: `${count(report?.leaks?.chunks)} chunks that nothing points to` };
 	return { state: "good", why: data.bytes.kept > 0 ? `${bytes(data.bytes.kept)} kept, still pointed to` : "everything was freed" };
 }
 
@@ -162,7 +163,7 @@ function Tiles({ data, report, before }: { data: Data; report: Report | undefine
 		<div class="tiles">
 			<Tile name="peak" label="Peak" value={bytes(data.bytes.peak)} {...peakTile(data)} href={linkTo("flame", { metric: "peak" })} before={before && data.bytes.peak - before.bytes.peak} />
 			<Tile name="growth" label="Growth" value={`${growthOf(data) > 0 ? "+" : ""}${bytes(growthOf(data))}`} {...growthTile(data)} href={linkTo("time", { by: "point" })} before={before && growthOf(data) - growthOf(before)} />
-			<Tile name="leaked" label="Leaked" value={bytes(report?.leaks?.bytes ?? 0)} {...leakTile(data, report)} href={linkTo("flame", { metric: "kept" })} before={before && data.bytes.kept - before.bytes.kept} />
+			<Tile name="leaked" label="Leaked" value={report?.leaks?.bytes == null ? (report ? "unknown" : "…") : bytes(report.leaks.bytes)} {...leakTile(data, report)} href={linkTo("flame", { metric: "kept" })} />
 			<Tile name="alloc-time" label="Allocator time" {...time} href={linkTo("flame", { metric: "alloc_time" })} />
 		</div>
 	);
@@ -251,7 +252,7 @@ function Row({ finding, spark }: { finding: Finding; spark: string }) {
 function Findings({ data }: { data: Data }) {
 	const sparkOf = useSparks(data.findings);
 	useNotes();
-	return <ol class="rows">{data.findings.map((finding) => <Row finding={finding} spark={sparkOf(finding)} />)}</ol>;
+	return <ol class="rows">{data.findings.map((finding) => <Row key={finding.id} finding={finding} spark={sparkOf(finding)} />)}</ol>;
 }
 
 // ---- lists ----

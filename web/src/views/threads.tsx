@@ -6,6 +6,7 @@ import { category } from "../lib/colour";
 import { type Maybe, bytes, count, ns } from "../lib/format";
 import { Lane } from "../lib/lane";
 import { type Subject, menuOf } from "../lib/menu";
+import { plainName } from "../lib/names";
 import { copy } from "../lib/say";
 import { select, selection } from "../lib/select";
 import { sorted } from "../lib/sort";
@@ -13,11 +14,13 @@ import { embedded } from "../lib/source";
 import { addWhere, common, key, set } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 import type { Timeline } from "../lib/types";
+import { trace } from "../shell";
 
 interface Row {
 	thread: number;
 	tid: number;
 	name: string;
+	begins_in: string | null;
 	start: Maybe;
 	allocs: number;
 	bytes: number;
@@ -37,14 +40,14 @@ interface Data {
 	shared_chunks: Maybe;
 }
 
-/** "402 worker" as the table has it: worker 402; one without a name is a thread. */
-function threadName(label: string | null): string {
-	const [number = "", name = ""] = (label ?? "").split(/ (.*)/s);
-	return `${name.trim() || "thread"} ${number}`.trim();
+/** A thread that nobody gave a name has the program's: what it runs tells more. */
+function nameOf(row: Row): string {
+	const own = (trace.value?.program ?? "").replace(/^.*\//, "").startsWith(row.name);
+	return `${(own && row.begins_in ? plainName(row.begins_in) : row.name) || "thread"} ${row.tid}`;
 }
 
 const columns: Column<Row>[] = [
-	{ name: "name", label: "Thread", cell: (row) => `${row.name || "thread"} ${row.tid}` },
+	{ name: "name", label: "Thread", cell: (row) => <span title={row.begins_in ?? ""}>{nameOf(row)}</span>, text: nameOf },
 	{ name: "start", label: "Begins", number: true, width: "11ch", cell: (row) => ns(row.start) },
 	{ name: "allocs", label: "Allocations", number: true, width: "12ch", cell: (row) => count(row.allocs) },
 	{ name: "bytes", label: "Bytes", number: true, width: "11ch", cell: (row) => bytes(row.bytes) },
@@ -60,7 +63,7 @@ function Matrix({ data }: { data: Data }) {
 	const most = Math.max(1, ...data.matrix.flat());
 	const others = data.rows.length > own.length;
 	const rows = others ? data.matrix : data.matrix.slice(0, own.length);
-	const name = (row: Row | undefined) => (row ? `${row.name || "thread"} ${row.tid}` : "others");
+	const name = (row: Row | undefined) => (row ? nameOf(row) : "others");
 	const condition = (from: Row | undefined, to: number): string | null => {
 		if (!from) return null;
 		if (to === own.length + 1) return `thread == ${from.thread} and not freed`;
@@ -102,22 +105,26 @@ function Matrix({ data }: { data: Data }) {
 }
 
 /** Live bytes of each thread over time. */
-function Lanes() {
+function Lanes({ rows }: { rows: Row[] }) {
 	const answer = useAnswer<Timeline>("/timeline", { ...common(), by: "thread", metric: "live", bins: 800, top: 12 });
 	const data = answer.reply?.data;
 	const shared = key("y") !== "own";
+	const name = (label: string | null) => {
+		const row = rows.find(({ tid }) => tid === parseInt(label ?? ""));
+		return row ? nameOf(row) : (label ?? "");
+	};
 	if (!data || data.t.length === 0) return null;
 	const most = Math.max(1, ...data.series.map((series) => series.peak));
 	return (
 		<section class="lanes" aria-label="Live bytes of each thread">
 			<h2>Live bytes over time <label class="small"><input type="checkbox" checked={shared} onChange={(event) => set({ y: event.currentTarget.checked ? null : "own" })} /> One scale for all</label></h2>
-			{data.series.map((series, at) => <Lane label={threadName(series.label)} times={data.t} from={data.t0} to={data.t1} unit="bytes" lines={[{ name: threadName(series.label), colour: category(at), values: series.last }]} {...(shared ? { most } : {})} />)}
+			{data.series.map((series, at) => <Lane label={name(series.label)} times={data.t} from={data.t0} to={data.t1} unit="bytes" lines={[{ name: name(series.label), colour: category(at), values: series.last }]} {...(shared ? { most } : {})} />)}
 		</section>
 	);
 }
 
 function subjectOf(row: Row): Subject {
-	return { title: `${row.name || "thread"} ${row.tid}`, thread: row.thread };
+	return { title: nameOf(row), thread: row.thread };
 }
 
 export function Threads() {
@@ -133,7 +140,7 @@ export function Threads() {
 							{data.shared_chunks != null ? `${count(data.shared_chunks)} chunks were used by more than one thread. ` : ""}
 							<button onClick={() => void copy(csv(columns, data.rows), "the table as CSV")}>Copy as CSV</button>
 						</p>
-						<Lanes />
+						<Lanes rows={data.rows} />
 						<h2>Who frees whose memory</h2>
 						{data.rows.length > 0 && <Matrix data={data} />}
 					</>
