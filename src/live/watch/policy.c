@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "host/base/order.h"
-
 static const u64 SECOND = 1000000000;
 static const u64 TICK_NS = 125000000;
 enum { UNITS_PER_TICK = 25000, TICKS_MOST = 32, AROUND_MOST = 64 };
@@ -326,12 +324,53 @@ static struct budget budget_of(const struct policy *self, const struct policy_co
 
 /* ---- mpc: the choice ------------------------------------------------------------------------- */
 
-static int better(const void *a, const void *b)
+static bool is_better(const struct candidate *x, const struct candidate *y)
 {
-	const struct candidate *x = a, *y = b;
 	double left = x->value * y->cost_ns, right = y->value * x->cost_ns;
 
-	return left > right ? -1 : left < right;
+	return left > right || (left == right && x->unit->index < y->unit->index);
+}
+
+/* The candidates are a heap, the best on top: few of many are chosen. */
+static void sift_down(struct candidate *heap, u64 count, u64 at)
+{
+	struct candidate moved = heap[at];
+
+	for (u64 next; (next = 2 * at + 1) < count; at = next) {
+		next += next + 1 < count && is_better(&heap[next + 1], &heap[next]);
+		if (!is_better(&heap[next], &moved))
+			break;
+		heap[at] = heap[next];
+	}
+	heap[at] = moved;
+}
+
+static void heap_make(struct policy *self)
+{
+	for (u64 i = self->candidates.count / 2; i-- > 0;)
+		sift_down(self->candidates.data, self->candidates.count, i);
+}
+
+static struct candidate best_take(struct policy *self)
+{
+	struct candidate *heap = self->candidates.data, best = heap[0];
+
+	heap[0] = heap[--self->candidates.count];
+	if (self->candidates.count)
+		sift_down(heap, self->candidates.count, 0);
+	return best;
+}
+
+/* What is not armed is no candidate any more. */
+static void heap_of_armed(struct policy *self)
+{
+	u64 kept = 0;
+
+	for (u64 i = 0; i < self->candidates.count; i++)
+		if (self->candidates.data[i].unit->armed)
+			self->candidates.data[kept++] = self->candidates.data[i];
+	self->candidates.count = kept;
+	heap_make(self);
 }
 
 /* What a unit is expected to cost before the next tick: arming at once, a hit as it comes. */
@@ -342,16 +381,13 @@ static double expected_ns(const struct policy *self, const struct unit *unit)
 	return (unit->armed ? 0 : self->arm_ns) + hit * self->fault_ns * self->correction;
 }
 
-/* And what has to be there for it: arming may be dear, the first one wakes the helper, and
- * something is set aside for it from then on. What that leaves over is there for others in the next
- * tick. */
-static double needed_ns(const struct policy *self, const struct unit *unit, double expected,
-			double armed, bool wakes)
+/* And what has to be there beside that for one that is not armed: arming may be dear, the first one
+ * wakes the helper, and something is set aside for it from then on. What that leaves over is there
+ * for others in the next tick. */
+static double beside_ns(const struct policy *self, double armed, bool wakes)
 {
-	if (unit->armed)
-		return expected;
-	return expected + (DEAR - 1) * self->arm_ns + (wakes ? WAKE_NS : 0) +
-	       aside_ns(self, armed + 1) - aside_ns(self, armed);
+	return (DEAR - 1) * self->arm_ns + (wakes ? WAKE_NS : 0) + aside_ns(self, armed + 1) -
+	       aside_ns(self, armed);
 }
 
 /* What is spent on units that are hit all the time is missing when many are hit at once. So units
@@ -365,34 +401,45 @@ static void price_move(struct policy *self, const struct budget *budget)
 	self->price = fmax(PRICE_MIN, fmin(self->price, PRICE_MAX));
 }
 
-/* The best for their cost while the budget lasts. What is armed and does not fit is disarmed: it
- * would be hit. What is armed and would not be costs nothing and stays. */
+/* What is armed and is not chosen is disarmed: it would be hit. What is armed and would not be
+ * costs nothing and stays. */
+static bool refuse(struct policy *self, struct requests *requests, const struct candidate *one)
+{
+	return !one->unit->armed || one->cost_ns <= self->arm_ns ||
+	       requests_disarm(requests, one->unit);
+}
+
+/* The best for their cost while the budget lasts. Once nothing more can be armed, only what is
+ * armed is looked at. */
 static bool choose(struct policy *self, struct requests *requests, struct budget budget,
 		   double armed)
 {
 	double spent = 0, soon = 0, predicted = 0;
-	bool wakes = true;
+	double beside = beside_ns(self, armed, true);
+	bool arms = true;
 
-	price_move(self, &budget);
-	vec_sort(&self->candidates, better);
-	for (u64 i = 0; i < self->candidates.count; i++) {
-		const struct candidate *one = &self->candidates.data[i];
-		double expected = expected_ns(self, one->unit);
-		double needed = needed_ns(self, one->unit, expected, armed, wakes);
+	heap_make(self);
+	while (self->candidates.count) {
+		struct candidate one = best_take(self);
+		double expected = expected_ns(self, one.unit);
+		double needed = expected + (one.unit->armed ? 0 : beside);
 
-		if (spent + one->cost_ns > budget.horizon_ns || soon + needed > budget.soon_ns ||
-		    one->value < self->price * one->cost_ns) {
-			if (one->unit->armed && one->cost_ns > self->arm_ns &&
-			    !requests_disarm(requests, one->unit))
+		if (arms && (spent + self->arm_ns > budget.horizon_ns ||
+			     soon + self->arm_ns + beside > budget.soon_ns)) {
+			heap_of_armed(self);
+			arms = false;
+		}
+		if (spent + one.cost_ns > budget.horizon_ns || soon + needed > budget.soon_ns) {
+			if (!refuse(self, requests, &one))
 				return false;
 			continue;
 		}
-		spent += one->cost_ns;
+		spent += one.cost_ns;
 		soon += needed;
 		predicted += expected;
-		armed += !one->unit->armed;
-		wakes = wakes && one->unit->armed;
-		if (!requests_arm(requests, one->unit))
+		if (!one.unit->armed)
+			beside = beside_ns(self, ++armed, false);
+		if (!requests_arm(requests, one.unit))
 			return false;
 	}
 	self->predicted_ns = predicted;
@@ -404,6 +451,7 @@ static bool mpc_tick(struct policy *self, struct areas *areas, struct requests *
 {
 	double passed_s = self->tick_ns ? (double)(now - self->tick_ns) / 1e9 : 0;
 	double fading = exp(-passed_s / MEMORY_S);
+	struct budget budget;
 
 	if (passed_s > 0 && cost->cpu_ns >= self->before.cpu_ns) {
 		self->cpu_share =
@@ -417,17 +465,22 @@ static bool mpc_tick(struct policy *self, struct areas *areas, struct requests *
 	learn_burst(self, cost, passed_s);
 	self->global_hits = self->global_hits * fading;
 	self->global_watched_s = self->global_watched_s * fading + 1e-6;
+	budget = budget_of(self, cost);
+	price_move(self, &budget);
 	vec_clear(&self->candidates);
 	for (u64 i = 0; i < areas->units.count; i++) {
 		struct unit *unit = areas->units.data[i];
+		struct candidate one;
 
 		observe(self, unit, passed_s, fading, now);
 		if (!unit->armed && !is_filled(unit, TICK_NS, now))
 			continue;
-		if (!vec_push(&self->candidates, weigh(self, unit, now)))
+		one = weigh(self, unit, now);
+		if (one.value < self->price * one.cost_ns ? !refuse(self, requests, &one)
+							  : !vec_push(&self->candidates, one))
 			return false;
 	}
-	return choose(self, requests, budget_of(self, cost), (double)cost->armed);
+	return choose(self, requests, budget, (double)cost->armed);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
