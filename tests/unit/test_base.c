@@ -437,13 +437,16 @@ TEST(library, "a library or a function that is not there is named, with what to 
 		{"strlen", offsetof(struct table, length)},
 		{"no_such_function", offsetof(struct table, other)},
 	};
+	struct library library = {"libno-such-library.so.7", "libno7", functions, 1};
 	struct err err = {0};
 
-	CHECK_EQ(library_load("libno-such-library.so.7", "libno7", functions, 1, &table, &err), ERR_SYSTEM);
+	CHECK_EQ(library_load(&library, &table, &err), ERR_SYSTEM);
 	CHECK(strncmp(err.text, "libno-such-library.so.7 cannot be loaded: ", 41) == 0);
 	CHECK(strstr(err.text, "install it (package libno7 ") != NULL);
-	CHECK_EQ(library_load("libc.so.6", "libc6", functions, 1, &table, &err), 0);
+	library.name = "libc.so.6";
+	CHECK_EQ(library_load(&library, &table, &err), 0);
 	CHECK_EQ(table.length("four"), 4);
-	CHECK_EQ(library_load("libc.so.6", "libc6", functions, 2, &table, &err), ERR_SYSTEM);
+	library.count = 2;
+	CHECK_EQ(library_load(&library, &table, &err), ERR_SYSTEM);
 	CHECK_STR(err.text, "libc.so.6 has no function no_such_function: its version may be too old; install a newer one");
 }

@@ -4,31 +4,29 @@
 
 #include <dlfcn.h>
 
-int library_fill(void *library, const char *name, const struct library_function *functions,
-		 u64 count, void *table, struct err *err)
+int library_fill(const struct library *self, void *handle, void *table, struct err *err)
 {
-	for (u64 i = 0; i < count; i++) {
-		void *function = dlsym(library, functions[i].name);
+	for (u64 i = 0; i < self->count; i++) {
+		void *function = dlsym(handle, self->functions[i].name);
 
 		if (!function)
 			return err_set(err, ERR_SYSTEM,
 				       "%s has no function %s: its version may be "
 				       "too old; install a newer one",
-				       name, functions[i].name);
-		*(void **)((char *)table + functions[i].offset) = function;
+				       self->name, self->functions[i].name);
+		*(void **)((char *)table + self->functions[i].offset) = function;
 	}
 	return 0;
 }
 
-int library_load(const char *file, const char *package, const struct library_function *functions,
-		 u64 count, void *table, struct err *err)
+int library_load(const struct library *self, void *table, struct err *err)
 {
-	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	void *handle = dlopen(self->name, RTLD_NOW | RTLD_LOCAL);
 
-	if (!library)
+	if (!handle)
 		return err_set(err, ERR_SYSTEM,
 			       "%s cannot be loaded: %s; install it (package %s "
 			       "on Debian and Ubuntu)",
-			       file, dlerror(), package);
-	return library_fill(library, file, functions, count, table, err);
+			       self->name, dlerror(), self->package);
+	return library_fill(self, handle, table, err);
 }

@@ -5,7 +5,7 @@
  *
  *	static struct { __typeof__(&curl_easy_init) easy_init; … } curl;
  *	static const struct library_function functions[] = {{"curl_easy_init", offsetof(…)}, …};
- *	library_load("libcurl.so.4", "libcurl4", functions, count, &curl, err);
+ *	library_load(&(struct library){"libcurl.so.4", "libcurl4", functions, count}, &curl, err);
  */
 #ifndef HOST_BASE_LIBRARY_H
 #define HOST_BASE_LIBRARY_H
@@ -18,13 +18,18 @@ struct library_function {
 	u64 offset; /* of its pointer in the table */
 };
 
+struct library {
+	const char *name;    /* of the file */
+	const char *package; /* of Debian and Ubuntu */
+	const struct library_function *functions;
+	u64 count;
+};
+
 /* Loads the file and finds all functions. It stays loaded, and may be asked for again. Negative:
  * the error says what is missing, and which package to install. */
-int library_load(const char *file, const char *package, const struct library_function *functions,
-		 u64 count, void *table, struct err *err);
+int library_load(const struct library *self, void *table, struct err *err);
 
-/* Finds all functions of one that is loaded; negative if one is not there. */
-int library_fill(void *library, const char *name, const struct library_function *functions,
-		 u64 count, void *table, struct err *err);
+/* Finds all functions of one that is loaded, by its handle; negative if one is not there. */
+int library_fill(const struct library *self, void *handle, void *table, struct err *err);
 
 #endif

@@ -38,9 +38,10 @@ static int load(struct err *err)
 #define X(name) {"curl_" #name, offsetof(struct curl, name)},
 	static const struct library_function functions[] = {CURL_FUNCTIONS(X)};
 #undef X
+	const struct library library = {HEAPWISE_LIBCURL, "libcurl4", functions,
+					sizeof(functions) / sizeof(*functions)};
 
-	return library_load(HEAPWISE_LIBCURL, "libcurl4", functions,
-			    sizeof(functions) / sizeof(*functions), &lib, err);
+	return library_load(&library, &lib, err);
 }
 
 void *http_new(struct err *err)

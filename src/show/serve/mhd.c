@@ -13,7 +13,8 @@ int mhd_load(struct err *err)
 #define X(name) {"MHD_" #name, offsetof(struct mhd, name)},
 	static const struct library_function functions[] = {MHD_FUNCTIONS(X)};
 #undef X
+	const struct library library = {HEAPWISE_LIBMICROHTTPD, "libmicrohttpd12", functions,
+					sizeof(functions) / sizeof(*functions)};
 
-	return library_load(HEAPWISE_LIBMICROHTTPD, "libmicrohttpd12", functions,
-			    sizeof(functions) / sizeof(*functions), &mhd, err);
+	return library_load(&library, &mhd, err);
 }

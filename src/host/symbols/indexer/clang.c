@@ -36,6 +36,9 @@ int clang_load(struct clang *self, struct err *err)
 #define X(name) {"clang_" #name, offsetof(struct clang, name)},
 	static const struct library_function functions[] = {CLANG_FUNCTIONS(X)};
 #undef X
+	const struct library library = {.name = "libclang",
+					.functions = functions,
+					.count = sizeof(functions) / sizeof(*functions)};
 	int status;
 
 	self->library = open_library();
@@ -44,8 +47,7 @@ int clang_load(struct clang *self, struct err *err)
 			       "libclang cannot be loaded: %s; install it (package libclang1-%d on "
 			       "Debian and Ubuntu), or set HEAPWISE_LIBCLANG to its path",
 			       dlerror(), HEAPWISE_CLANG_MAJOR);
-	status = library_fill(self->library, "libclang", functions,
-			      sizeof(functions) / sizeof(*functions), self, err);
+	status = library_fill(&library, self->library, self, err);
 	if (status < 0)
 		clang_unload(self);
 	return status;
