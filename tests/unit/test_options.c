@@ -38,15 +38,17 @@ struct outcome {
 static struct outcome parse(const char *words, bool stop_at_operand)
 {
 	struct outcome outcome = {.args = {.stacks = true, .top = 5}};
+	struct command_line line = {.argv = outcome.argv, .stop_at_operand = stop_at_operand};
 	static char copy[256], name[] = "prog";
 
 	snprintf(copy, sizeof copy, "%s", words);
 	outcome.argv[outcome.argc++] = name;
 	for (char *word = strtok(copy, " "); word && outcome.argc < 15; word = strtok(NULL, " "))
 		outcome.argv[outcome.argc++] = word;
-	outcome.status =
-		options_parse(table, &outcome.args, outcome.argc, outcome.argv, stop_at_operand,
-			      &outcome.first, &outcome.help, &outcome.err);
+	line.argc = outcome.argc;
+	outcome.status = options_parse(table, &outcome.args, &line, &outcome.err);
+	outcome.first = line.first_operand;
+	outcome.help = line.help_wanted;
 	return outcome;
 }
 
@@ -115,15 +117,14 @@ TEST(ambiguous, "an ambiguous prefix is refused, an exact name is not")
 		OPTION(struct args, stacks, 0, "max-size", OPTION_SET, NULL, "b"), OPTION_END};
 	char prog[] = "prog", exact[] = "--max", prefix[] = "--ma";
 	char *argv[] = {prog, exact};
+	struct command_line line = {.argc = 2, .argv = argv};
 	struct args args = {0};
 	struct err err = {0};
-	bool help;
-	int first;
 
-	CHECK_EQ(options_parse(two, &args, 2, argv, false, &first, &help, &err), 0);
+	CHECK_EQ(options_parse(two, &args, &line, &err), 0);
 	CHECK(args.loud && !args.stacks);
 	argv[1] = prefix;
-	CHECK(options_parse(two, &args, 2, argv, false, &first, &help, &err) == ERR_USAGE);
+	CHECK(options_parse(two, &args, &line, &err) == ERR_USAGE);
 	CHECK(strstr(err.text, "ambiguous") != NULL);
 }
 
@@ -362,11 +363,10 @@ TEST(repeated, "an option that may be repeated keeps every value, up to a limit"
 		OPTION_END};
 	char name[] = "prog", one[] = "-sone", two[] = "--suppressions=two", three[] = "-sthree";
 	char *argv[OPTION_STRINGS_MAX + 2] = {name, one, two, three};
+	struct command_line line = {.argc = 4, .argv = argv};
 	struct err err = {0};
-	bool help;
-	int first;
 
-	CHECK_EQ(options_parse(strings, &found, 4, argv, false, &first, &help, &err), 0);
+	CHECK_EQ(options_parse(strings, &found, &line, &err), 0);
 	CHECK_EQ(found.count, 3);
 	CHECK_STR(found.items[0], "one");
 	CHECK_STR(found.items[1], "two");
@@ -374,8 +374,7 @@ TEST(repeated, "an option that may be repeated keeps every value, up to a limit"
 	found.count = 0;
 	for (u32 i = 1; i < OPTION_STRINGS_MAX + 2; i++)
 		argv[i] = one;
-	CHECK_EQ(options_parse(strings, &found, OPTION_STRINGS_MAX + 2, argv, false, &first, &help,
-			       &err),
-		 ERR_USAGE);
+	line.argc = OPTION_STRINGS_MAX + 2;
+	CHECK_EQ(options_parse(strings, &found, &line, &err), ERR_USAGE);
 	CHECK_EQ(found.count, OPTION_STRINGS_MAX);
 }

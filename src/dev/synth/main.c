@@ -203,15 +203,15 @@ int main(int argc, char **argv)
 				  .kept = 0.01};
 	struct synth_options how;
 	struct synth_result made = {0};
+	struct command_line line = {.argc = argc, .argv = argv};
 	struct err err = {0};
-	bool help = false;
-	int first, status;
+	int status = options_parse(options, &args, &line, &err);
 
-	status = options_parse(options, &args, argc, argv, false, &first, &help, &err);
-	if (status == 0 && help)
+	if (status == 0 && line.help_wanted)
 		return show_help();
-	if (status == 0 && first < argc)
-		status = err_set(&err, ERR_USAGE, "unexpected argument '%s'", argv[first]);
+	if (status == 0 && line.first_operand < argc)
+		status = err_set(&err, ERR_USAGE, "unexpected argument '%s'",
+				 argv[line.first_operand]);
 	if (status == 0)
 		status = read_options(&args, &how, &err);
 	if (status == 0)

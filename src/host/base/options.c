@@ -13,10 +13,8 @@ enum { HELP_COLUMN_MAX = 30, HELP_WIDTH = 96, WORD_MAX = 64 };
 struct parser {
 	const struct option_spec *table;
 	char *fields;
-	char **argv;
-	int argc;
+	struct command_line *line;
 	int next; /* index in argv of what has not been looked at */
-	bool help;
 	struct err *err;
 };
 
@@ -276,7 +274,7 @@ static int find_name(struct parser *self, const char *name, size_t length,
 		matches++;
 	}
 	if (help && (matches == 1 || length == 4)) {
-		self->help = true;
+		self->line->help_wanted = true;
 		return 0;
 	}
 	if (matches == 0)
@@ -305,10 +303,10 @@ static int parse_long(struct parser *self, const char *text)
 		return store(self, spec, value);
 	}
 	if (!value) {
-		if (self->next >= self->argc)
+		if (self->next >= self->line->argc)
 			return err_set(self->err, ERR_USAGE, "--%s needs a value: %s", spec->name,
 				       spec->argument);
-		value = self->argv[self->next++];
+		value = self->line->argv[self->next++];
 	}
 	return store(self, spec, value);
 }
@@ -325,7 +323,7 @@ static int parse_letters(struct parser *self, const char *letters)
 			if (*letters != 'h')
 				return err_set(self->err, ERR_USAGE, "unknown option -%c",
 					       *letters);
-			self->help = true;
+			self->line->help_wanted = true;
 			letters++;
 			continue;
 		}
@@ -338,10 +336,10 @@ static int parse_letters(struct parser *self, const char *letters)
 		}
 		if (*letters)
 			return store(self, spec, letters);
-		if (self->next >= self->argc)
+		if (self->next >= self->line->argc)
 			return err_set(self->err, ERR_USAGE, "-%c needs a value: %s", spec->letter,
 				       spec->argument);
-		return store(self, spec, self->argv[self->next++]);
+		return store(self, spec, self->line->argv[self->next++]);
 	}
 	return 0;
 }
@@ -357,41 +355,37 @@ static void rotate_left(char **argv, int place, int from, int to)
 	}
 }
 
-int options_parse(const struct option_spec *table, void *fields, int argc, char **argv,
-		  bool stop_at_operand, int *first_operand, bool *help_wanted, struct err *err)
+int options_parse(const struct option_spec *table, void *fields, struct command_line *line,
+		  struct err *err)
 {
-	struct parser self = {.table = table,
-			      .fields = fields,
-			      .argv = argv,
-			      .argc = argc,
-			      .next = 1,
-			      .err = err};
+	struct parser self = {
+		.table = table, .fields = fields, .line = line, .next = 1, .err = err};
 	int operands = 1; /* argv[operands .. next) are operands that were passed over */
 	int status = 0;
 
-	while (self.next < argc && status == 0) {
+	line->help_wanted = false;
+	while (self.next < line->argc && status == 0) {
 		int start = self.next;
-		const char *word = argv[self.next];
+		const char *word = line->argv[self.next];
 
 		if (word[0] != '-' || !word[1]) {
-			if (stop_at_operand)
+			if (line->stop_at_operand)
 				break;
 			self.next++;
 			continue;
 		}
 		self.next++;
 		if (strcmp(word, "--") == 0) {
-			rotate_left(argv, operands, start, self.next);
+			rotate_left(line->argv, operands, start, self.next);
 			operands++;
 			break;
 		}
 		status = word[1] == '-' ? parse_long(&self, word + 2)
 					: parse_letters(&self, word + 1);
-		rotate_left(argv, operands, start, self.next);
+		rotate_left(line->argv, operands, start, self.next);
 		operands += self.next - start;
 	}
-	*first_operand = operands;
-	*help_wanted = self.help;
+	line->first_operand = operands;
 	return status;
 }
 

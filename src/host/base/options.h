@@ -65,13 +65,20 @@ struct option_spec {
 		.type = OPTION_NONE                                                                \
 	}
 
+/* What options_parse is given, and what it finds beside the fields. */
+struct command_line {
+	int argc;
+	char **argv;
+	bool stop_at_operand; /* the first ends the options; else operands are moved to the end */
+	int first_operand;    /* found: its index in argv */
+	bool help_wanted;     /* found: --help */
+};
+
 /* Parses argv[1] …; fields whose option is absent keep their value. Accepts --name=value, --name
- * value, -ovalue, -o value, unambiguous prefixes of names, and -- as the end of options. With
- * stop_at_operand the first operand ends the options (as `run` needs); else operands are moved to
- * the end. *first_operand is the index in argv of the first operand. An unknown option is an
- * ERR_USAGE error that suggests the nearest name. --help is reported by *help_wanted. */
-int options_parse(const struct option_spec *table, void *fields, int argc, char **argv,
-		  bool stop_at_operand, int *first_operand, bool *help_wanted, struct err *err);
+ * value, -ovalue, -o value, unambiguous prefixes of names, and -- as the end of options. An unknown
+ * option is an ERR_USAGE error that suggests the nearest name. */
+int options_parse(const struct option_spec *table, void *fields, struct command_line *line,
+		  struct err *err);
 
 /* The option of this name, or NULL. */
 const struct option_spec *option_find(const struct option_spec *table, const char *name);

@@ -194,8 +194,8 @@ static int show_help(const struct command *command)
 
 /* Options by the table. Those of a file of limits come first, so that the command line has the last
  * word: it is read again. */
-static int parse(const struct command *command, void *fields, int argc, char **argv, int *first,
-		 bool *help, struct err *err)
+static int parse(const struct command *command, void *fields, struct command_line *line,
+		 struct err *err)
 {
 	const struct option_spec *limits = option_find(command->options, "limits");
 	const char *path = NULL;
@@ -207,8 +207,7 @@ static int parse(const struct command *command, void *fields, int argc, char **a
 		if (path)
 			status = limits_read(command->options, fields, path, err);
 		if (status == 0)
-			status = options_parse(command->options, fields, argc, argv,
-					       command->stop_at_operand, first, help, err);
+			status = options_parse(command->options, fields, line, err);
 		again = limits && !path;
 		if (again)
 			path = *(const char **)((char *)fields + limits->offset);
@@ -227,9 +226,11 @@ static bool wants_pager(const struct command *command, const void *fields)
 
 static int command_run(const struct command *command, int argc, char **argv)
 {
+	struct command_line line = {.argc = argc,
+				    .argv = argv,
+				    .stop_at_operand = command->stop_at_operand};
 	struct err err = {0};
-	bool help = false;
-	int first, status;
+	int status;
 	void *fields = calloc(1, command->fields_size ? command->fields_size : 1);
 
 	if (!fields) {
@@ -240,17 +241,18 @@ static int command_run(const struct command *command, int argc, char **argv)
 		free(fields);
 		return command->run(command, NULL, argc - 1, argv + 1);
 	}
-	status = parse(command, fields, argc, argv, &first, &help, &err);
+	status = parse(command, fields, &line, &err);
 	if (status == ERR_USAGE)
 		status = command_usage(command, "%s", err.text);
 	else if (status < 0)
 		status = command_fail(command, &err);
-	else if (help)
+	else if (line.help_wanted)
 		status = show_help(command);
 	else {
 		if (wants_pager(command, fields))
 			pager_allow();
-		status = command->run(command, fields, argc - first, argv + first);
+		status = command->run(command, fields, argc - line.first_operand,
+				      argv + line.first_operand);
 	}
 	free(fields);
 	return status;
