@@ -367,8 +367,8 @@ int point_sums_store(const struct model *model, struct index_writer *out, struct
 	struct study trace = {.model = (struct model *)model};
 	struct view_scope all = {.trace = &trace};
 	struct point_sums *sums = point_sums_compute(&all, err);
-	int status = sums ? stored_put(out, STORED_SUMS, sums_tag(), sums,
-				       model->points.count * sizeof *sums, err)
+	int status = sums ? stored_put(out, STORED_SUMS,
+				       STORED_ROWS(sums, model->points.count, sums_tag()), err)
 			  : err->code;
 
 	free(sums);

@@ -74,8 +74,7 @@ int by_point_write(struct model *model, struct index_writer *out, struct err *er
 	if (!first)
 		return err_memory_for(err, "the chunks of points");
 	count_chunks(model, first);
-	status =
-		stored_put(out, STORED_POINT_FIRST, 0, first, (points + 1ull) * sizeof *first, err);
+	status = stored_put(out, STORED_POINT_FIRST, STORED_ROWS(first, points + 1ull, 0), err);
 	if (status == 0)
 		status = stored_begin(out, STORED_POINT_CHUNKS, 0, err);
 	for (u32 from = 0; from < points && status == 0;)

@@ -111,15 +111,17 @@ static int write_sums(struct ordering *self, struct err *err)
 
 		if (self->done && !level_close(level))
 			return err_memory_for(err, "the order of events");
-		status = stored_put(self->out, STORED_BLOCKS + i, 0, level->blocks.data,
-				    level->blocks.count * sizeof *level->blocks.data, err);
+		status = stored_put(self->out, STORED_BLOCKS + i,
+				    STORED_ROWS(level->blocks.data, level->blocks.count, 0), err);
 	}
 	if (status == 0 && self->snapshots.count)
-		status = stored_put(self->out, STORED_SNAPSHOTS, self->every, self->snapshots.data,
-				    self->snapshots.count * sizeof *self->snapshots.data, err);
+		status = stored_put(self->out, STORED_SNAPSHOTS,
+				    STORED_ROWS(self->snapshots.data, self->snapshots.count,
+						self->every),
+				    err);
 	if (status == 0)
-		status = stored_put(self->out, STORED_PEAKS, 0, self->peaks,
-				    self->model->points.count * sizeof *self->peaks, err);
+		status = stored_put(self->out, STORED_PEAKS,
+				    STORED_ROWS(self->peaks, self->model->points.count, 0), err);
 	return status;
 }
 

@@ -28,6 +28,10 @@ struct stored {
 	u64 tag; /* what its writer knows it by; 0 for the model's own */
 };
 
+/* A table of so many rows. */
+#define STORED_ROWS(rows_, count_, tag_)                                                           \
+	((struct stored){.data = (rows_), .bytes = (count_) * sizeof *(rows_), .tag = (tag_)})
+
 /* ---- what the model makes of its own ---- */
 
 enum { ORDER_BLOCK = 256, ORDER_STEP = 64, ORDER_LEVELS = 3 }; /* of one level to the next */
@@ -71,12 +75,12 @@ int stored_begin(struct index_writer *self, u32 kind, u64 tag, struct err *err);
 /* More of the one that was begun last. */
 int stored_add(struct index_writer *self, const void *bytes, u64 count, struct err *err);
 
-static inline int stored_put(struct index_writer *self, u32 kind, u64 tag, const void *bytes,
-			     u64 count, struct err *err)
+static inline int stored_put(struct index_writer *self, u32 kind, struct stored table,
+			     struct err *err)
 {
-	int status = stored_begin(self, kind, tag, err);
+	int status = stored_begin(self, kind, table.tag, err);
 
-	return status < 0 ? status : stored_add(self, bytes, count, err);
+	return status < 0 ? status : stored_add(self, table.data, table.bytes, err);
 }
 
 #endif

@@ -52,13 +52,15 @@ static int put_behaviour(const struct behaviour_table *behaviour, const struct f
 	whole.plain_libraries = behaviour->plain_libraries;
 	whole.below = findings->below;
 	whole.from_accesses = findings->from_accesses;
-	status = stored_put(out, STORED_BEHAVIOUR, stored_tag(), behaviour->points,
-			    behaviour->count * sizeof *behaviour->points, err);
+	status = stored_put(out, STORED_BEHAVIOUR,
+			    STORED_ROWS(behaviour->points, behaviour->count, stored_tag()), err);
 	if (status == 0)
-		status = stored_put(out, STORED_WHOLE, stored_tag(), &whole, sizeof whole, err);
+		status = stored_put(out, STORED_WHOLE, STORED_ROWS(&whole, 1, stored_tag()), err);
 	if (status == 0)
-		status = stored_put(out, STORED_FINDINGS, stored_tag(), findings->rows.data,
-				    findings->rows.count * sizeof *findings->rows.data, err);
+		status = stored_put(out, STORED_FINDINGS,
+				    STORED_ROWS(findings->rows.data, findings->rows.count,
+						stored_tag()),
+				    err);
 	return status;
 }
 
