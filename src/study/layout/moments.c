@@ -129,16 +129,16 @@ static i64 chunk_value(const struct tide *self, const struct view_chunk *chunk)
 	return (i64)(self->count ? units : bytes);
 }
 
-/* Calls for each change on the axis, or before it (bin BEFORE_AXIS). */
-static int each_change(struct tide *self, u64 first, u64 end,
+/* Calls for each change of the part's chunks on the axis, or before it (bin BEFORE_AXIS). */
+static int each_change(struct tide *self, const struct view_part *part,
 		       void (*take)(struct tide *, int bin, u64 ticks, i64 change, void *data),
 		       void *data, struct err *err)
 {
 	int after = (int)self->axis->bins;
 	struct view_chunk chunk;
 
-	for (u64 at = first;
-	     at < end && view_next(self->scope, &at, &chunk) && chunk.number < end;) {
+	for (u64 at = part->first;
+	     at < part->end && view_next(self->scope, &at, &chunk) && chunk.number < part->end;) {
 		u64 alloc = chunk.page->alloc_ticks[chunk.at];
 		int bin = time_axis_bin(self->axis, alloc);
 		i64 value;
@@ -174,7 +174,7 @@ static int tide_part(void *data, const struct view_part *part, struct err *err)
 	struct tide own = *(struct tide *)data;
 
 	own.bins = part->room;
-	return each_change(&own, part->first, part->end, tide_add, NULL, err);
+	return each_change(&own, part, tide_add, NULL, err);
 }
 
 /* Fills the sums, each part of the chunks apart. */
@@ -233,6 +233,7 @@ static void ordered_add(struct tide *tide, int bin, u64 ticks, i64 change, void 
 
 static int ordered_make(struct ordered *self, struct tide *tide, struct err *err)
 {
+	const struct view_part all = {.end = UINT64_MAX};
 	u32 bins = tide->axis->bins;
 	u64 count = 0;
 	int status;
@@ -249,7 +250,7 @@ static int ordered_make(struct ordered *self, struct tide *tide, struct err *err
 	self->moments = malloc((count + 1) * sizeof *self->moments);
 	if (!self->moments)
 		return err_memory_for(err, "the timeline");
-	status = each_change(tide, 0, UINT64_MAX, ordered_add, self, err);
+	status = each_change(tide, &all, ordered_add, self, err);
 	for (u32 i = 0; i < bins && status == 0; i++) {
 		if (self->chosen[i])
 			qsort(&self->moments[self->first[i]], self->first[i + 1] - self->first[i],
