@@ -11,6 +11,7 @@
 #include "format/session.h"
 #include "study/model/clock.h"
 #include "host/trace/reader.h"
+#include "study/result/field.h"
 
 struct info_args {
 	const char *format;
@@ -386,40 +387,32 @@ static int on_note(void *data, const char *key, const char *value, struct err *e
 	return 0;
 }
 
-static void add(struct result *result, const char *name, const char *label, enum value_type type,
-		struct value value, const char *meaning)
-{
-	struct result_column column = COLUMN(name, label, type, meaning);
-
-	result_add_field(result, column, value);
-}
-
 static void describe_file(struct result *result, const char *path, const struct trace_info *info)
 {
-	add(result, "file", "file", VALUE_TEXT, value_text(result_copy(result, path)),
-	    "path of the trace");
-	add(result, "version", "version", VALUE_ID, value_number(info->version),
-	    "version of the trace format");
-	add(result, "file_bytes", "size", VALUE_BYTES, value_number(info->file_bytes),
-	    "size of the file");
-	add(result, "blocks", "sections", VALUE_COUNT, value_number(info->blocks),
-	    "sections in the file");
-	add(result, "images", "images", VALUE_COUNT, value_number(info->images),
-	    "programs executed by the process, one after another");
-	add(result, "events", "events", VALUE_COUNT, value_number(info->events),
-	    "events in all images");
-	add(result, "bytes_per_event", "bytes per event", VALUE_RATIO,
-	    info->events ? value_real((double)info->file_bytes / (double)info->events)
-			 : value_unknown(),
-	    "size of the file divided by the number of events");
-	add(result, "closed", "closed", VALUE_BOOL, value_number(info->complete),
-	    "the recording ended properly");
-	add(result, "has_symbols", "symbols", VALUE_BOOL, value_number(info->has_symbols),
-	    "function names are in the file");
-	add(result, "damaged_blocks", "damaged sections", VALUE_COUNT,
-	    value_number(info->damaged_blocks), "sections that could not be read");
-	add(result, "damaged_bytes", NULL, VALUE_BYTES, value_number(info->damaged_bytes),
-	    "bytes in damaged sections");
+	result_field(result, "file", "file", VALUE_TEXT, value_text(result_copy(result, path)),
+		     "path of the trace");
+	result_field(result, "version", "version", VALUE_ID, value_number(info->version),
+		     "version of the trace format");
+	result_field(result, "file_bytes", "size", VALUE_BYTES, value_number(info->file_bytes),
+		     "size of the file");
+	result_field(result, "blocks", "sections", VALUE_COUNT, value_number(info->blocks),
+		     "sections in the file");
+	result_field(result, "images", "images", VALUE_COUNT, value_number(info->images),
+		     "programs executed by the process, one after another");
+	result_field(result, "events", "events", VALUE_COUNT, value_number(info->events),
+		     "events in all images");
+	result_field(result, "bytes_per_event", "bytes per event", VALUE_RATIO,
+		     info->events ? value_real((double)info->file_bytes / (double)info->events)
+				  : value_unknown(),
+		     "size of the file divided by the number of events");
+	result_field(result, "closed", "closed", VALUE_BOOL, value_number(info->complete),
+		     "the recording ended properly");
+	result_field(result, "has_symbols", "symbols", VALUE_BOOL, value_number(info->has_symbols),
+		     "function names are in the file");
+	result_field(result, "damaged_blocks", "damaged sections", VALUE_COUNT,
+		     value_number(info->damaged_blocks), "sections that could not be read");
+	result_field(result, "damaged_bytes", NULL, VALUE_BYTES, value_number(info->damaged_bytes),
+		     "bytes in damaged sections");
 	if (info->damaged_blocks)
 		result_add_caveat(result, "damage: %s", info->damage);
 	if (!info->complete)
@@ -493,15 +486,18 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		status = collect(&self, reader, &err);
 	if (status == 0) {
 		describe_file(result, argv[0], trace_info(reader));
-		add(result, "leak_scan", "leak scan", VALUE_TEXT,
-		    value_text(result_copy(result, self.scan[0] ? self.scan : "none")),
-		    "leak kinds of the last image's kept chunks, from a scan of its memory");
-		add(result, "accesses", self.accesses[0] ? "accesses" : NULL, VALUE_TEXT,
-		    value_text(result_copy(result, self.accesses[0] ? self.accesses : "none")),
-		    "how accesses of the last image were recorded, and for how many chunks");
-		add(result, "routines", self.routines[0] ? "routines" : NULL, VALUE_TEXT,
-		    value_text(result_copy(result, self.routines[0] ? self.routines : "none")),
-		    "routine calls and returns recorded in the last image");
+		result_field(
+			result, "leak_scan", "leak scan", VALUE_TEXT,
+			value_text(result_copy(result, self.scan[0] ? self.scan : "none")),
+			"leak kinds of the last image's kept chunks, from a scan of its memory");
+		result_field(
+			result, "accesses", self.accesses[0] ? "accesses" : NULL, VALUE_TEXT,
+			value_text(result_copy(result, self.accesses[0] ? self.accesses : "none")),
+			"how accesses of the last image were recorded, and for how many chunks");
+		result_field(result, "routines", self.routines[0] ? "routines" : NULL, VALUE_TEXT,
+			     value_text(result_copy(result,
+						    self.routines[0] ? self.routines : "none")),
+			     "routine calls and returns recorded in the last image");
 		self.modules->hidden_in_text = !args->modules;
 		self.notes->hidden_in_text = result_rows(self.notes) == 0;
 		self.marks->hidden_in_text = result_rows(self.marks) == 0;
