@@ -705,12 +705,14 @@ case_uploads()
 	record "$work/b.hwt" -- "$HEAPWISE_TARGETS/containers" >/dev/null
 	serve "$work/a.hwt"
 	until_true ready
+	refused "a file of the root folder" "$(get /api/v1/traces -X POST -H "X-Heapwise: 1" -d '{"upload":"proc"}')" 404 not_found
 	equal "sent" "$(send "$work/b.hwt" b.hwt)" 200
 	until_true ready
 	get "/api/v1/trace?trace=b.hwt" >/dev/null
 	equal "it is the other program" "$(jq -r '.data.program' "$work/body")" "$HEAPWISE_TARGETS/containers"
 	equal "in pieces" "$(cmp -n "$(stat -c %s "$work/b.hwt")" "$TMPDIR"/*/0/b.hwt "$work/b.hwt" && echo same)" same # names are added to it
 	equal "the same again" "$(send "$work/b.hwt" b.hwt)" 200
+	refused "what is not a file" "$(get /api/v1/traces -X POST -H "X-Heapwise: 1" -d '{"upload":"0"}')" 404 not_found
 	refused "what was not sent" "$(get /api/v1/traces -X POST -H "X-Heapwise: 1" -d '{"upload":"c.hwt"}')" 404 not_found
 	equal "what is no trace" "$(send /bin/true true)" 400
 	says "$work/body" "'true' is not a Heapwise trace"

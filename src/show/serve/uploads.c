@@ -96,16 +96,28 @@ int uploads_put(struct uploads *self, const char *name, u64 offset, const struct
 	return status;
 }
 
-/* Into a folder of its own. */
+static bool is_file(const char *path)
+{
+	struct stat known;
+
+	return lstat(path, &known) == 0 && S_ISREG(known.st_mode);
+}
+
+/* Into a folder of its own. Before the first piece there is nothing to move: without a folder the
+ * name would be one of the root folder. */
 static char *move(struct uploads *self, const char *name, struct err *err)
 {
 	char *from = NULL, *folder = NULL, *to = NULL;
 
+	if (!self->folder.count) {
+		err_set(err, ERR_INPUT, "no file '%.200s' was sent", name);
+		return NULL;
+	}
 	if (asprintf(&from, "%s/%s", strbuf_text(&self->folder), name) < 0 ||
 	    asprintf(&folder, "%s/%u", strbuf_text(&self->folder), self->taken) < 0 ||
 	    asprintf(&to, "%s/%s", folder, name) < 0) {
 		err_memory(err);
-	} else if (access(from, F_OK) != 0) {
+	} else if (!is_file(from)) {
 		err_set(err, ERR_INPUT, "no file '%.200s' was sent", name);
 	} else if (mkdir(folder, 0700) != 0 || rename(from, to) != 0) {
 		fail(err, name);
