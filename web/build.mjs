@@ -13,12 +13,43 @@ const limits = { total: 600_000, first: 260_000, style: 42_000, report: 430_000 
 
 /** Rules for parts of xyflow that nothing here shows. */
 const unused = /\.react-flow__(resize-control|minimap)[^{}]*\{[^}]*\}/g;
+/** What a call at the top of a file makes stays in the bundle, used or not, unless the call is said to do nothing else. */
+const pure = "$&/* @__PURE__ */ ";
+/** What dagre, d3 and xyflow, made for every use, need not bring to this one. Each pattern must be found, so that a new version is noticed. */
+const edits = [
+	// Its list of algorithms on graphs, of which the layout takes two.
+	{ file: /dagre\.esm\.js$/, edits: [[/(?<=[{,])(?!preorder|postorder)\w+:\(\)=>[\w$]+(,|(?=\}))/g, ""]] },
+	{ file: /d3-interpolate\.mjs$/, edits: [[/^var \w+ = (?=\(function|\w+\()/gm, pure]] },
+	{
+		file: /xyflow.react.dist.esm.index\.js$/,
+		edits: [
+			[/^\w+\.displayName = .*$/gm, ""],
+			[/^(const|var) \w+ = (?=\w+\()/gm, pure],
+			[/\bmemo\((?=fixed)/g, pure],
+		],
+	},
+	{
+		file: /xyflow.system.dist.esm.index\.js$/,
+		edits: [
+			[/options\?\.interpolate === 'linear' \? interpolate : interpolateZoom/g, "interpolateZoom"],
+			// Only a development build prints them.
+			[/^( {4}error\d+: ).*$/gm, '$1() => "",'],
+		],
+	},
+	{ file: /xyflow.*\.css$/, edits: [[unused, ""]] },
+];
 const lean = {
 	name: "lean",
 	setup(builder) {
-		// The filter graph moves boxes, and fades no colours.
-		builder.onLoad({ filter: /d3-color\.mjs$/ }, () => ({ contents: ["color", "rgb", "hsl", "lab", "hcl", "cubehelix"].map((name) => `export const ${name} = () => null;`).join("\n"), loader: "js" }));
-		builder.onLoad({ filter: /xyflow.*\.css$/ }, ({ path }) => ({ contents: readFileSync(path, "utf8").replace(unused, ""), loader: "css" }));
+		for (const { file, edits: list } of edits)
+			builder.onLoad({ filter: file }, ({ path }) => {
+				let contents = readFileSync(path, "utf8");
+				for (const [pattern, text] of list) {
+					if (contents.search(pattern) < 0) throw new Error(`${path}: ${pattern} is not there`);
+					contents = contents.replace(pattern, text);
+				}
+				return { contents, loader: path.endsWith("css") ? "css" : "js" };
+			});
 	},
 };
 
@@ -31,7 +62,7 @@ const common = {
 	jsx: "automatic",
 	jsxImportSource: "preact",
 	// xyflow asks for React: Preact's own double answers. Removing these lines is the way back.
-	alias: { react: "preact/compat", "react-dom": "preact/compat", "react/jsx-runtime": "preact/jsx-runtime" },
+	alias: { react: "preact/compat", "react-dom": "preact/compat", "react/jsx-runtime": "preact/jsx-runtime", "d3-transition": "./src/lib/transition.ts" },
 	loader: { ".svg": "dataurl" },
 	legalComments: "none",
 	logLevel: "warning",

@@ -226,6 +226,26 @@ describe("the four queries of the type preserving profiler's paper", () => {
 		await page.context().close();
 	});
 
+	test("a double click moves the view of the boxes step by step, and a wheel takes over", async () => {
+		const page = await open(browser, server);
+		await view(page, `#/graph?q=${encodeURIComponent("all | join type")}`);
+		await page.locator('[data-t="box-join"]').waitFor();
+		const scale = () => page.locator(".react-flow__viewport").evaluate((element) => new DOMMatrix(getComputedStyle(element).transform).a);
+		await until(async () => (await scale()) === 1, "the boxes in the window");
+		await page.evaluate(() => {
+			globalThis.seen = new Set();
+			new MutationObserver(() => seen.add(document.querySelector(".react-flow__viewport").style.transform)).observe(document.querySelector(".react-flow__viewport"), { attributes: true });
+		});
+		const pane = page.locator(".react-flow__pane");
+		await pane.dblclick({ position: { x: 60, y: 40 } });
+		await until(async () => (await scale()) === 1.5, "the view at twice, at most 1.5");
+		assert.ok((await page.evaluate(() => seen.size)) > 1, "steps");
+		await page.mouse.wheel(0, 300);
+		await until(async () => (await scale()) < 1.5, "less");
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
 	test("what they select is what the program says it did", () => {
 		const chunks = (text) => cli("query", trace, text).matched.chunks;
 		assert.equal(chunks(queries[0][3]), truth.vectors);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Who asked for the memory, through whom: the neighbourhood of one function, as a graph or as two tables.
 
-import dagre from "@dagrejs/dagre";
+import { Graph as Plan, layout as arrange } from "@dagrejs/dagre";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { scoped } from "../lib/catalogue";
@@ -98,7 +98,7 @@ export function cyclesOf(data: Pick<Data, "nodes" | "edges">): number[][] {
 }
 
 function layout(data: Data, cycles: number[][]) {
-	const graph = new dagre.graphlib.Graph({ multigraph: false, compound: true });
+	const graph = new Plan({ multigraph: false, compound: true });
 	graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: 46, marginx: 10, marginy: 10 });
 	graph.setDefaultEdgeLabel(() => ({}));
 	for (const node of data.nodes) graph.setNode(String(node.id), { width: W, height: H });
@@ -107,7 +107,7 @@ function layout(data: Data, cycles: number[][]) {
 		for (const id of members) graph.setParent(String(id), `cycle ${at}`);
 	});
 	for (const edge of data.edges) if (edge.from !== edge.to) graph.setEdge(String(edge.from), String(edge.to), {});
-	dagre.layout(graph);
+	arrange(graph);
 	return graph;
 }
 

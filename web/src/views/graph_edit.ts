@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A filter graph as data: its boxes and lines, and what can be done to them without asking the server.
 
-import dagre from "@dagrejs/dagre";
+import { Graph as Plan, layout } from "@dagrejs/dagre";
 
 export interface Box {
 	id: string;
@@ -44,12 +44,12 @@ const BOX = { width: 180, height: 110 }; // pixels; the width is that of the sty
 
 /** Boxes without places of their own are laid out from left to right. */
 export function arrange(graph: Graph): Graph {
-	const plan = new dagre.graphlib.Graph();
+	const plan = new Plan();
 	plan.setGraph({ rankdir: "LR", nodesep: 30, ranksep: 30 });
 	plan.setDefaultEdgeLabel(() => ({}));
 	for (const box of graph.boxes) plan.setNode(box.id, { width: BOX.width, height: BOX.height });
 	for (const edge of graph.edges) plan.setEdge(edge.from, edge.to);
-	dagre.layout(plan);
+	layout(plan);
 	for (const box of graph.boxes) uncross(graph, box.id, (id) => plan.node(id));
 	return { ...graph, boxes: graph.boxes.map((box) => ({ ...box, x: Math.round(plan.node(box.id).x - BOX.width / 2), y: Math.round(plan.node(box.id).y - BOX.height / 2) })) };
 }
