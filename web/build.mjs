@@ -15,10 +15,12 @@ const limits = { total: 600_000, first: 260_000, style: 42_000, report: 430_000 
 const unused = /\.react-flow__(resize-control|minimap)[^{}]*\{[^}]*\}/g;
 /** What a call at the top of a file makes stays in the bundle, used or not, unless the call is said to do nothing else. */
 const pure = "$&/* @__PURE__ */ ";
-/** What dagre, d3 and xyflow, made for every use, need not bring to this one. Each pattern must be found, so that a new version is noticed. */
+/** What dagre, uPlot, d3 and xyflow, made for every use, need not bring to this one. Each pattern must be found, so that a new version is noticed. */
 const edits = [
 	// Its list of algorithms on graphs, of which the layout takes two.
 	{ file: /dagre\.esm\.js$/, edits: [[/(?<=[{,])(?!preorder|postorder)\w+:\(\)=>[\w$]+(,|(?=\}))/g, ""]] },
+	// What it offers to those who draw with it: other shapes than lines, times of day, tables to join.
+	{ file: /uPlot\.esm\.js$/, edits: [[/^\t?\(?(uPlot|paths)\.\w+ +=.*$/gm, ""]] },
 	{ file: /d3-interpolate\.mjs$/, edits: [[/^var \w+ = (?=\(function|\w+\()/gm, pure]] },
 	{
 		file: /xyflow.react.dist.esm.index\.js$/,
