@@ -2,14 +2,17 @@
 // What is selected, whole: its stack, its numbers, what is wrong with it, and the ways to other views.
 
 import { useAnswer } from "./lib/answer";
-import { Skeleton } from "./lib/controls";
+import type { ComponentChildren } from "preact";
+import { MenuButton, Skeleton } from "./lib/controls";
 import { Icon } from "./lib/icons";
 import { FunctionFacts } from "./function";
 import { type Maybe, bytes, count, ns, score, share, words } from "./lib/format";
 import { type Subject, actsOf, menuOf } from "./lib/menu";
+import { plainName } from "./lib/names";
 import { select, selection } from "./lib/select";
 import { embedded } from "./lib/source";
 import { common, lineOf, linkTo, set, whole } from "./lib/state";
+import { type ThreadRow, threadName } from "./lib/thread";
 import type { Frame } from "./lib/types";
 import { Severity } from "./lib/parts";
 
@@ -53,7 +56,7 @@ export function Stack({ stack }: { stack: Frame[] }) {
 		<ol class="stack">
 			{stack.map((frame) => (
 				<li class={frame.inline ? "inline" : ""} {...menuOf(() => ({ title: frame.fn ?? frame.addr, fn: frame.fn, module: frame.module, file: frame.file, line: frame.line, stack: () => stackText(stack) }))}>
-					<button class="plain fn" onClick={() => frame.fn && select("f", frame.fn)}>{frame.fn ?? frame.addr}</button>
+					<button class="plain fn" title={frame.fn ?? ""} onClick={() => frame.fn && select("f", frame.fn)}>{frame.fn ? plainName(frame.fn) : frame.addr}</button>
 					{frame.file ? (
 						<a class="where" href={linkTo(lineOf(frame.file, frame.line))}>{frame.file.replace(/^.*\//, "")}:{frame.line}</a>
 					) : (
@@ -67,22 +70,22 @@ export function Stack({ stack }: { stack: Frame[] }) {
 
 export function PointFacts({ detail }: { detail: PointDetail }) {
 	const { stats, scores } = detail;
-	return (
-		<dl class="facts">
-			<dt>Severity</dt><dd><Severity step={scores.sev} /></dd>
-			{detail.type && [<dt>Type</dt>, <dd>{detail.type}</dd>]}
-			<dt>Chunks</dt><dd>{count(stats.chunks)}</dd>
-			<dt>Bytes</dt><dd>{bytes(stats.bytes)}</dd>
-			<dt>Own peak</dt><dd>{bytes(stats.peak)}</dd>
-			<dt>Kept</dt><dd>{bytes(stats.kept)}</dd>
-			<dt>Temporary</dt><dd>{count(stats.temporary)}</dd>
-			<dt>Sizes</dt><dd>{bytes(stats.size.min)} to {bytes(stats.size.max)}</dd>
-			<dt>Mean life</dt><dd>{ns(stats.avg_life)}</dd>
-			<dt>Lifetime</dt><dd>{score(scores.lifetime)}</dd>
-			<dt>Usage</dt><dd>{score(scores.usage)}</dd>
-			<dt>Useful life</dt><dd>{score(scores.useful)}</dd>
-		</dl>
-	);
+	const { min, max } = stats.size;
+	const facts: [string, ComponentChildren][] = [
+		["Type", detail.type],
+		["Chunks", count(stats.chunks)],
+		["Bytes", bytes(stats.bytes)],
+		["Own peak", bytes(stats.peak)],
+		["Kept", bytes(stats.kept)],
+		["Temporary", stats.temporary ? count(stats.temporary) : null],
+		["Size", min === max ? bytes(min) : `${bytes(min)} to ${bytes(max)}`],
+		["Mean life", stats.avg_life != null && ns(stats.avg_life)],
+		["Lifetime", scores.lifetime != null && score(scores.lifetime)],
+		["Usage", scores.usage != null && score(scores.usage)],
+		["Useful life", scores.useful != null && score(scores.useful)],
+		["Severity", scores.sev != null && <Severity step={scores.sev} />],
+	];
+	return <dl class="facts">{facts.map(([name, value]) => value && [<dt>{name}</dt>, <dd>{value}</dd>])}</dl>;
 }
 
 export function Inferences({ detail }: { detail: PointDetail }) {
@@ -97,16 +100,25 @@ export function Inferences({ detail }: { detail: PointDetail }) {
 	);
 }
 
-/** What can be done with it, as buttons: the groups of the menu. */
+/** The ways to other views as buttons; what else the menu has is a menu here, too. */
 function Acts({ subject }: { subject: Subject }) {
+	const groups = actsOf(subject);
+	return (
+		<div class="acts" role="group" aria-label="Go to">
+			{groups.flatMap(([group, acts]) => (group === "Go to" ? acts : [])).map((act) => <button onClick={act.run}>{act.label}</button>)}
+			<MenuButton label="Filter and copy" groups={groups.filter(([group]) => group !== "Go to")} />
+		</div>
+	);
+}
+
+function ThreadFacts({ thread }: { thread: number }) {
+	const row = useAnswer<{ rows: ThreadRow[] }>("/threads", common()).reply?.data.rows.find((other) => other.thread === thread);
+	if (!row) return <Skeleton />;
+	const facts: [string, string][] = [["Begins in", row.begins_in ?? ""], ["Begins at", ns(row.start)], ["Allocations", count(row.allocs)], ["Bytes", bytes(row.bytes)], ["Own peak", bytes(row.peak)], ["Kept", bytes(row.kept)], ["In the allocator", row.alloc_time == null ? "" : ns(row.alloc_time)]];
 	return (
 		<>
-			{actsOf(subject).map(([group, acts]) => (
-				<div class="acts" role="group" aria-label={group}>
-					<span class="quiet">{group}</span>
-					{acts.map((act) => <button onClick={act.run}>{act.label}</button>)}
-				</div>
-			))}
+			<h2>{threadName(row)}</h2>
+			<dl class="facts">{facts.map(([name, value]) => value && [<dt>{name}</dt>, <dd>{value}</dd>])}</dl>
 		</>
 	);
 }
@@ -120,7 +132,7 @@ function PointDrawer({ id }: { id: string }) {
 	return (
 		<>
 			<h2>{placeOf(detail.stack)}</h2>
-			<p class="buttons"><a class="button" href={linkTo(`point/${id}`)}>All of it</a></p>
+			<p class="buttons"><a class="button" href={linkTo(`point/${id}`)}>Sizes, lives, who frees it</a></p>
 			<PointFacts detail={detail} />
 			<Inferences detail={detail} />
 			<h3>Stack</h3>
@@ -193,9 +205,10 @@ function OtherDrawer({ kind, id }: { kind: string; id: string }) {
 	const subject = subjectOf(kind, id);
 	return (
 		<>
-			<h2>{subject.title}</h2>
+			{kind !== "th" && <h2>{subject.title}</h2>}
 			{kind === "ty" && id !== "" && !embedded && <p class="buttons"><a class="button" href={linkTo("types", { sel: `ty:${id}` })}>Members and totals</a></p>}
 			{kind === "f" && !embedded && <FunctionFacts fn={id} />}
+			{kind === "th" && <ThreadFacts thread={Number(id)} />}
 			{kind === "o" ? <p class="quiet">Object {id} of the frequency and lifetime view.</p> : <Acts subject={subject} />}
 		</>
 	);

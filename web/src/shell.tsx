@@ -13,8 +13,8 @@ import { Menu } from "./lib/menu";
 import { Empty, Skeleton } from "./lib/controls";
 import { Icon, type IconName, Logo } from "./lib/icons";
 import { copy, say, toast } from "./lib/say";
-import { embedded, lastTook, offline, source } from "./lib/source";
-import { common, go, key, linkTo, namedQuery, place, set, view } from "./lib/state";
+import { embedded, offline, source } from "./lib/source";
+import { common, go, key, linkTo, namedQuery, place, set, trace, view } from "./lib/state";
 import type { Status, TraceInfo } from "./lib/types";
 import { Drawer } from "./drawer";
 import { Drop } from "./drop";
@@ -38,7 +38,7 @@ export interface Group {
 	views: View[];
 }
 
-export const trace = signal<TraceInfo | null>(null);
+export { trace };
 export const traces = signal<Status["traces"]>([]);
 let nowhere = location.hash.length < 3; // the address names no view: that of a program that runs is the live one
 const watched = signal(false); // a program runs behind the server, or did
@@ -81,14 +81,14 @@ function TracePicker() {
 			<label class="program">
 				<span class="sr-only">Trace</span>
 				<select value={mine?.id} title={trace.value?.cmdline} onChange={(event) => set({ trace: event.currentTarget.value, base: traceBy(key("base"))?.id === event.currentTarget.value ? null : key("base"), sel: null, at: null, t: null })}>
-					{list.map((item) => <option value={item.id}>{item.name}</option>)}
+					{list.map((item) => <option value={item.id}>{item.name.replace(/\.hwt$/, "")}</option>)}
 				</select>
 			</label>
 			<label class="against">
 				<span class="sr-only">Compared with</span>
 				<select value={traceBy(key("base"))?.id ?? ""} title="Every view shows what changed since this trace" onChange={(event) => set(event.currentTarget.value && mine ? { ...compared(mine.id, event.currentTarget.value), sel: null } : { base: null })}>
 					<option value="">compare …</option>
-					{list.filter((item) => item.id !== mine?.id).map((item) => <option value={item.id}>with {item.name}</option>)}
+					{list.filter((item) => item.id !== mine?.id).map((item) => <option value={item.id}>with {item.name.replace(/\.hwt$/, "")}</option>)}
 				</select>
 			</label>
 		</>
@@ -158,7 +158,6 @@ function StatusLine() {
 			)}
 			{trace.value && <span>{ns(trace.value.duration_ns)} run{trace.value.complete === false ? ", incomplete" : ""}</span>}
 			{trace.value?.caps.live && <span><span class="chip">live</span> <button class="plain" onClick={() => renewed.value++}>Refresh</button></span>}
-			{lastTook.value != null && <span class="quiet">{Math.round(lastTook.value)} ms</span>}
 			<span><kbd>?</kbd> keys</span>
 		</footer>
 	);
@@ -276,6 +275,9 @@ function useNamedQuery(): boolean {
 	return name === "" || namedQuery.value.name === name;
 }
 
+/** Views with a plot over time of their own: the strip would be that again, unless it shows the window. */
+const ownTime = new Set(["", "time", "resident", "compare"]);
+
 export function Shell({ groups: all }: { groups: Group[] }) {
 	const named = useNamedQuery();
 	useEffect(dropNonsense, [place.value]);
@@ -318,7 +320,7 @@ export function Shell({ groups: all }: { groups: Group[] }) {
 				{embedded ? <span class="quiet filter">A report in one file. For filters, any moment and single chunks: heapwise serve --open TRACE</span> : <FilterBar />}
 			</header>
 			{offline.value && <div class="banner" role="alert">{offline.value.message} <button onClick={status.retry}>Retry</button></div>}
-			{nameOfView() !== "" && <Strip />}
+			{(!ownTime.has(nameOfView()) || (key("t") !== "" && nameOfView() !== "")) && <Strip />}
 			<main id="main" tabIndex={-1}>
 				<h1 class="sr-only">{shown?.label ?? "Heapwise"}</h1>
 				<Tabs group={groupOf(groups)} />

@@ -49,7 +49,7 @@ function filters(subject: Subject): Act[] {
 	const acts: Act[] = [];
 	if (embedded) return acts;
 	if (condition) acts.push({ label: "Only this", run: () => addWhere(condition) }, { label: "Exclude", run: () => addWhere(`not ${condition}`) });
-	if (subject.fn) acts.push({ label: "Take its frame out of stacks", run: () => hideFrame(subject.fn ?? "") });
+	if (subject.fn) acts.push({ label: "Hide its frames", run: () => hideFrame(subject.fn ?? "") });
 	if (subject.module) {
 		const inside = moduleIs("stack_module", subject.module);
 		acts.push({ label: "Only its module", run: () => addWhere(inside) }, { label: "Exclude its module", run: () => addWhere(`not ${inside}`) });
@@ -71,7 +71,7 @@ function ways(subject: Subject): Act[] {
 		const metric = view === "flame" && thread != null ? { metric: "bytes" } : {};
 		if (condition && !embedded) acts.push({ label, run: () => go(view, { sel, g: null, q: `${query() || "all"} | where ${condition}`, ...metric }) });
 	};
-	if (point != null) acts.push({ label: "Point in full", run: () => go(`point/${point}`, { sel }) });
+	if (point != null) acts.push({ label: "Sizes, lives, who frees it", run: () => go(`point/${point}`, { sel }) });
 	if (point != null) acts.push({ label: "Flame graph", run: () => go("flame", { sel }) });
 	else narrowed("flame", "Flame graph of this");
 	narrowed("time", "Timeline of this");

@@ -14,15 +14,22 @@ function closing(text: string, at: number): number {
 	return -1;
 }
 
-/** std::vector<int, std::allocator<int> >::push_back(int const&) is std::vector<…>::push_back. */
-export function plainName(name: string): string {
-	if (name.includes("operator")) return name;
-	let text = name.replace(/\[abi:\w+\]/g, "");
+/** The arguments of templates are an ellipsis. */
+function folded(text: string): string {
 	for (let at = text.indexOf("<"); at >= 0; at = text.indexOf("<", at + 3)) {
 		const end = closing(text, at);
 		if (end < 0 || at === 0) break;
 		text = `${text.slice(0, at)}<…>${text.slice(end + 1)}`;
 	}
+	return text;
+}
+
+/** std::vector<int, std::allocator<int> >::push_back(int const&) is std::vector<…>::push_back. */
+export function plainName(name: string): string {
+	const whole = name.replace(/\[abi:\w+\]/g, "");
+	const operator = /(^|::| )operator(\(\)|[^\w(][^(]*|)(?=\(|$)/.exec(whole);
+	if (operator) return (operator[1] === " " ? "" : folded(whole.slice(0, operator.index)).replace(/^.* /, "")) + operator[0].trimStart();
+	let text = folded(whole);
 	const call = text.indexOf("(", text.startsWith("(") ? 1 : 0); // "(anonymous namespace)::f" begins with one
 	if (call > 0 && !text.slice(call).startsWith("(anonymous") && !text.slice(call).startsWith("({lambda")) {
 		const end = closing(text, call);

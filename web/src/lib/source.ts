@@ -44,8 +44,6 @@ export interface DataSource {
 	send<T>(path: string, piece: Blob): Promise<Reply<T>>;
 }
 
-/** How long the last answer took, for the status line. */
-export const lastTook = signal<number | null>(null);
 /** Questions that have no answer yet: tests wait for none. */
 export let pending = 0;
 export const offline = signal<ApiError | null>(null);
@@ -109,7 +107,6 @@ export class HttpSource implements DataSource {
 	}
 
 	private async ask<T>(where: string, init: RequestInit): Promise<Reply<T>> {
-		const begun = performance.now();
 		let response: Response;
 		try {
 			response = await fetch(where, { credentials: "same-origin", ...init });
@@ -126,7 +123,6 @@ export class HttpSource implements DataSource {
 		}
 		const reply = (await response.json()) as Reply<T>;
 		offline.value = null;
-		lastTook.value = performance.now() - begun;
 		return reply;
 	}
 }

@@ -5,6 +5,10 @@
 import { computed, signal } from "@preact/signals";
 import { parseTime } from "./format";
 import { momentAt } from "./source";
+import type { TraceInfo } from "./types";
+
+/** The trace that is shown, once the server has told of it. */
+export const trace = signal<TraceInfo | null>(null);
 
 export interface Place {
 	path: string[]; // "/point/42" is ["point", "42"]

@@ -162,7 +162,7 @@ function Tiles({ data, report, before }: { data: Data; report: Report | undefine
 	return (
 		<div class="tiles">
 			<Tile name="peak" label="Peak" value={bytes(data.bytes.peak)} {...peakTile(data)} href={linkTo("flame", { metric: "peak" })} before={before && data.bytes.peak - before.bytes.peak} />
-			<Tile name="growth" label="Growth" value={`${growthOf(data) > 0 ? "+" : ""}${bytes(growthOf(data))}`} {...growthTile(data)} href={linkTo("time", { by: "point" })} before={before && growthOf(data) - growthOf(before)} />
+			<Tile name="growth" label="Growth" value={growthOf(data) > 0 ? `+${bytes(growthOf(data))}` : "none"} {...growthTile(data)} href={linkTo("time", { by: "point" })} before={before && growthOf(data) - growthOf(before)} />
 			<Tile name="leaked" label="Leaked" value={report?.leaks?.bytes == null ? (report ? "unknown" : "…") : bytes(report.leaks.bytes)} {...leakTile(data, report)} href={linkTo("flame", { metric: "kept" })} />
 			<Tile name="alloc-time" label="Allocator time" {...time} href={linkTo("flame", { metric: "alloc_time" })} />
 		</div>
@@ -212,7 +212,7 @@ function actsFor(finding: Finding, point: number, about: { q: string; g: null } 
 		["Look at", [
 			...(about && finding.points > 1 ? [{ label: `Its ${count(finding.points)} call stacks`, run: () => go("points", about) }] : []),
 			{ label: "Chunks", run: () => go("chunks", about ?? { point }) },
-			...(about ? [{ label: "Timeline", run: () => go("time", about) }] : []),
+			...(about ? [{ label: "Timeline", run: () => go("time", about) }, { label: "Threads", run: () => go("threads", about) }] : []),
 			...(embedded ? [] : [{ label: "Source", run: () => void toSource(point) }]),
 			{ label: "Details", run: () => go(`point/${point}`) },
 		]],

@@ -6,48 +6,25 @@ import { category } from "../lib/colour";
 import { type Maybe, bytes, count, ns } from "../lib/format";
 import { Lane } from "../lib/lane";
 import { type Subject, menuOf } from "../lib/menu";
-import { plainName } from "../lib/names";
 import { copy } from "../lib/say";
 import { select, selection } from "../lib/select";
 import { sorted } from "../lib/sort";
 import { embedded } from "../lib/source";
 import { addWhere, common, key, set } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
+import { type ThreadRow, threadName } from "../lib/thread";
 import type { Timeline } from "../lib/types";
-import { trace } from "../shell";
-
-interface Row {
-	thread: number;
-	tid: number;
-	name: string;
-	begins_in: string | null;
-	start: Maybe;
-	allocs: number;
-	bytes: number;
-	peak: number;
-	live: number;
-	frees_own: number;
-	frees_other: number;
-	kept: number;
-	alloc_time: Maybe;
-}
 
 interface Data {
-	rows: Row[];
+	rows: ThreadRow[];
 	matrix_threads: number;
 	// rows: threads in the order of the rows, then all others; columns: the same, then never freed
 	matrix: number[][];
 	shared_chunks: Maybe;
 }
 
-/** A thread that nobody gave a name has the program's: what it runs tells more. */
-function nameOf(row: Row): string {
-	const own = (trace.value?.program ?? "").replace(/^.*\//, "").startsWith(row.name);
-	return `${(own && row.begins_in ? plainName(row.begins_in) : row.name) || "thread"} ${row.tid}`;
-}
-
-const columns: Column<Row>[] = [
-	{ name: "name", label: "Thread", cell: (row) => <span title={row.begins_in ?? ""}>{nameOf(row)}</span>, text: nameOf },
+const columns: Column<ThreadRow>[] = [
+	{ name: "name", label: "Thread", cell: (row) => <span title={row.begins_in ?? ""}>{threadName(row)}</span>, text: threadName },
 	{ name: "start", label: "Begins", number: true, width: "11ch", cell: (row) => ns(row.start) },
 	{ name: "allocs", label: "Allocations", number: true, width: "12ch", cell: (row) => count(row.allocs) },
 	{ name: "bytes", label: "Bytes", number: true, width: "11ch", cell: (row) => bytes(row.bytes) },
@@ -63,8 +40,8 @@ function Matrix({ data }: { data: Data }) {
 	const most = Math.max(1, ...data.matrix.flat());
 	const others = data.rows.length > own.length;
 	const rows = others ? data.matrix : data.matrix.slice(0, own.length);
-	const name = (row: Row | undefined) => (row ? nameOf(row) : "others");
-	const condition = (from: Row | undefined, to: number): string | null => {
+	const name = (row: ThreadRow | undefined) => (row ? threadName(row) : "others");
+	const condition = (from: ThreadRow | undefined, to: number): string | null => {
 		if (!from) return null;
 		if (to === own.length + 1) return `thread == ${from.thread} and not freed`;
 		const freed = own[to];
@@ -105,31 +82,31 @@ function Matrix({ data }: { data: Data }) {
 }
 
 /** Live bytes of each thread over time. */
-function Lanes({ rows }: { rows: Row[] }) {
+function Lanes({ rows }: { rows: ThreadRow[] }) {
 	const answer = useAnswer<Timeline>("/timeline", { ...common(), by: "thread", metric: "live", bins: 800, top: 12 });
 	const data = answer.reply?.data;
 	const shared = key("y") !== "own";
 	const name = (label: string | null) => {
 		const row = rows.find(({ tid }) => tid === parseInt(label ?? ""));
-		return row ? nameOf(row) : (label ?? "");
+		return row ? threadName(row) : (label ?? "");
 	};
 	if (!data || data.t.length === 0) return null;
 	const most = Math.max(1, ...data.series.map((series) => series.peak));
 	return (
 		<section class="lanes" aria-label="Live bytes of each thread">
-			<h2>Live bytes over time <label class="small"><input type="checkbox" checked={shared} onChange={(event) => set({ y: event.currentTarget.checked ? null : "own" })} /> One scale for all</label></h2>
+			<h2>Live bytes over time <label class="small"><input type="checkbox" checked={shared} onChange={(event) => set({ y: event.currentTarget.checked ? null : "own" })} />{" "}one scale for all</label></h2>
 			{data.series.map((series, at) => <Lane label={name(series.label)} times={data.t} from={data.t0} to={data.t1} unit="bytes" lines={[{ name: name(series.label), colour: category(at), values: series.last }]} {...(shared ? { most } : {})} />)}
 		</section>
 	);
 }
 
-function subjectOf(row: Row): Subject {
-	return { title: nameOf(row), thread: row.thread };
+function subjectOf(row: ThreadRow): Subject {
+	return { title: threadName(row), thread: row.thread };
 }
 
 export function Threads() {
 	const answer = useAnswer<Data>("/threads", common());
-	const sort = key("sort") || "-bytes";
+	const sort = key("sort") || "-allocs";
 	return (
 		<div class="view">
 			<Panel answer={answer} label="Threads" empty={(data) => (data.rows.length === 0 ? "No thread allocated anything." : null)}>
