@@ -710,14 +710,15 @@ case_uploads()
 	until_true ready
 	get "/api/v1/trace?trace=b.hwt" >/dev/null
 	equal "it is the other program" "$(jq -r '.data.program' "$work/body")" "$HEAPWISE_TARGETS/containers"
-	equal "in pieces" "$(cmp -n "$(stat -c %s "$work/b.hwt")" "$TMPDIR"/*/0/b.hwt "$work/b.hwt" && echo same)" same # names are added to it
+	equal "in pieces" "$(cmp -n "$(stat -c %s "$work/b.hwt")" "$TMPDIR"/*/.0/b.hwt "$work/b.hwt" && echo same)" same # names are added to it
 	equal "the same again" "$(send "$work/b.hwt" b.hwt)" 200
-	refused "what is not a file" "$(get /api/v1/traces -X POST -H "X-Heapwise: 1" -d '{"upload":"0"}')" 404 not_found
+	equal "a name that is a number" "$(send "$work/b.hwt" 2)" 200
+	refused "a number that is no name" "$(get /api/v1/traces -X POST -H "X-Heapwise: 1" -d '{"upload":"0"}')" 404 not_found
 	refused "what was not sent" "$(get /api/v1/traces -X POST -H "X-Heapwise: 1" -d '{"upload":"c.hwt"}')" 404 not_found
 	equal "what is no trace" "$(send /bin/true true)" 400
 	says "$work/body" "'true' is not a Heapwise trace"
 	get /api/v1/status >/dev/null
-	equal "traces" "$(jq -c '[.data.traces[].name]' "$work/body")" '["a.hwt","b.hwt","b.hwt"]'
+	equal "traces" "$(jq -c '[.data.traces[].name]' "$work/body")" '["a.hwt","b.hwt","b.hwt","2"]'
 	refused "a gap" "$(get "/api/v1/uploads/d?offset=5" "${put[@]}")" 400 bad_request
 	refused "a folder" "$(get "/api/v1/uploads/..%2fx?offset=0" "${put[@]}")" 404 not_found
 	refused "a hidden file" "$(get "/api/v1/uploads/.x?offset=0" "${put[@]}")" 400 bad_request

@@ -103,8 +103,8 @@ static bool is_file(const char *path)
 	return lstat(path, &known) == 0 && S_ISREG(known.st_mode);
 }
 
-/* Into a folder of its own. Before the first piece there is nothing to move: without a folder the
- * name would be one of the root folder. */
+/* Into a folder of its own, whose name no file that is sent can have. Before the first piece there
+ * is nothing to move: without a folder the name would be one of the root folder. */
 static char *move(struct uploads *self, const char *name, struct err *err)
 {
 	char *from = NULL, *folder = NULL, *to = NULL;
@@ -114,7 +114,7 @@ static char *move(struct uploads *self, const char *name, struct err *err)
 		return NULL;
 	}
 	if (asprintf(&from, "%s/%s", strbuf_text(&self->folder), name) < 0 ||
-	    asprintf(&folder, "%s/%u", strbuf_text(&self->folder), self->taken) < 0 ||
+	    asprintf(&folder, "%s/.%u", strbuf_text(&self->folder), self->taken) < 0 ||
 	    asprintf(&to, "%s/%s", folder, name) < 0) {
 		err_memory(err);
 	} else if (!is_file(from)) {

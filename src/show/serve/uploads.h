@@ -12,7 +12,7 @@
 struct uploads { /* all zero = nothing was sent yet */
 	pthread_mutex_t lock;
 	struct strbuf folder; /* of this server's, made by the first piece */
-	u32 taken;            /* whole files so far, each in a folder of its number */
+	u32 taken;            /* whole files so far, each in a folder .NUMBER */
 };
 
 void uploads_init(struct uploads *self);
