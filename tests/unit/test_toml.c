@@ -42,8 +42,8 @@ TEST(values, "every kind of value is read, in its table")
 	CHECK_EQ(toml.entries.count, 13);
 	CHECK_EQ(toml.tables.count, 4);
 	CHECK_STR(at[0].value.text, "a\tb\xc3\xa4\xf0\x9f\x98\x80\\\"");
-	CHECK_EQ(at[0].line, 2);
-	CHECK_EQ(at[0].value.column, 9);
+	CHECK_EQ(at[0].place.line, 2);
+	CHECK_EQ(at[0].value.place.column, 9);
 	CHECK_STR(at[1].key, "quoted key");
 	CHECK_STR(at[1].value.text, "C:\\raw");
 	CHECK_EQ(at[2].value.integer, 1000);
@@ -54,7 +54,7 @@ TEST(values, "every kind of value is read, in its table")
 	CHECK(at[7].value.type == TOML_BOOL && !at[7].value.boolean);
 	CHECK_EQ(at[8].value.count, 2);
 	CHECK_STR(at[8].value.items[1].text, "b");
-	CHECK_EQ(at[8].value.items[1].line, 12);
+	CHECK_EQ(at[8].value.items[1].place.line, 12);
 	CHECK_EQ(at[9].value.count, 0);
 	CHECK_STR(toml.tables.data[at[10].table].name, "table");
 	CHECK(!toml.tables.data[at[10].table].array);

@@ -22,14 +22,16 @@ struct reader {
 	struct err *err;
 };
 
-static u32 column_of(const struct reader *self) { return (u32)(self->at - self->line_start) + 1; }
+static struct toml_place place_of(const struct reader *self)
+{
+	return (struct toml_place){self->line, (u32)(self->at - self->line_start) + 1};
+}
 
 /* Errors are about the place where the reader is, or another one. */
-#define refuse(self, ...) refuse_at(self, (self)->line, column_of(self), __VA_ARGS__)
-#define refuse_at(self, line, column, ...)                                                         \
-	toml_refuse((self)->err, (self)->name, line, column, __VA_ARGS__)
+#define refuse(self, ...) refuse_at(self, place_of(self), __VA_ARGS__)
+#define refuse_at(self, place, ...) toml_refuse((self)->err, (self)->name, place, __VA_ARGS__)
 
-int toml_refuse(struct err *err, const char *name, u32 line, u32 column, const char *format, ...)
+int toml_refuse(struct err *err, const char *name, struct toml_place place, const char *format, ...)
 {
 	struct strbuf text = {0};
 	va_list arguments;
@@ -38,7 +40,8 @@ int toml_refuse(struct err *err, const char *name, u32 line, u32 column, const c
 	va_start(arguments, format);
 	strbuf_vaddf(&text, format, arguments);
 	va_end(arguments);
-	status = err_set(err, ERR_INPUT, "%s:%u:%u: %s", name, line, column, strbuf_text(&text));
+	status = err_set(err, ERR_INPUT, "%s:%u:%u: %s", name, place.line, place.column,
+			 strbuf_text(&text));
 	strbuf_release(&text);
 	return status;
 }
@@ -201,7 +204,7 @@ static int take_escape(struct reader *self)
 static int take_string(struct reader *self)
 {
 	u8 quote = *self->at;
-	u32 line = self->line, column = column_of(self);
+	struct toml_place start = place_of(self);
 	int status = 0;
 
 	if (peek(self, 1) == quote && peek(self, 2) == quote)
@@ -214,7 +217,7 @@ static int take_string(struct reader *self)
 	if (status < 0)
 		return status;
 	if (at_line_end(self))
-		return refuse_at(self, line, column, "unterminated string");
+		return refuse_at(self, start, "unterminated string");
 	self->at++;
 	return self->text.failed ? no_memory(self) : 0;
 }
@@ -334,7 +337,7 @@ static int take_items(struct reader *self, struct toml_value *array)
 		if (status < 0 || peek(self, 0) == ']')
 			break;
 		if (self->at == self->end)
-			status = refuse_at(self, array->line, array->column, "unterminated array");
+			status = refuse_at(self, array->place, "unterminated array");
 		else if (items.count == ITEMS_MAX)
 			status = refuse(self, "more than %d items", ITEMS_MAX);
 		else
@@ -346,9 +349,9 @@ static int take_items(struct reader *self, struct toml_value *array)
 		if (status < 0 || peek(self, 0) == ']')
 			break;
 		if (peek(self, 0) != ',') {
-			status = self->at == self->end ? refuse_at(self, array->line, array->column,
-								   "unterminated array")
-						       : refuse(self, "expected a comma or ]");
+			status = self->at == self->end
+					 ? refuse_at(self, array->place, "unterminated array")
+					 : refuse(self, "expected a comma or ]");
 			break;
 		}
 		self->at++;
@@ -388,7 +391,7 @@ static int take_text_value(struct reader *self, struct toml_value *value)
 /* inside: of an array, where no other array may be. */
 static int take_value(struct reader *self, struct toml_value *value, bool inside)
 {
-	*value = (struct toml_value){.line = self->line, .column = column_of(self)};
+	*value = (struct toml_value){.place = place_of(self)};
 	switch (peek(self, 0)) {
 	case '"':
 	case '\'': return take_text_value(self, value);
@@ -439,9 +442,7 @@ static int take_key(struct reader *self, const char **key)
 static int take_pair(struct reader *self)
 {
 	struct toml *out = self->out;
-	struct toml_entry entry = {.table = (u32)out->tables.count - 1,
-				   .line = self->line,
-				   .column = column_of(self)};
+	struct toml_entry entry = {.table = (u32)out->tables.count - 1, .place = place_of(self)};
 	int status = take_key(self, &entry.key);
 
 	if (status < 0)
@@ -450,9 +451,8 @@ static int take_pair(struct reader *self)
 		return refuse(self, "expected =");
 	for (u64 i = out->entries.count; i-- > 0 && out->entries.data[i].table == entry.table;)
 		if (strcmp(out->entries.data[i].key, entry.key) == 0)
-			return refuse_at(self, entry.line, entry.column,
-					 "'%.100s' is already set in line %u", entry.key,
-					 out->entries.data[i].line);
+			return refuse_at(self, entry.place, "'%.100s' is already set in line %u",
+					 entry.key, out->entries.data[i].place.line);
 	self->at++;
 	skip_blanks(self);
 	status = take_value(self, &entry.value, false);
@@ -466,35 +466,33 @@ static int take_pair(struct reader *self)
 }
 
 /* Names are unique, but for those of arrays, and no pair may be called like a table. */
-static int check_table(struct reader *self, const struct toml_table *table, u32 column)
+static int check_table(struct reader *self, const struct toml_table *table, struct toml_place place)
 {
 	struct toml *out = self->out;
 
 	for (u64 i = 1; i < out->tables.count; i++)
 		if (strcmp(out->tables.data[i].name, table->name) == 0 &&
 		    !(table->array && out->tables.data[i].array))
-			return refuse_at(self, table->line, column,
-					 "table '%.100s' is already in line %u", table->name,
-					 out->tables.data[i].line);
+			return refuse_at(self, place, "table '%.100s' is already in line %u",
+					 table->name, out->tables.data[i].line);
 	for (u64 i = 0; i < out->entries.count && out->entries.data[i].table == 0; i++)
 		if (strcmp(out->entries.data[i].key, table->name) == 0)
-			return refuse_at(self, table->line, column,
-					 "'%.100s' is already set in line %u", table->name,
-					 out->entries.data[i].line);
+			return refuse_at(self, place, "'%.100s' is already set in line %u",
+					 table->name, out->entries.data[i].place.line);
 	return 0;
 }
 
 static int take_table(struct reader *self)
 {
 	struct toml_table table = {.line = self->line, .array = peek(self, 1) == '['};
-	u32 column = column_of(self);
+	struct toml_place place = place_of(self);
 	int status;
 
 	self->at += table.array ? 2 : 1;
 	skip_blanks(self);
 	status = take_key(self, &table.name);
 	if (status == 0)
-		status = check_table(self, &table, column);
+		status = check_table(self, &table, place);
 	if (status < 0)
 		return status;
 	if (!follows(self, table.array ? "]]" : "]"))

@@ -22,10 +22,14 @@ enum { TOML_MAX_BYTES = 1 << 20 };
 
 enum toml_type { TOML_STRING, TOML_INTEGER, TOML_REAL, TOML_BOOL, TOML_ARRAY };
 
+struct toml_place {
+	u32 line, column; /* from 1; columns are bytes */
+};
+
 struct toml_value {
 	enum toml_type type;
-	u32 line, column; /* from 1; columns are bytes */
-	u32 count;        /* of items */
+	struct toml_place place;
+	u32 count; /* of items */
 	union {
 		const char *text; /* UTF-8 without zero bytes */
 		i64 integer;
@@ -45,7 +49,7 @@ struct toml_entry {
 	u32 table; /* index */
 	const char *key;
 	struct toml_value value;
-	u32 line, column; /* of the key */
+	struct toml_place place; /* of the key */
 };
 
 struct toml {                          /* all zero = empty */
@@ -60,8 +64,8 @@ void toml_release(struct toml *self);
 
 /* Fills err with "name:line:column: …" and returns ERR_INPUT; also for those who find what was read
  * wrong. */
-int toml_refuse(struct err *err, const char *name, u32 line, u32 column, const char *format, ...)
-	__attribute__((format(printf, 5, 6)));
+int toml_refuse(struct err *err, const char *name, struct toml_place place, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* "string", "integer" … */
 const char *toml_type_name(enum toml_type type);

@@ -81,9 +81,8 @@ struct file {
 	struct err *err;
 };
 
-#define refuse(self, at, ...) refuse_at(self, (at)->line, (at)->column, __VA_ARGS__)
-#define refuse_at(self, line, column, ...)                                                         \
-	toml_refuse((self)->err, (self)->path, line, column, __VA_ARGS__)
+#define refuse(self, at, ...) refuse_at(self, (at)->place, __VA_ARGS__)
+#define refuse_at(self, place, ...) toml_refuse((self)->err, (self)->path, place, __VA_ARGS__)
 
 static const char *keep(struct file *self, const char *text)
 {
@@ -262,21 +261,20 @@ static int take_table(struct file *self, u32 number)
 	const struct toml_table *table = &self->toml.tables.data[number];
 	struct budget fresh = {.growth_of = BUDGET_GROWTH_OF, .line = table->line};
 	struct budget *to = number ? &fresh : &self->out->list.data[0];
+	struct toml_place start = {table->line, 1};
 	int status = 0;
 
 	if (number && (strcmp(table->name, "budget") != 0 || !table->array))
-		return refuse_at(self, table->line, 1,
-				 "unknown table; only [[budget]] tables are known");
+		return refuse_at(self, start, "unknown table; only [[budget]] tables are known");
 	for (u64 i = 0; i < self->toml.entries.count && status == 0; i++)
 		if (self->toml.entries.data[i].table == number)
 			status = take_entry(self, to, &self->toml.entries.data[i], !number);
 	if (status < 0 || !number)
 		return status;
 	if (fresh.scope == BUDGET_PROGRAM)
-		return refuse_at(self, table->line, 1,
-				 "this budget needs a function, type, module or file");
+		return refuse_at(self, start, "this budget needs a function, type, module or file");
 	if (!has_limit(&fresh))
-		return refuse_at(self, table->line, 1,
+		return refuse_at(self, start,
 				 "this budget needs a limit: max-peak, max-bytes, max-allocs, "
 				 "max-kept, max-temporary or max-growth");
 	return vec_push(&self->out->list, fresh) ? 0 : err_memory_for(self->err, "budgets");
