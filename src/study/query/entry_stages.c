@@ -275,8 +275,7 @@ static struct value_plan *plan_sort(struct run *run, const struct entries *self,
 	if (agg)
 		return value_table(&planner, INDEX_ENTRY, self->columns.data[ENTRY_AGGS + agg - 1],
 				   self->count);
-	query_error_set(run->error, ERR_USAGE, stage->at, stage->length,
-			"this value was not computed before");
+	query_error_set(run->error, ERR_USAGE, stage->place, "this value was not computed before");
 	query_error_hint(run->error, "put agg before sort");
 	return NULL;
 }

@@ -6,6 +6,13 @@
 #include "host/base/err.h"
 #include "format/types.h"
 
+/* Where a part of a query is in its text. */
+struct query_place {
+	u32 at;     /* byte, from 0 */
+	u32 length; /* in bytes */
+};
+#define QUERY_NOWHERE ((struct query_place){0, 0})
+
 struct query_error {
 	int code;   /* ERR_USAGE: the text is wrong; ERR_MEMORY, ERR_INPUT: it could not be run */
 	u32 at;     /* byte of the text, from 0 */
@@ -16,8 +23,9 @@ struct query_error {
 };
 
 /* Fills self (which may be NULL) and returns code. The first error stays. */
-int query_error_set(struct query_error *self, int code, u32 at, u32 length, const char *format, ...)
-	__attribute__((format(printf, 5, 6)));
+int query_error_set(struct query_error *self, int code, struct query_place place,
+		    const char *format, ...) __attribute__((format(printf, 4, 5)));
+int query_error_memory(struct query_error *self);
 void query_error_hint(struct query_error *self, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -36,7 +36,7 @@ struct maker {
 
 static bool fail(struct maker *self, const struct box *box, const char *format, const char *word)
 {
-	query_error_set(self->error, ERR_USAGE, 0, 0, format, word);
+	query_error_set(self->error, ERR_USAGE, QUERY_NOWHERE, format, word);
 	if (self->error && box && !self->error->box[0])
 		snprintf(self->error->box, sizeof self->error->box, "%s", box->id);
 	return false;
@@ -44,7 +44,7 @@ static bool fail(struct maker *self, const struct box *box, const char *format, 
 
 static bool no_memory(struct maker *self)
 {
-	query_error_set(self->error, ERR_MEMORY, 0, 0, "out of memory");
+	query_error_memory(self->error);
 	return false;
 }
 
@@ -577,7 +577,7 @@ char *query_from_graph(const struct json_node *graph, struct query_error *error)
 	char *text = NULL;
 
 	if (!self) {
-		query_error_set(error, ERR_MEMORY, 0, 0, "out of memory");
+		query_error_memory(error);
 		return NULL;
 	}
 	self->error = error ? error : &own;

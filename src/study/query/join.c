@@ -562,7 +562,7 @@ int run_unify(struct run *run, struct state *state, const struct stage *stage)
 	struct join_by by = {.unify = true};
 
 	if (state->entries) {
-		query_error_set(run->error, ERR_USAGE, stage->at, stage->length,
+		query_error_set(run->error, ERR_USAGE, stage->place,
 				"unify needs single chunks, but these are already joined");
 		query_error_hint(run->error, "put unify before join");
 		return ERR_USAGE;

@@ -15,17 +15,17 @@ static const double WHOLE_MAX = 0x1p53; /* beyond, not every whole number is a d
 
 static bool fail(struct lexer *self, u32 at, u32 length, const char *message)
 {
-	query_error_set(self->error, ERR_USAGE, at, length, "%s", message);
+	query_error_set(self->error, ERR_USAGE, (struct query_place){at, length}, "%s", message);
 	self->failed = true;
-	self->token = (struct token){.kind = TOKEN_END, .at = self->length};
+	self->token = (struct token){.kind = TOKEN_END, .place.at = self->length};
 	return false;
 }
 
 static bool no_memory(struct lexer *self)
 {
-	query_error_set(self->error, ERR_MEMORY, 0, 0, "out of memory");
+	query_error_memory(self->error);
 	self->failed = true;
-	self->token = (struct token){.kind = TOKEN_END, .at = self->length};
+	self->token = (struct token){.kind = TOKEN_END, .place.at = self->length};
 	return false;
 }
 
@@ -141,8 +141,7 @@ static bool apply_unit(struct lexer *self, struct token *token, const char *unit
 		if (*units[i].name)
 			nearest_try(&nearest, units[i].name);
 	}
-	query_error_set(self->error, ERR_USAGE, token->at, token->length, "unknown unit '%s'",
-			unit);
+	query_error_set(self->error, ERR_USAGE, token->place, "unknown unit '%s'", unit);
 	query_error_suggest(self->error, nearest.best,
 			    "units are B KiB MiB GiB kB MB GB, ns us ms s min, and %");
 	self->failed = true;
@@ -170,12 +169,12 @@ static bool read_digits(struct lexer *self, struct token *token)
 			  : isdigit((u8)c) || exponent || sign || point))
 			break;
 		if (n + 1 >= sizeof digits)
-			return fail(self, token->at, n, "the number is too long");
+			return fail(self, token->place.at, n, "the number is too long");
 		digits[n++] = c;
 	}
 	digits[n] = 0;
 	if (hex && n == 2)
-		return fail(self, token->at, n, "expected hexadecimal digits after 0x");
+		return fail(self, token->place.at, n, "expected hexadecimal digits after 0x");
 	token->number = hex ? (double)strtoull(digits, NULL, 16) : strtod(digits, NULL);
 	return true;
 }
@@ -196,11 +195,11 @@ static bool read_number(struct lexer *self, struct token *token)
 			break;
 	}
 	unit[n] = 0;
-	token->length = self->at - token->at;
+	token->place.length = self->at - token->place.at;
 	if (!apply_unit(self, token, unit))
 		return false;
 	if (!(token->number <= WHOLE_MAX))
-		return fail(self, token->at, token->length, "the number is too large");
+		return fail(self, token->place.at, token->place.length, "the number is too large");
 	return true;
 }
 
@@ -237,7 +236,7 @@ static bool keep(struct lexer *self, struct token *token, struct strbuf *text)
 		text->failed ? NULL
 			     : arena_copy_text(&self->query->arena, strbuf_text(text), text->count);
 	strbuf_release(text);
-	token->length = self->at - token->at;
+	token->place.length = self->at - token->place.at;
 	return token->text || no_memory(self);
 }
 
@@ -252,7 +251,7 @@ static bool read_text(struct lexer *self, struct token *token)
 
 		if (self->at >= self->length || peek(self, 0) == '\n') {
 			strbuf_release(&text);
-			return fail(self, token->at, self->at - token->at,
+			return fail(self, token->place.at, self->at - token->place.at,
 				    "unterminated text: the closing \" is missing");
 		}
 		if (escaped && !read_escape(self, &text)) {
@@ -276,15 +275,14 @@ static bool check_pattern(struct lexer *self, const struct token *token)
 	int status;
 
 	if (trouble)
-		return fail(self, token->at, token->length, trouble);
+		return fail(self, token->place.at, token->place.length, trouble);
 	status = regcomp(&regex, token->text, REG_EXTENDED | REG_NOSUB);
 	if (status == 0) {
 		regfree(&regex);
 		return true;
 	}
 	regerror(status, &regex, why, sizeof why);
-	query_error_set(self->error, ERR_USAGE, token->at, token->length, "invalid pattern: %s",
-			why);
+	query_error_set(self->error, ERR_USAGE, token->place, "invalid pattern: %s", why);
 	self->failed = true;
 	return false;
 }
@@ -297,7 +295,7 @@ static bool read_regex(struct lexer *self, struct token *token)
 	for (self->at++; peek(self, 0) != '/'; self->at++) {
 		if (self->at >= self->length || peek(self, 0) == '\n') {
 			strbuf_release(&text);
-			return fail(self, token->at, self->at - token->at,
+			return fail(self, token->place.at, self->at - token->place.at,
 				    "unterminated pattern: the closing / is missing");
 		}
 		if (peek(self, 0) == '\\' && peek(self, 1) == '/') {
@@ -326,11 +324,11 @@ static bool read_color(struct lexer *self, struct token *token)
 	for (self->at++; hex_digit(peek(self, 0)) >= 0; self->at++, n++)
 		rgb = rgb << 4 | (u32)hex_digit(peek(self, 0));
 	token->kind = TOKEN_COLOR;
-	token->length = self->at - token->at;
+	token->place.length = self->at - token->place.at;
 	token->number = rgb;
 	if (n == 6 && !is_word(peek(self, 0)))
 		return true;
-	fail(self, token->at, token->length ? token->length : 1,
+	fail(self, token->place.at, token->place.length ? token->place.length : 1,
 	     "a colour must be # and six hexadecimal digits");
 	query_error_hint(self->error, "a comment begins with # and a space");
 	return false;
@@ -356,9 +354,9 @@ static bool read_mark(struct lexer *self, struct token *token)
 		if (strncmp(rest, marks[i], strlen(marks[i])) != 0)
 			continue;
 		token->kind = TOKEN_MARK;
-		token->length = (u32)strlen(marks[i]);
-		memcpy(token->mark, marks[i], token->length + 1);
-		self->at += token->length;
+		token->place.length = (u32)strlen(marks[i]);
+		memcpy(token->mark, marks[i], token->place.length + 1);
+		self->at += token->place.length;
 		return true;
 	}
 	if (*rest == '\'')
@@ -373,14 +371,15 @@ static bool read_word(struct lexer *self, struct token *token)
 	token->kind = TOKEN_WORD;
 	while (is_word(peek(self, 0)))
 		self->at++;
-	token->length = self->at - token->at;
-	token->text = arena_copy_text(&self->query->arena, self->text + token->at, token->length);
+	token->place.length = self->at - token->place.at;
+	token->text = arena_copy_text(&self->query->arena, self->text + token->place.at,
+				      token->place.length);
 	return token->text || no_memory(self);
 }
 
 static bool read_token(struct lexer *self)
 {
-	struct token token = {.at = self->at};
+	struct token token = {.place.at = self->at};
 	char c = peek(self, 0);
 	bool fine;
 
@@ -400,7 +399,7 @@ static bool read_token(struct lexer *self)
 		fine = read_mark(self, &token);
 	if (!fine) {
 		self->failed = true;
-		self->token = (struct token){.kind = TOKEN_END, .at = self->length};
+		self->token = (struct token){.kind = TOKEN_END, .place.at = self->length};
 		return false;
 	}
 	self->token = token;
@@ -413,7 +412,7 @@ bool lexer_next(struct lexer *self)
 
 	if (self->failed)
 		return false;
-	self->end = last->at + last->length;
+	self->end = last->place.at + last->place.length;
 	self->pattern = (last->kind == TOKEN_MARK && last->mark[0] == '~') ||
 			(last->kind == TOKEN_WORD && strcmp(last->text, "hide") == 0);
 	return skip_blank(self) && read_token(self);

@@ -17,7 +17,7 @@ enum token_kind {
 
 struct token {
 	enum token_kind kind;
-	u32 at, length;
+	struct query_place place;
 	char mark[3];     /* TOKEN_MARK */
 	const char *text; /* word, text or pattern */
 	double number;    /* TOKEN_NUMBER, TOKEN_COLOR */

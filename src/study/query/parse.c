@@ -33,7 +33,7 @@ bool accept_word(struct parser *self, const char *word)
 	return at_word(self, word) && (lexer_next(&self->lex) || true);
 }
 
-bool fail_at(struct parser *self, u32 at, u32 length, const char *format, ...)
+bool fail_at(struct parser *self, struct query_place place, const char *format, ...)
 {
 	va_list arguments;
 	char text[256];
@@ -41,7 +41,7 @@ bool fail_at(struct parser *self, u32 at, u32 length, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
-	query_error_set(self->error, ERR_USAGE, at, length, "%s", text);
+	query_error_set(self->error, ERR_USAGE, place, "%s", text);
 	self->lex.failed = true;
 	return false;
 }
@@ -49,18 +49,18 @@ bool fail_at(struct parser *self, u32 at, u32 length, const char *format, ...)
 bool fail_expected(struct parser *self, const char *what)
 {
 	const struct token *token = parser_token(self);
-	u32 shown = token->length < 40 ? token->length : 40;
+	u32 shown = token->place.length < 40 ? token->place.length : 40;
 
 	if (token->kind == TOKEN_END)
-		return fail_at(self, token->at, 0, "unexpected end of the query; expected %s",
-			       what);
-	return fail_at(self, token->at, token->length, "expected %s, not '%.*s'", what, (int)shown,
-		       self->lex.text + token->at);
+		return fail_at(self, (struct query_place){token->place.at, 0},
+			       "unexpected end of the query; expected %s", what);
+	return fail_at(self, token->place, "expected %s, not '%.*s'", what, (int)shown,
+		       self->lex.text + token->place.at);
 }
 
 bool parser_no_memory(struct parser *self)
 {
-	query_error_set(self->error, ERR_MEMORY, 0, 0, "out of memory");
+	query_error_memory(self->error);
 	self->lex.failed = true;
 	return false;
 }
@@ -74,8 +74,7 @@ bool parser_enter(struct parser *self)
 {
 	if (++self->depth <= QUERY_DEPTH_MAX)
 		return true;
-	return fail_at(self, parser_token(self)->at, parser_token(self)->length,
-		       "brackets are nested too deeply");
+	return fail_at(self, parser_token(self)->place, "brackets are nested too deeply");
 }
 
 void parser_leave(struct parser *self) { self->depth--; }
@@ -112,13 +111,13 @@ bool parse_key(struct parser *self, struct query_key *key)
 	const struct token token = *parser_token(self);
 	const struct query_let *let;
 
-	*key = (struct query_key){.at = token.at, .length = token.length};
+	*key = (struct query_key){.place = token.place};
 	if (token.kind != TOKEN_WORD)
 		return fail_expected(self, "a field");
 	if (!field_find(token.text, &key->field)) {
 		let = parser_let(self, token.text, &key->user);
 		if (!let || let->kind == LET_PIPE) {
-			fail_at(self, token.at, token.length, "unknown field '%s'", token.text);
+			fail_at(self, token.place, "unknown field '%s'", token.text);
 			suggest_field(self, token.text);
 			return false;
 		}
@@ -151,7 +150,7 @@ static bool parse_color_name(struct parser *self, struct stage *stage)
 	for (const struct query_color *color = color_names; color->name; color++)
 		nearest_try(&nearest, color->name);
 	nearest_try(&nearest, "alternate");
-	fail_at(self, token.at, token.length, "unknown colour '%s'", token.text);
+	fail_at(self, token.place, "unknown colour '%s'", token.text);
 	query_error_suggest(self->error, nearest.best, "write it as #rrggbb");
 	return false;
 }
@@ -193,7 +192,7 @@ static bool parse_whole(struct parser *self, const char *what, enum number_unit 
 	if (token.kind != TOKEN_NUMBER)
 		return fail_expected(self, what);
 	if (token.number != (double)(u64)token.number || (token.unit && token.unit != unit))
-		return fail_at(self, token.at, token.length, "expected %s", what);
+		return fail_at(self, token.place, "expected %s", what);
 	*number = (u64)token.number;
 	return lexer_next(&self->lex);
 }
@@ -225,7 +224,7 @@ static bool parse_agg_name(struct parser *self, struct query_agg *agg)
 	if (token.text[0] == 'p' && token.text[1] >= '0' && token.text[1] <= '9' && !*end &&
 	    strspn(token.text + 1, "0123456789") == strlen(token.text + 1) && agg->percent <= 100)
 		return lexer_next(&self->lex);
-	fail_at(self, token.at, token.length, "agg cannot compute '%s'", token.text);
+	fail_at(self, token.place, "agg cannot compute '%s'", token.text);
 	query_error_suggest(self->error, nearest.best,
 			    "functions are count, sum, avg, min, max, p0 to "
 			    "p100");
@@ -244,8 +243,7 @@ static bool parse_one_agg(struct parser *self, struct query_agg *agg)
 		agg->has_key = true;
 		type = key_type(self->query, &agg->key);
 		if (agg->kind != AGG_COUNT && type > FIELD_ADDRESS)
-			return fail_at(self, agg->key.at, agg->key.length,
-				       "%s is not a number; use count()",
+			return fail_at(self, agg->key.place, "%s is not a number; use count()",
 				       key_name(self->query, &agg->key));
 	}
 	return expect_mark(self, ")", "a closing bracket");
@@ -291,8 +289,8 @@ static bool parse_sort(struct parser *self, struct stage *stage)
 			return false;
 		field = stage->keys[0].field;
 		if (!stage->keys[0].is_user && query_fields[field].type == FIELD_TEXTS)
-			return fail_at(self, stage->keys[0].at, stage->keys[0].length,
-				       "%s cannot be sorted", query_fields[field].name);
+			return fail_at(self, stage->keys[0].place, "%s cannot be sorted",
+				       query_fields[field].name);
 	}
 	stage->desc = accept_word(self, "desc");
 	if (!stage->desc)
@@ -325,7 +323,7 @@ static bool parse_show(struct parser *self, struct stage *stage)
 		}
 		nearest_try(&nearest, view_names[i]);
 	}
-	fail_at(self, token.at, token.length, "unknown view '%s'", token.text);
+	fail_at(self, token.place, "unknown view '%s'", token.text);
 	query_error_suggest(self->error, nearest.best,
 			    "views are text, csv, flame, timeline, map, points, chunks, "
 			    "types, threads");
@@ -346,8 +344,8 @@ static bool parse_stage(struct parser *self, struct stage *stage)
 	if (token.kind != TOKEN_WORD)
 		return fail_expected(self, "a stage: where, join, sort ...");
 	if (self->stages++ == QUERY_STAGES_MAX)
-		return fail_at(self, token.at, token.length, "too many stages");
-	stage->at = token.at;
+		return fail_at(self, token.place, "too many stages");
+	stage->place.at = token.place.at;
 	for (u32 i = 0; i < STAGES; i++) {
 		const char *name = query_boxes[BOX_STAGES + i].kind;
 
@@ -357,10 +355,10 @@ static bool parse_stage(struct parser *self, struct stage *stage)
 		stage->kind = (enum stage_kind)i;
 		if (!lexer_next(&self->lex) || !parsers[i](self, stage))
 			return false;
-		stage->length = self->lex.end - stage->at;
+		stage->place.length = self->lex.end - stage->place.at;
 		return !self->lex.failed;
 	}
-	fail_at(self, token.at, token.length, "unknown stage '%s'", token.text);
+	fail_at(self, token.place, "unknown stage '%s'", token.text);
 	query_error_suggest(self->error, nearest.best,
 			    "stages are where, color, join, unify, sort, limit, agg, hide, show");
 	return false;
@@ -385,7 +383,7 @@ static bool parse_at(struct parser *self, struct source *source)
 	if (token.kind != TOKEN_NUMBER)
 		return fail_expected(self, "a time, 'peak' or 'end'");
 	if (token.unit != UNIT_TIME && token.number != 0) {
-		fail_at(self, token.at, token.length, "a time needs a unit");
+		fail_at(self, token.place, "a time needs a unit");
 		query_error_hint(self->error, "such as %.15gms", token.number);
 		return false;
 	}
@@ -439,7 +437,7 @@ static bool parse_name(struct parser *self, struct source *source, const struct 
 	source->kind = SOURCE_NAME;
 	if (let && let->kind == LET_PIPE)
 		return true;
-	fail_at(self, token->at, token->length, let ? "'%s' is not a query" : "unknown source '%s'",
+	fail_at(self, token->place, let ? "'%s' is not a query" : "unknown source '%s'",
 		token->text);
 	suggest_source(self, token->text);
 	return false;
@@ -451,7 +449,7 @@ static bool parse_source(struct parser *self, struct source *source)
 	u32 kind = 0;
 	bool fine;
 
-	source->at = token.at;
+	source->place.at = token.place.at;
 	if (token.kind != TOKEN_WORD)
 		return fail_expected(self, "a source: all, at, trace, union ...");
 	if (!lexer_next(&self->lex))
@@ -468,7 +466,7 @@ static bool parse_source(struct parser *self, struct source *source)
 		fine = parse_trace(self, source);
 	else
 		fine = kind < SOURCES ? parse_set(self, source) : parse_name(self, source, &token);
-	source->length = self->lex.end - source->at;
+	source->place.length = self->lex.end - source->place.at;
 	return fine;
 }
 
@@ -509,18 +507,17 @@ static bool parse_let_name(struct parser *self, struct query_let *let)
 	u32 index;
 
 	let->name = token.text;
-	let->at = token.at;
-	let->length = token.length;
+	let->place = token.place;
 	if (token.kind != TOKEN_WORD)
 		return fail_expected(self, "a name");
 	if (word_is_reserved(token.text))
-		return fail_at(self, token.at, token.length, "'%s' is a reserved word", token.text);
-	if (token.length > QUERY_NAME_MAX)
-		return fail_at(self, token.at, token.length, "the name is too long");
+		return fail_at(self, token.place, "'%s' is a reserved word", token.text);
+	if (token.place.length > QUERY_NAME_MAX)
+		return fail_at(self, token.place, "the name is too long");
 	if (parser_let(self, token.text, &index))
-		return fail_at(self, token.at, token.length, "'%s' is already defined", token.text);
+		return fail_at(self, token.place, "'%s' is already defined", token.text);
 	if (self->query->lets.count == QUERY_LETS_MAX)
-		return fail_at(self, token.at, token.length, "too many names");
+		return fail_at(self, token.place, "too many names");
 	return lexer_next(&self->lex) && expect_mark(self, "=", "=");
 }
 
@@ -564,7 +561,7 @@ struct query *query_parse(const char *text, struct query_error *error)
 	struct parser parser = {.query = query, .error = error ? error : &own};
 
 	if (!query) {
-		query_error_set(error, ERR_MEMORY, 0, 0, "out of memory");
+		query_error_memory(error);
 		return NULL;
 	}
 	if (lexer_start(&parser.lex, text, query, parser.error) && parse_program(&parser) &&

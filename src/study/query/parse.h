@@ -26,8 +26,8 @@ bool accept_word(struct parser *self, const char *word);
 /* False and an error "… is expected, not …". */
 bool expect_mark(struct parser *self, const char *mark, const char *what);
 bool fail_expected(struct parser *self, const char *what);
-bool fail_at(struct parser *self, u32 at, u32 length, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+bool fail_at(struct parser *self, struct query_place place, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 bool parser_no_memory(struct parser *self);
 
 /* Brackets and pipes in pipes; false and an error if there are too many. */

@@ -18,8 +18,8 @@ static struct expr *make(struct parser *self, enum expr_kind kind, enum field_ty
 	}
 	expr->kind = kind;
 	expr->type = type;
-	expr->at = at;
-	expr->length = self->lex.end > at ? self->lex.end - at : 0;
+	expr->place.at = at;
+	expr->place.length = self->lex.end > at ? self->lex.end - at : 0;
 	expr->depth = 1;
 	return expr;
 }
@@ -28,7 +28,7 @@ static struct expr *make(struct parser *self, enum expr_kind kind, enum field_ty
 static struct expr *make_over(struct parser *self, enum expr_kind kind, enum field_type type,
 			      struct expr *const *args, u32 count)
 {
-	struct expr *expr = make(self, kind, type, args[0]->at);
+	struct expr *expr = make(self, kind, type, args[0]->place.at);
 
 	if (!expr)
 		return NULL;
@@ -43,7 +43,7 @@ static struct expr *make_over(struct parser *self, enum expr_kind kind, enum fie
 		if (args[i]->depth >= expr->depth)
 			expr->depth = args[i]->depth + 1;
 	if (expr->depth > QUERY_DEPTH_MAX) {
-		fail_at(self, expr->at, expr->length, "the expression is nested too deeply");
+		fail_at(self, expr->place, "the expression is nested too deeply");
 		return NULL;
 	}
 	return expr;
@@ -58,7 +58,7 @@ static struct expr *parse_literal(struct parser *self, enum expr_kind kind, enum
 	struct expr *expr;
 
 	lexer_next(&self->lex);
-	expr = make(self, kind, type, token.at);
+	expr = make(self, kind, type, token.place.at);
 	if (!expr)
 		return NULL;
 	expr->number = token.number;
@@ -96,8 +96,7 @@ static struct expr *parse_named(struct parser *self, enum expr_kind kind, enum f
 static struct expr *spanning(struct parser *self, struct expr *expr, u32 at)
 {
 	if (expr) {
-		expr->at = at;
-		expr->length = self->lex.end - at;
+		expr->place = (struct query_place){at, self->lex.end - at};
 	}
 	return expr;
 }
@@ -131,7 +130,7 @@ static bool at_color_name(struct parser *self, u32 *rgb)
 
 static struct expr *parse_field(struct parser *self)
 {
-	u32 at = parser_token(self)->at;
+	u32 at = parser_token(self)->place.at;
 	struct query_key key;
 	struct expr *expr;
 
@@ -140,7 +139,7 @@ static struct expr *parse_field(struct parser *self)
 	expr = make(self, EXPR_FIELD, FIELD_NUMBER, at);
 	if (!expr)
 		return NULL;
-	expr->length = key.length;
+	expr->place.length = key.place.length;
 	expr->field = key.field;
 	expr->user = key.user;
 	expr->type = key.is_user ? FIELD_NUMBER : query_fields[key.field].type;
@@ -157,16 +156,15 @@ static bool check_argument(struct parser *self, enum expr_kind kind, const struc
 {
 	if (kind == EXPR_KNOWN)
 		return arg->kind == EXPR_FIELD || arg->kind == EXPR_SCORE ||
-		       fail_at(self, arg->at, arg->length, "known() needs a field");
+		       fail_at(self, arg->place, "known() needs a field");
 	return is_number_type(arg->type) ||
-	       fail_at(self, arg->at, arg->length, "expected a number, not %s",
-		       field_type_name(arg->type));
+	       fail_at(self, arg->place, "expected a number, not %s", field_type_name(arg->type));
 }
 
 /* The name and the bracket were seen. */
 static struct expr *parse_call(struct parser *self, enum expr_kind kind)
 {
-	u32 at = parser_token(self)->at, count = expr_operators[kind].arguments;
+	u32 at = parser_token(self)->place.at, count = expr_operators[kind].arguments;
 	struct expr *args[2];
 
 	if (!parser_enter(self))
@@ -211,7 +209,7 @@ static struct expr *parse_function(struct parser *self)
 			return parse_call(self, (enum expr_kind)i);
 		nearest_try(&nearest, expr_operators[i].mark);
 	}
-	fail_at(self, token->at, token->length, "unknown function '%s'", token->text);
+	fail_at(self, token->place, "unknown function '%s'", token->text);
 	query_error_suggest(self->error, nearest.best, "functions are known, min, max and log2");
 	return NULL;
 }
@@ -230,7 +228,7 @@ static struct expr *parse_word(struct parser *self)
 
 static struct expr *parse_brackets(struct parser *self)
 {
-	u32 at = parser_token(self)->at;
+	u32 at = parser_token(self)->place.at;
 	struct expr *expr = parse_inner(self, parse_expr);
 
 	return expr && expect_mark(self, ")", "a closing bracket") ? spanning(self, expr, at)
@@ -258,13 +256,12 @@ static struct expr *parse_value(struct parser *self)
 static bool want_number(struct parser *self, const struct expr *expr)
 {
 	return is_number_type(expr->type) ||
-	       fail_at(self, expr->at, expr->length, "cannot compute with %s",
-		       field_type_name(expr->type));
+	       fail_at(self, expr->place, "cannot compute with %s", field_type_name(expr->type));
 }
 
 static struct expr *parse_signed(struct parser *self)
 {
-	u32 at = parser_token(self)->at;
+	u32 at = parser_token(self)->place.at;
 	struct expr *expr;
 
 	if (!at_mark(self, "-"))
@@ -357,22 +354,22 @@ static bool check_measures(struct parser *self, const struct expr *left, const s
 
 		if (other != MEASURE_TIME || plain->number == 0)
 			return true;
-		fail_at(self, plain->at, plain->length, "a time needs a unit");
+		fail_at(self, plain->place, "a time needs a unit");
 		query_error_hint(self->error, "such as %.15gms", plain->number);
 		return false;
 	}
-	return fail_at(self, right->at, right->length, "this is %s, but the other side is %s",
-		       measure_name(b), measure_name(a));
+	return fail_at(self, right->place, "this is %s, but the other side is %s", measure_name(b),
+		       measure_name(a));
 }
 
 static bool check_text_side(struct parser *self, const struct expr *left, const struct expr *right)
 {
 	if (left->kind != EXPR_FIELD)
-		return fail_at(self, left->at, left->length,
+		return fail_at(self, left->place,
 			       "a text can only be compared with a field on its left");
 	if (right->kind == EXPR_TEXT)
 		return true;
-	fail_at(self, right->at, right->length, "%s is a text; compare it with a text in quotes",
+	fail_at(self, right->place, "%s is a text; compare it with a text in quotes",
 		query_fields[left->field].name);
 	return false;
 }
@@ -387,13 +384,13 @@ static bool check_comparison(struct parser *self, enum expr_kind kind, const str
 	if (is_number_type(left->type) && is_number_type(right->type))
 		return check_measures(self, left, right);
 	if (order && (texts || left->type == right->type))
-		return fail_at(self, left->at, left->length,
+		return fail_at(self, left->place,
 			       "%s has no order; use == or !=", field_type_name(left->type));
 	if (texts)
 		return check_text_side(self, left, right);
 	if (left->type == right->type)
 		return true;
-	return fail_at(self, right->at, right->length, "this is %s, but the other side is %s",
+	return fail_at(self, right->place, "this is %s, but the other side is %s",
 		       field_type_name(right->type), field_type_name(left->type));
 }
 
@@ -407,7 +404,7 @@ static struct expr *compare(struct parser *self, enum expr_kind kind, struct exp
 	    parser_token(self)->kind == TOKEN_WORD) {
 		const struct token *token = parser_token(self);
 
-		fail_at(self, token->at, token->length, "a text must be in quotes");
+		fail_at(self, token->place, "a text must be in quotes");
 		query_error_hint(self->error, "write \"%s\"", token->text);
 		return NULL;
 	}
@@ -424,8 +421,7 @@ struct expr *parse_pattern(struct parser *self)
 	if (token->kind == TOKEN_TEXT || token->kind == TOKEN_REGEX)
 		return parse_text(self);
 	if (token->kind == TOKEN_WORD) {
-		fail_at(self, token->at, token->length,
-			"a pattern must be a text in quotes or /.../");
+		fail_at(self, token->place, "a pattern must be a text in quotes or /.../");
 		query_error_hint(self->error, "write \"%s\"", token->text);
 		return NULL;
 	}
@@ -438,7 +434,7 @@ static struct expr *match(struct parser *self, struct expr *left)
 	struct expr *args[2] = {left, NULL};
 
 	if (left->kind != EXPR_FIELD || (left->type != FIELD_TEXT && left->type != FIELD_TEXTS)) {
-		fail_at(self, left->at, left->length, "~ can only be used with texts");
+		fail_at(self, left->place, "~ can only be used with texts");
 		return NULL;
 	}
 	lexer_next(&self->lex);
@@ -454,7 +450,7 @@ static struct expr *parse_list(struct parser *self, struct expr *left)
 	lexer_next(&self->lex);
 	do {
 		if (count > QUERY_LIST_MAX) {
-			fail_at(self, left->at, left->length, "the list is too long");
+			fail_at(self, left->place, "the list is too long");
 			return NULL;
 		}
 		args[count] = parse_signed(self);
@@ -495,7 +491,8 @@ static struct expr *parse_comparison(struct parser *self)
 	if (accept_word(self, "in"))
 		return at_mark(self, "(") ? parse_list(self, left) : parse_range(self, left);
 	if (at_mark(self, "=")) {
-		fail_at(self, parser_token(self)->at, 1, "'=' defines a name; use '==' to compare");
+		fail_at(self, (struct query_place){parser_token(self)->place.at, 1},
+			"'=' defines a name; use '==' to compare");
 		query_error_hint(self->error, "write '=='");
 		return NULL;
 	}
@@ -508,7 +505,7 @@ static bool want_bool(struct parser *self, const struct expr *expr, const char *
 {
 	if (expr->type == FIELD_BOOL)
 		return true;
-	fail_at(self, expr->at, expr->length, "%s needs a condition, not %s", what,
+	fail_at(self, expr->place, "%s needs a condition, not %s", what,
 		field_type_name(expr->type));
 	query_error_hint(self->error, "compare it: ==, <, ~ ...");
 	return false;
@@ -516,7 +513,7 @@ static bool want_bool(struct parser *self, const struct expr *expr, const char *
 
 static struct expr *parse_not(struct parser *self)
 {
-	u32 at = parser_token(self)->at;
+	u32 at = parser_token(self)->place.at;
 	struct expr *expr;
 
 	if (!at_word(self, "not"))
@@ -578,7 +575,6 @@ struct expr *parse_amount(struct parser *self, const char *what)
 
 	if (!expr || is_number_type(expr->type))
 		return expr;
-	fail_at(self, expr->at, expr->length, "%s needs a number, not %s", what,
-		field_type_name(expr->type));
+	fail_at(self, expr->place, "%s needs a number, not %s", what, field_type_name(expr->type));
 	return NULL;
 }

@@ -79,7 +79,7 @@ extern const struct expr_operator expr_operators[EXPR_KINDS];
 struct expr {
 	enum expr_kind kind;
 	enum field_type type; /* of its value */
-	u32 at, length;       /* in the text */
+	struct query_place place;
 	enum field field;
 	u32 user;
 	double number; /* in bytes or ns; of UNIT_PERCENT as it was written */
@@ -93,7 +93,7 @@ struct expr {
 
 /* A field, a score or (field F_CATEGORY aside) a category by its name, as keys and sort take it. */
 struct query_key {
-	u32 at, length;
+	struct query_place place;
 	bool is_user;
 	enum field field;
 	u32 user; /* index of the let */
@@ -110,7 +110,7 @@ enum color_mode { COLOR_FIXED, COLOR_ALTERNATE, COLOR_BY };
 
 struct stage {
 	enum stage_kind kind;
-	u32 at, length;
+	struct query_place place;
 	struct expr *expr; /* where, color if; the pattern of hide */
 	enum color_mode color_mode;
 	u32 rgb;
@@ -130,7 +130,7 @@ struct pipe;
 
 struct source {
 	enum source_kind kind;
-	u32 at, length;
+	struct query_place place;
 	enum at_kind moment;
 	u64 time_ns;
 	u32 let;          /* SOURCE_NAME */
@@ -149,7 +149,7 @@ enum let_kind { LET_PIPE, LET_SCORE, LET_CATEGORY };
 struct query_let {
 	enum let_kind kind;
 	const char *name;
-	u32 at, length;
+	struct query_place place;
 	struct pipe pipe;
 	struct expr *expr;
 	char key[33]; /* of a pipe: stands for its text in pipe_print_whole */

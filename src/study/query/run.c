@@ -12,7 +12,8 @@ int run_fail(struct run *run, const struct err *err) { return query_error_take(r
 
 int run_no_memory(struct run *run)
 {
-	return query_error_set(run->error, ERR_MEMORY, 0, 0, "out of memory for the query");
+	return query_error_set(run->error, ERR_MEMORY, QUERY_NOWHERE,
+			       "out of memory for the query");
 }
 
 struct planner run_planner(struct run *run, u32 trace, struct err *err)
@@ -95,8 +96,8 @@ static int run_trace(struct run *run, const struct source *source, struct state 
 			return run_chunks(run, source, i, out);
 		nearest_try(&nearest, slash ? slash + 1 : path);
 	}
-	query_error_set(run->error, ERR_USAGE, source->at, source->length,
-			"no trace '%.100s' is open", source->name);
+	query_error_set(run->error, ERR_USAGE, source->place, "no trace '%.100s' is open",
+			source->name);
 	if (nearest.best)
 		query_error_hint(run->error, "did you mean '%s'?", nearest.best);
 	return ERR_USAGE;
@@ -325,8 +326,8 @@ u32 run_color(struct run *run, struct state *state, u32 rgb, const struct stage 
 		if (state->palette[i] == rgb)
 			return i + 1;
 	if (state->palette_count == PALETTE_MAX) {
-		query_error_set(run->error, ERR_USAGE, stage ? stage->at : 0,
-				stage ? stage->length : 0, "too many colours");
+		query_error_set(run->error, ERR_USAGE, stage ? stage->place : QUERY_NOWHERE,
+				"too many colours");
 		return 0;
 	}
 	state->palette[state->palette_count++] = rgb;
@@ -418,7 +419,7 @@ static int run_sort(struct run *run, struct state *state, const struct stage *st
 	if (state->entries)
 		return run_entries_sort(run, state, stage);
 	if (stage->sort_agg) {
-		query_error_set(run->error, ERR_USAGE, stage->at, stage->length,
+		query_error_set(run->error, ERR_USAGE, stage->place,
 				"no computed value to sort by");
 		query_error_hint(run->error, "put agg before sort");
 		return ERR_USAGE;
@@ -469,7 +470,7 @@ static int run_stage(struct run *run, struct state *state, const struct stage *s
 	case STAGE_AGG: return run_agg(run, state, stage);
 	case STAGE_HIDE:
 		if (state->hide_count == HIDES_MAX)
-			return query_error_set(run->error, ERR_USAGE, stage->at, stage->length,
+			return query_error_set(run->error, ERR_USAGE, stage->place,
 					       "too many frames are hidden");
 		state->hides[state->hide_count++] = stage->expr;
 		return 0;
