@@ -567,6 +567,20 @@ case_loading()
 	end
 }
 
+# A trace that is opened while those of the command line are being read is read once.
+case_opened_early()
+{
+	"$HEAPWISE-synth" --chunks 200k --points 1k -o "$work/a.hwt" >"$work/out" 2>&1 || fail "synth"
+	"$HEAPWISE-synth" --chunks 1M --points 10k -o "$work/b.hwt" >"$work/out" 2>&1 || fail "synth"
+	serve --no-warm-up --folder "$work" "$work/a.hwt"
+	equal "opened" "$(get /api/v1/traces -X POST -H "X-Heapwise: 1" -d '{"path":"b.hwt"}')" 200
+	until_true ready
+	equal "states" "$(value '[.data.traces[].state] | join(" ")')" "ready ready"
+	equal "report of it" "$(get "/api/v1/report?trace=b.hwt")" 200
+	equal "its chunks" "$(value .total.chunks)" 1000000
+	end
+}
+
 # A trace that is none, or that is gone, is told; the others are served.
 case_bad_traces()
 {

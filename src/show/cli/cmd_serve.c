@@ -53,6 +53,7 @@ struct serve {
 	const struct serve_args *args;
 	struct trace_list lists[API_TRACES_MAX];
 	u32 list_count;
+	u32 given; /* traces of the command line; others are loaded by whoever opens them */
 	struct api api;
 	struct renewal renewals[API_TRACES_MAX]; /* of traces that are still being written */
 	struct server server;
@@ -142,7 +143,7 @@ static void *load_all(void *data)
 {
 	struct serve *self = data;
 
-	for (u32 i = 0; i < self->api.count; i++) {
+	for (u32 i = 0; i < self->given; i++) {
 		struct err err = {0};
 
 		if (self->api.renewals[i])
@@ -156,7 +157,7 @@ static void *load_all(void *data)
 	 * nobody may be let forward again.
 	 */
 	setpriority(PRIO_PROCESS, (id_t)gettid(), IN_ADVANCE_NICE);
-	for (u32 i = 0; i < self->api.count && self->args->warm; i++)
+	for (u32 i = 0; i < self->given && self->args->warm; i++)
 		if (study_progress(self->api.traces[i]).state == STUDY_READY)
 			api_warm(&self->api, i);
 	return NULL;
@@ -178,7 +179,7 @@ static int announce(const struct serve *self, struct err *err)
 		fprintf(stderr,
 			"heapwise: serving %u trace%s on %s%s%s\n"
 			"heapwise: end with Ctrl-C\n",
-			self->api.count, self->api.count == 1 ? "" : "s", url,
+			self->given, self->given == 1 ? "" : "s", url,
 			self->args->socket ? " at " : "",
 			self->args->socket ? self->args->socket : "");
 	}
@@ -195,6 +196,7 @@ static int serve_start(struct serve *self, struct err *err)
 	int failure;
 
 	api_init(&self->api);
+	self->given = self->api.count;
 	if (server_start(&self->server, &site, err) < 0)
 		return err->code;
 	failure = pthread_create(&loader, NULL, load_all, self);
