@@ -58,7 +58,7 @@ describe("what is loaded", () => {
 describe("parts", () => {
 	test("a brush on the time strip becomes a window for all views, a click the cursor", async () => {
 		const page = await open(browser, server);
-		await view(page, "#/time");
+		await view(page, "#/points");
 		const box = await page.locator('[data-t="chart-strip"]').boundingBox();
 		await page.mouse.move(box.x + 100, box.y + 20);
 		await page.mouse.down();

@@ -478,7 +478,7 @@ describe("geometry", () => {
 	test("strip: highest where the peak was, and as high as the heap there", async () => {
 		const report = cli("report", traces.logstat);
 		const live = liveBetween(traces.logstat);
-		await see("logstat", "time");
+		await see("logstat", "points");
 		const pixel = report.duration_ns / (await page.locator('[data-t="chart-strip"] canvas').evaluate((canvas) => canvas.clientWidth));
 		const times = [report.peak.time_ns, report.peak.time_ns - pixel, report.peak.time_ns + pixel, ...[0.1, 0.3, 0.5, 0.7, 0.9].map((part) => Math.round(part * report.duration_ns))];
 		const heights = await page.evaluate((parts) => {
