@@ -276,7 +276,7 @@ function useNamedQuery(): boolean {
 }
 
 /** Views with a plot over time of their own: the strip would be that again, unless it shows the window. */
-const ownTime = new Set(["", "time", "resident", "compare"]);
+const ownTime = new Set(["", "time", "resident", "compare", "live"]);
 
 export function Shell({ groups: all }: { groups: Group[] }) {
 	const named = useNamedQuery();

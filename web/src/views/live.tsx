@@ -460,11 +460,11 @@ interface Said {
 }
 
 /** One of the questions, with up to three answers. */
-function Answer({ name, question, list, otherwise }: { name: string; question: string; list: Said[]; otherwise: string }) {
+function Answer({ name, question, list, otherwise, total = "" }: { name: string; question: string; list: Said[]; otherwise: string; total?: string }) {
 	return (
 		<section class="answer" aria-label={question} data-t={`answer-${name}`}>
 			<h2>{question}</h2>
-			{list.length === 0 && <p class="quiet">{otherwise}</p>}
+			{list.length === 0 ? <p class="quiet">{otherwise}</p> : total && <p>{total}</p>}
 			<ol>
 				{list.slice(0, 3).map(({ row, words }) => (
 					<li><button class="link" disabled={row.point == null} onClick={() => row.point != null && select("p", row.point)}>{nameOf(row)}</button> <b>{words}</b></li>
@@ -474,6 +474,8 @@ function Answer({ name, question, list, otherwise }: { name: string; question: s
 	);
 }
 
+const areas = (n: number) => `${count(n)} area${n === 1 ? "" : "s"}`;
+
 /** Unused bytes by the place that allocated them, the most first. */
 function unusedByPlace({ rows, n }: Suspects): Said[] {
 	const places = new Map<string, { row: Suspect; bytes: number; n: number }>();
@@ -482,7 +484,7 @@ function unusedByPlace({ rows, n }: Suspects): Said[] {
 		const known = places.get(place) ?? { row, bytes: 0, n: 0 };
 		places.set(place, { row: known.row, bytes: known.bytes + row.size, n: known.n + 1 });
 	}
-	return [...places.values()].sort((a, b) => b.bytes - a.bytes).map((place) => ({ row: place.row, words: `${n > rows.length ? "at least " : ""}${bytes(place.bytes)} in ${count(place.n)} areas` }));
+	return [...places.values()].sort((a, b) => b.bytes - a.bytes).map((place) => ({ row: place.row, words: `${n > rows.length ? "at least " : ""}${bytes(place.bytes)} in ${areas(place.n)}` }));
 }
 
 /** What one wants to know of a program that runs, before any chart. */
@@ -493,7 +495,7 @@ function Answers({ tick, paused }: { tick: Tick; paused: boolean }) {
 		<div class="answers">
 			<Answer name="grows" question="What grows?" otherwise="Nothing has grown within the last minute." list={growing.list().map((row) => ({ row, words: `+${bytes(row.by)} in ${ns(row.over)}` }))} />
 			<Answer name="holds" question="Who holds most?" otherwise="Nothing is live." list={[...tick.top].sort((a, b) => b.own - a.own).map((row) => ({ row, words: `${bytes(row.own)}, ${share(tick.live_bytes ? row.own / tick.live_bytes : 0)}` }))} />
-			<Answer name="unused" question={`What was not used for ${bound}?`} otherwise={unused ? "Nothing that was watched for so long." : "Not known yet."} list={unused ? unusedByPlace(unused) : []} />
+			<Answer name="unused" question={`What was not used for ${bound}?`} otherwise={unused ? "Nothing that was watched for so long." : "Not known yet."} list={unused ? unusedByPlace(unused) : []} total={unused ? `${bytes(unused.bytes)} in ${areas(unused.n)}, most of it from:` : ""} />
 		</div>
 	);
 }
