@@ -234,35 +234,10 @@ static void traces_give(struct call *call)
 	call->held_count = 0;
 }
 
-int api_load(struct api *self, struct study *trace, struct err *err)
-{
-	int status = study_load(trace, err);
-
-	if (status == 0 && trace->index.bytes && self->on_index)
-		self->on_index(trace);
-	return status;
-}
-
 struct study_progress api_progress(const struct api *self, u32 slot)
 {
 	return self->renewals[slot] ? renewal_progress(self->renewals[slot])
 				    : study_progress(self->traces[slot]);
-}
-
-bool api_add_trace(struct api *self, struct study *trace)
-{
-	u32 count;
-	bool room;
-
-	pthread_mutex_lock(&self->lock);
-	count = self->count;
-	room = count < API_TRACES_MAX;
-	if (room) {
-		self->traces[count] = trace;
-		store_release(&self->count, count + 1); /* pairs with call_trace_slot */
-	}
-	pthread_mutex_unlock(&self->lock);
-	return room;
 }
 
 static bool trace_find(struct call *call)

@@ -38,6 +38,7 @@ struct api {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	u32 running, running_max;
+	u32 loads; /* threads that load a trace */
 	struct answer_cache cache;
 	struct part_cache parts;
 };
@@ -57,6 +58,12 @@ int api_load(struct api *self, struct study *trace, struct err *err);
 
 /* One more trace, while others are looked at; it is taken over unless there are too many. */
 bool api_add_trace(struct api *self, struct study *trace);
+/* The same with one that is yet to be loaded, which a thread of its own does. ERR_USAGE: there are
+ * too many. */
+int api_open_trace(struct api *self, struct study *trace, struct err *err);
+/* Until those threads have ended, when no request is being answered any more: before that no trace
+ * may be freed. */
+void api_wait_loads(struct api *self);
 
 /* How far a trace is loaded. */
 struct study_progress api_progress(const struct api *self, u32 slot);

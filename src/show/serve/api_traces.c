@@ -3,7 +3,6 @@
  * folder that the user named. Runs on threads of the server. */
 #define _GNU_SOURCE
 #include <limits.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,21 +34,6 @@ static char *path_find(struct call *call, const char *name)
 	return NULL;
 }
 
-struct loading {
-	struct api *api;
-	struct study *trace;
-};
-
-static void *load(void *data)
-{
-	struct loading *self = data;
-	struct err err = {0};
-
-	api_load(self->api, self->trace, &err); /* the status tells of a failure */
-	free(self);
-	return NULL;
-}
-
 static struct study *known_trace(const struct api *api, const char *path)
 {
 	u32 count = load_acquire(&api->count); /* pairs with api_add_trace */
@@ -63,25 +47,16 @@ static struct study *known_trace(const struct api *api, const char *path)
 /* Takes the path over. */
 static struct study *add_trace(struct call *call, char *path)
 {
-	struct loading *loading = calloc(1, sizeof *loading);
-	struct study *trace = loading ? study_new(path, &view_options) : NULL;
-	pthread_t thread;
+	struct study *trace = study_new(path, &view_options);
+	struct err err = {0};
 
-	if (trace && api_add_trace(call->api, trace)) {
-		*loading = (struct loading){call->api, trace};
-		if (pthread_create(&thread, NULL, load, loading) == 0) {
-			pthread_detach(thread);
-			return trace; /* which has the path */
-		}
-		answer_refuse(call->answer, 500, "cannot start a thread");
-	} else {
-		answer_refuse(call->answer, trace ? 400 : 500,
-			      trace ? "too many traces: at most %d can be served" : "out of memory",
-			      API_TRACES_MAX);
-		study_free(trace);
-		free(path);
-	}
-	free(loading);
+	if (!trace)
+		err_memory(&err);
+	else if (api_open_trace(call->api, trace, &err) == 0)
+		return trace; /* which has the path */
+	call_fail(call, &err);
+	study_free(trace);
+	free(path);
 	return NULL;
 }
 
