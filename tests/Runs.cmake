@@ -56,7 +56,7 @@ endforeach()
 # It holds a cost to a limit, and beside other programs a fault that was paid for may take longer than any before it.
 set_tests_properties(run.watch-burst PROPERTIES RUN_SERIAL TRUE)
 
-foreach(case ticks end reconnect config snapshot endpoints security follow odd documentation scan terminated)
+foreach(case ticks end reconnect config snapshot endpoints security follow odd documentation scan terminated dropped)
 	heapwise_run(live-${case} live ${case})
 endforeach()
 

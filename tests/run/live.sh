@@ -115,6 +115,29 @@ case_terminated()
 	equal "exit status" "$?" 143
 }
 
+# drop FILE   onto the page of a program that has ended
+drop()
+{
+	until_true grep -q "has ended" stderr
+	checks drop "$1"
+}
+
+# A trace that is still being read when the server ends, also if that is because the program died of a signal.
+case_dropped()
+{
+	mkdir temporary
+	export TMPDIR=$work/temporary
+	"$HEAPWISE-synth" --chunks 1M --points 10k -o big.hwt >out 2>&1 || fail "synth"
+	watch -q true
+	drop big.hwt
+	end 0
+	equal "what is left of it" "$(ls temporary)" ""
+	watch -q sh -c 'kill -9 $$'
+	drop big.hwt
+	end 137
+	equal "what is left of it after a signal" "$(ls temporary)" ""
+}
+
 # Nothing is allocated, the heap is another one, a port is taken, an address is none.
 case_odd()
 {

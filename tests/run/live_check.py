@@ -3,7 +3,7 @@
 """Checks of live.sh that look into answers of a program that runs. SERVE_URL is the server's, HEAPWISE the program.
 
 live_check.py ticks LINES | reconnect | slow | config | snapshot | endpoints | end EXIT SIGNAL | security | crowd |
-              silent PID | scan PID | follow TRACE | documentation PAGE
+              silent PID | scan PID | follow TRACE | documentation PAGE | drop FILE
 """
 import http.client
 import json
@@ -456,6 +456,15 @@ def documentation():
         has_keys(shown[event], told[event], event)
 
 
+def drop():
+    """Sends a trace in pieces, and has it opened."""
+    offset, piece = 0, 192 << 10
+    with open(sys.argv[2], "rb") as file:
+        while read := file.read(piece):
+            offset = api("/uploads/dropped.hwt", "PUT", read, offset=offset)["data"]["bytes"]
+    api("/traces", "POST", json.dumps({"upload": "dropped.hwt"}))
+
+
 def follow():
     """A trace that another heapwise is writing."""
     status = data("/status")
@@ -487,5 +496,5 @@ if __name__ == "__main__":
         silent(int(sys.argv[2]))
     else:
         {"reconnect": reconnect, "slow": slow, "config": config, "snapshot": snapshot, "endpoints": endpoints,
-         "end": end, "security": security, "crowd": crowd, "follow": follow, "documentation": documentation, "scan": scan}[case]()
+         "end": end, "security": security, "crowd": crowd, "follow": follow, "documentation": documentation, "scan": scan, "drop": drop}[case]()
     sys.exit(failures > 0)

@@ -295,7 +295,8 @@ static int args_read(const struct command *command, const struct watch_args *arg
 	return rotation_read(command, args, &watching->rotate);
 }
 
-static int watch_program(struct watching *watching, char **argv)
+/* 0 and how the program ended, or an exit status. */
+static int watch_program(struct watching *watching, char **argv, int *wait_status)
 {
 	const struct watch_args *args = watching->args;
 	bool tapped_only = !args->trace && !watching->web;
@@ -359,9 +360,9 @@ static int watch_program(struct watching *watching, char **argv)
 	if (serving && !args->batch && result.passed_signal != SIGTERM &&
 	    result.passed_signal != SIGHUP)
 		stay(watching);
-	status = result.wait_status;
+	*wait_status = result.wait_status;
 	run_result_release(&result);
-	return command_end_like(status);
+	return 0;
 }
 
 static bool web_begin(struct watching *self, const char *program)
@@ -390,7 +391,7 @@ static int watch_command(const struct command *self, void *fields, int argc, cha
 	struct watch_args *args = fields;
 	struct watcher_options options = {0};
 	struct watching *watching = calloc(1, sizeof(*watching));
-	int status;
+	int status, wait_status = 0;
 
 	if (!watching)
 		return EXIT_BAD_INPUT;
@@ -417,7 +418,7 @@ static int watch_command(const struct command *self, void *fields, int argc, cha
 		status = EXIT_BAD_INPUT;
 		goto release;
 	}
-	status = watching->watcher ? watch_program(watching, argv) : EXIT_BAD_INPUT;
+	status = watching->watcher ? watch_program(watching, argv, &wait_status) : EXIT_BAD_INPUT;
 release:
 	if (watching->web)
 		watched_close(watching->web);
@@ -427,7 +428,8 @@ release:
 		fclose(watching->show.out);
 done:
 	free(watching);
-	return status;
+	/* last: it may end us by a signal, and what was sent to the page must be gone by then */
+	return status ? status : command_end_like(wait_status);
 }
 
 const struct command cmd_watch = {
