@@ -19,6 +19,7 @@ import urllib.parse
 HOST, TOKEN = re.match(r"http://([^/]+)/\?token=(\w+)", os.environ["SERVE_URL"]).groups()
 NAME, PORT = HOST.rsplit(":", 1)
 HANGS_S = 120  # sanitizers take ten times as long, on a busy machine as often again
+NOTE = json.dumps({"status": "fixed", "text": "x"})
 failures = 0
 
 
@@ -333,6 +334,7 @@ def endpoints():
     equal("state", status["state"], "live")
     equal("state of the trace", status["traces"][0]["state"], "live")
     equal("live", data("/trace")["caps"]["live"], True)
+    equal("notes without a file", (data("/trace")["caps"].get("notes"), ask("/notes/leak-1", "PUT", NOTE)[0].status), (False, 409))
     first = api("/overview")
     until = time.time() + 20
     while time.time() < until:
@@ -473,6 +475,8 @@ def follow():
     equal("live ticks", data("/trace")["caps"]["live"], False)
     equal("ticks", ask("/live")[0].status, 404)
     check("fn" in data("/points", limit=1)["rows"][0], "names")
+    api("/notes/leak-1", "PUT", NOTE)
+    check(os.path.exists(sys.argv[2] + ".notes.json"), "a note is not beside the trace")
     until = time.time() + HANGS_S
     while time.time() < until and api("/overview")["epoch"] == first["epoch"]:
         time.sleep(0.2)
@@ -485,6 +489,7 @@ def follow():
         time.sleep(0.3)
     equal("after the end", data("/status")["state"], "ready")
     equal("complete", data("/trace")["complete"], True)
+    equal("notes", [note["finding"] for note in data("/notes")], ["leak-1"])
     equal("report", without_caveats(data("/report")), without_caveats(report(sys.argv[2])))
 
 

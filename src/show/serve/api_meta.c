@@ -184,7 +184,8 @@ static struct named_value caps_field(struct call *call)
 		    FLAG("routines", trace->info.routines), FLAG("chunks", !model->aggregated),
 		    FLAG("sampled", model->image.sample_bytes), FLAG("rss", model->usage.count),
 		    FLAG("lisp", model_is_collected(model)),
-		    FLAG("live", call->api->feed && call->slot == 0));
+		    FLAG("live", call->api->feed && call->slot == 0),
+		    FLAG("notes", !trace_is_nameless(call->api->traces[call->slot]->path)));
 }
 
 /* What recording added to the program's time; 0 = not known. */

@@ -101,7 +101,7 @@ static int nameless_open(const char *beside)
 	if (slash)
 		snprintf(folder, sizeof folder, "%.*s", slash == beside ? 1 : (int)(slash - beside),
 			 beside);
-	fd = strncmp(beside, "/proc/", 6) == 0 ? -1 : nameless_in(folder);
+	fd = trace_is_nameless(beside) ? -1 : nameless_in(folder);
 	return fd >= 0 ? fd : nameless_in(io_temporary_folder());
 }
 
@@ -156,7 +156,7 @@ static struct generation *generation_make(struct renewal *self, bool complete, s
 	made->fd = -1;
 	if (!complete && copy_make(self, made, err) < 0)
 		goto fail;
-	if (!complete || strncmp(self->path, "/proc/", 6) == 0)
+	if (!complete || trace_is_nameless(self->path))
 		how.index = INDEX_IGNORE; /* the file will be gone soon */
 	made->trace = study_new(complete ? self->path : made->path, &how);
 	if (!made->trace) {

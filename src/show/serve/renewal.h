@@ -13,6 +13,7 @@
 #define SHOW_SERVE_RENEWAL_H
 
 #include <pthread.h>
+#include <string.h>
 
 #include "show/serve/part_cache.h"
 #include "study/open/study.h"
@@ -63,6 +64,10 @@ void renewal_finish(struct renewal *self);
 bool renewal_is_complete(struct renewal *self);
 u64 renewal_epoch(struct renewal *self);
 struct study_progress renewal_progress(struct renewal *self);
+
+/* Whether a trace is a file without a name, as `heapwise watch` writes it without --trace: nothing
+ * can be kept beside it. */
+static inline bool trace_is_nameless(const char *path) { return strncmp(path, "/proc/", 6) == 0; }
 
 /* Copies a file as it is now, and adds function names to the copy. The descriptor is for
  * reading. */
