@@ -17,9 +17,9 @@
 #include "target/recorder/routine/wanted.h"
 #include "target/recorder/state/context.h"
 #include "target/recorder/unwind/cfi.h"
+#include "target/recorder/unwind/fresh.h"
 #include "target/recorder/unwind/modules.h"
 #include "target/recorder/unwind/rules.h"
-#include "target/recorder/unwind/walk.h"
 
 enum { VERDICTS = 1024, FUNCTION_BYTES = 1 << 20 };
 

@@ -11,8 +11,8 @@
 
 #include "target/recorder/state/context.h"
 #include "target/recorder/state/sys.h"
+#include "target/recorder/unwind/fresh.h"
 #include "target/recorder/unwind/modules.h"
-#include "target/recorder/unwind/slow.h"
 
 struct walk {
 	struct hwr_thread *t;
@@ -233,22 +233,6 @@ static void keep_frame(struct hwr_thread *t, struct hwr_frame *to, const struct 
 	to->fp_live = from->uses_fp || (from->fp_at == HWR_NO_SLOT && outer_needs_fp);
 }
 
-/* Looks the fresh frames up by their hashes, from the outside in, in three passes: so that all
- * their buckets, and then all their nodes, come from memory at the same time. The third is the
- * caller's. */
-static void look_up_fresh(struct hwr_thread *t, u32 count, u64 hash)
-{
-	for (u32 i = count; i-- > 0;) {
-		hash = hwr_path_hash(hash, t->fresh[i].pc);
-		t->fresh[i].hash = hash;
-		hwr_context_prefetch(hash);
-	}
-	for (u32 i = count; i-- > 0;) {
-		t->fresh[i].node = hwr_context_candidate(t->fresh[i].hash);
-		__builtin_prefetch(&hwr_nodes[t->fresh[i].node]);
-	}
-}
-
 static u32 keep_stack(struct walk *w)
 {
 	struct hwr_thread *t = w->t;
@@ -256,7 +240,7 @@ static u32 keep_stack(struct walk *w)
 	u32 node = outer ? outer->node : hwr_root_node;
 	u32 depth = w->base;
 
-	look_up_fresh(t, w->fresh, outer ? outer->hash : hwr_root_hash);
+	hwr_fresh_look_up(t, w->fresh, outer ? outer->hash : hwr_root_hash);
 	for (u32 i = w->fresh; i-- > 0; depth++) {
 		struct hwr_frame *f = &t->frames[depth];
 
@@ -425,65 +409,7 @@ static void tell_apart(struct hwr_thread *t, const struct hwr_caller *caller,
 	}
 }
 
-/* ---- the cases that are not kept ---- */
-
-/* Where contexts are made of routines a walk only says which stack the thread is on. */
-static void walk_fault(const struct hwr_thread *t, enum hw_fault fault)
-{
-	if (!(t->run_flags & HW_RUN_ROUTINE_STACKS))
-		hwr_fault(fault);
-}
-
-u32 hwr_stack_node(struct hwr_thread *t, u32 count, bool cut)
-{
-	u32 node = hwr_root_node;
-	u64 hash = hwr_root_hash;
-
-	t->depth = 0;
-	if (cut) {
-		hash = hwr_path_hash(hash, HW_CUT_PC);
-		node = hwr_context_child(node, HW_CUT_PC, hash);
-		store_relaxed(&hwr_nodes[node].flags, HW_NODE_CUT);
-	}
-	look_up_fresh(t, count, hash);
-	for (u32 i = count; i-- > 0;)
-		node = hwr_context_confirm(t->fresh[i].node, node, t->fresh[i].pc,
-					   t->fresh[i].hash);
-	return node;
-}
-
-/* Walks with the general unwinder, from this very function outwards, through the recorder's own
- * frames to the caller and beyond. */
-static __attribute__((noinline)) u32 walk_slowly(struct hwr_thread *t,
-						 const struct hwr_caller *caller, u32 max_depth)
-{
-	struct hwr_cursor *c = &t->cursor;
-	enum hwr_slow_result result = HWR_STEPPED;
-	bool seen = false;
-	u32 count = 0;
-
-	hwr_capture(&c->registers);
-	c->pc = c->registers.value[HWR_REG_RA];
-	c->interrupted = true;
-	c->sp_unknown = false;
-	c->guessed = false;
-	c->believed = 0;
-	c->known_low = c->known_high = 0;
-	while (result == HWR_STEPPED && count < max_depth) {
-		seen |= c->pc == caller->pc && c->registers.value[HWR_REG_SP] == caller->sp;
-		if (seen) {
-			t->fresh[count].sp = c->registers.value[HWR_REG_SP];
-			t->fresh[count++].pc = c->pc + (c->interrupted ? 1 : 0);
-		}
-		result = hwr_slow_step(c, &t->scratch);
-	}
-	t->fresh_count = count;
-	if (result == HWR_BROKEN)
-		walk_fault(t, HW_FAULT_STACK_BROKEN);
-	if (result == HWR_STEPPED)
-		walk_fault(t, HW_FAULT_STACK_CUT);
-	return hwr_stack_node(t, count, result == HWR_STEPPED);
-}
+/* ---- a walk ---- */
 
 static u32 walk_once(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_memo *memo)
 {
@@ -499,14 +425,14 @@ static u32 walk_once(struct hwr_thread *t, const struct hwr_caller *caller, stru
 	u32 node;
 
 	if (unlikely(end == WALK_NEEDS_SLOW))
-		return walk_slowly(t, caller, w.max_depth);
+		return hwr_walk_slowly(t, caller, w.max_depth);
 	if (unlikely(end == WALK_CUT || w.base + w.fresh > w.max_depth)) {
 		while (w.base > 0 && w.fresh < w.max_depth) {
 			t->fresh[w.fresh].sp = t->frames[--w.base].sp;
 			t->fresh[w.fresh++].pc = t->frames[w.base].pc;
 		}
 		t->fresh_count = w.fresh;
-		walk_fault(t, HW_FAULT_STACK_CUT);
+		hwr_walk_fault(t, HW_FAULT_STACK_CUT);
 		return hwr_stack_node(t, w.fresh, true);
 	}
 	node = keep_stack(&w);

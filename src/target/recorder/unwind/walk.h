@@ -11,10 +11,6 @@
 u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_memo *memo)
 	__attribute__((noinline));
 
-/* Node of t->fresh[0 … count), of which the PCs count, innermost first; not kept for the next walk.
- * cut: outer frames are missing. */
-u32 hwr_stack_node(struct hwr_thread *t, u32 count, bool cut);
-
 /* The ways that the caller's stack may be kept in. */
 struct hwr_memo *hwr_memo_set(struct hwr_thread *t, const struct hwr_caller *caller);
 
