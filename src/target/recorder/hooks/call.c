@@ -152,38 +152,40 @@ static u64 test_stamp(struct hwr_thread *t, u64 ticks)
 	return ticks >> hwr_control->stamp_shift << hwr_control->stamp_shift;
 }
 
-/* ticks: 0 = after the walk, so that modules that it meets are known before the event. */
-static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address, u64 size)
+/* Records an event with its stack. Without ticks its time is read after the walk, so that modules
+ * that the walk meets are known before the event. */
+static void put_event(struct hwr_call *call, const struct hw_record *event)
 {
 	struct hwr_thread *t = call->t;
+	u32 kind = event->kind, context;
 	bool paused_free = call->paused && hw_kind_frees(kind);
-
-	u32 context;
+	u64 ticks;
 
 	t->busy_sp = call->caller.sp;
 	t->state |= HWR_BUSY;
 	context = paused_free ? 0 : hwr_note_context(t, kind, &call->caller);
-	ticks = test_stamp(t, hwr_stamp_take(t, ticks ? ticks : hw_ticks()));
+	ticks = test_stamp(t, hwr_stamp_take(t, event->ticks ? event->ticks : hw_ticks()));
 	if (hw_kind_is_pool(kind))
 		; /* accesses are known of the blocks that pools are cut from */
 	else if (hw_kind_frees(kind))
-		hwr_access_end(t, address, ticks);
+		hwr_access_end(t, event->address, ticks);
 	else if (hw_kind_allocates(kind))
-		hwr_access_begin(address, ticks, &call->caller);
+		hwr_access_begin(event->address, ticks, &call->caller);
 	hwr_ring_put(t, &(struct hw_record){
 				.ticks = ticks,
-				.address = address,
-				.size = size,
+				.address = event->address,
+				.size = event->size,
 				.context = context,
-				.kind = (u8)kind,
+				.kind = event->kind,
 				.flags = t->is_nested ? HW_RECORD_NESTED : 0,
-				.aux = aux,
+				.aux = event->aux,
 			});
 	if (kind == HW_NEW || kind == HW_NEW_ARRAY)
-		hwr_peek_consider(t, &(struct hwr_peek){address, size, (u32)ticks, context,
-							kind == HW_NEW_ARRAY, 0, 0});
+		hwr_peek_consider(t, &(struct hwr_peek){event->address, event->size, (u32)ticks,
+							context, kind == HW_NEW_ARRAY, 0, 0});
 	t->state &= ~(u32)HWR_BUSY;
 }
+#define put(call, ...) put_event(call, &(struct hw_record){__VA_ARGS__})
 
 static void put_duration(struct hwr_call *call, u32 kind, u64 end_ticks)
 {
@@ -223,13 +225,13 @@ void hwr_call_alloc(struct hwr_call *call, u32 kind, void *p, size_t size)
 		return;
 	put_duration(call, kind, ticks);
 	if (!p) {
-		put(call, ticks, HW_FAILED, (u16)kind, 0, size);
+		put(call, .ticks = ticks, .kind = HW_FAILED, .aux = (u16)kind, .size = size);
 		return;
 	}
 	if (call->t->state & HWR_SUPPRESS)
 		call->t->inner_address = (u64)p;
 	if (!(call->t->state & HWR_SAMPLING) || hwr_sample_take(call->t, (u64)p, size))
-		put(call, ticks, kind, 0, (u64)p, size);
+		put(call, .ticks = ticks, .kind = (u8)kind, .address = (u64)p, .size = size);
 }
 
 void hwr_call_free(struct hwr_call *call, u32 kind, void *p) { hwr_call_free_as(call, kind, 0, p); }
@@ -247,7 +249,7 @@ void hwr_call_free_as(struct hwr_call *call, u32 kind, u16 aux, void *p)
 	if (t->state & HWR_POOLS && !hwr_pool_ends(call->t, &call->caller, &kind, &address))
 		return;
 	if (!(t->state & HWR_SAMPLING) || hwr_sample_drop(address))
-		put(call, 0, kind, kind == HW_FREE ? aux : 0, address, 0);
+		put(call, .kind = (u8)kind, .aux = kind == HW_FREE ? aux : 0, .address = address);
 	if (call->begin_ticks)
 		call->begin_ticks = hw_ticks();
 }
@@ -269,9 +271,9 @@ static bool realloc_in_pools(struct hwr_call *call, u64 ticks, void *old, void *
 	ended = 0;
 	done = hwr_pool_realloc(call->t, &call->caller, (u64)old, (u64)p, &ended);
 	if (ended)
-		put(call, ticks, HW_POOL_FREE, 0, ended, 0);
+		put(call, .ticks = ticks, .kind = HW_POOL_FREE, .address = ended);
 	if (ended && !done && p && !call->paused)
-		put(call, hw_ticks(), HW_REALLOC, 0, (u64)p, size);
+		put(call, .ticks = hw_ticks(), .kind = HW_REALLOC, .address = (u64)p, .size = size);
 	return done || ended;
 }
 
@@ -287,26 +289,29 @@ void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size
 	put_duration(call, HW_REALLOC, end_ticks);
 	if (!p && (size || !old)) {
 		if (!call->paused)
-			put(call, end_ticks, HW_FAILED, HW_REALLOC, 0, size);
+			put(call, .ticks = end_ticks, .kind = HW_FAILED, .aux = HW_REALLOC,
+			    .size = size);
 		return;
 	}
 	sampling = call->t->state & HWR_SAMPLING;
 	if (old && (!sampling || hwr_sample_drop((u64)old)))
-		put(call, ticks, HW_REALLOC_FREE, p && !call->paused, (u64)old, 0);
+		put(call, .ticks = ticks, .kind = HW_REALLOC_FREE, .aux = p && !call->paused,
+		    .address = (u64)old);
 	if (p && !call->paused && (!sampling || hwr_sample_take(call->t, (u64)p, size)))
-		put(call, end_ticks, HW_REALLOC, 0, (u64)p, size);
+		put(call, .ticks = end_ticks, .kind = HW_REALLOC, .address = (u64)p, .size = size);
 }
 
 void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size)
 {
 	if (call->t && !call->paused && !call->suppressed)
-		put(call, hw_ticks(), kind, 0, address, size);
+		put(call, .ticks = hw_ticks(), .kind = (u8)kind, .address = address, .size = size);
 }
 
 void hwr_call_mark(struct hwr_call *call, u32 mark, u64 address, u64 number)
 {
 	if (call->t && !call->suppressed)
-		put(call, hw_ticks(), HW_MARK, (u16)mark, address, number);
+		put(call, .ticks = hw_ticks(), .kind = HW_MARK, .aux = (u16)mark,
+		    .address = address, .size = number);
 }
 
 bool hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size,
