@@ -31,58 +31,66 @@ void hwr_chunk_put_aside(u64 address, struct hwr_chunk *chunk)
 
 void hwr_access_aside_forget(void) { aside.address = 0; }
 
-static void put_part(struct hwr_thread *t, u64 ticks, u32 part, u64 address, u64 size)
+/* What is recorded of a chunk. */
+struct row {
+	struct hwr_thread *t;
+	u64 ticks;
+	const struct hwr_sums *sums;
+	const struct hwr_maps *maps;
+};
+
+static inline void put_part(const struct row *row, u32 part, u64 address, u64 size)
 {
-	hwr_note_put(t, ticks, HW_ACCESS, part, address, size, 0);
+	hwr_note_put(row->t, row->ticks, HW_ACCESS, part, address, size, 0);
 }
 
 /* The join of two maps; of one side both are the same. */
-static void put_map(struct hwr_thread *t, u64 ticks, u32 part, const struct hwr_sums *sums,
-		    const u64 *one, const u64 *other)
+static void put_map(const struct row *row, u32 part, const u64 *one, const u64 *other)
 {
-	u32 words = (u32)(sums->size + 63) / 64;
+	u32 words = (u32)(row->sums->size + 63) / 64;
 
 	for (u32 i = 0; i < words; i += 2) {
 		u64 first = one[i] | other[i],
 		    second = i + 1 < words ? one[i + 1] | other[i + 1] : 0;
 
 		if (first | second)
-			put_part(t, ticks, part + i / 2, first, second);
+			put_part(row, part + i / 2, first, second);
 	}
 }
 
-static void put_coverage(struct hwr_thread *t, u64 ticks, const struct hwr_sums *sums,
-			 const struct hwr_maps *maps)
+static void put_coverage(const struct row *row)
 {
-	const u64 *read = maps->sides[HW_SIDE_READ], *written = maps->sides[HW_SIDE_WRITTEN];
+	const struct hwr_sums *sums = row->sums;
+	const u64 *read = row->maps->sides[HW_SIDE_READ];
+	const u64 *written = row->maps->sides[HW_SIDE_WRITTEN];
 
-	put_part(t, ticks, HW_ACCESS_COVERAGE, sums->covered, 1);
-	put_part(t, ticks, HW_ACCESS_SIDES, sums->sides[HW_SIDE_READ],
-		 sums->sides[HW_SIDE_WRITTEN]);
+	put_part(row, HW_ACCESS_COVERAGE, sums->covered, 1);
+	put_part(row, HW_ACCESS_SIDES, sums->sides[HW_SIDE_READ], sums->sides[HW_SIDE_WRITTEN]);
 	if (sums->size > HW_MAP_BYTES)
 		return;
 	if (hw_access_has_gaps(sums->low, sums->high, sums->covered))
-		put_map(t, ticks, HW_ACCESS_MAP, sums, read, written);
+		put_map(row, HW_ACCESS_MAP, read, written);
 	if (hw_access_is_split(sums->sides[HW_SIDE_READ], sums->covered))
-		put_map(t, ticks, HW_ACCESS_READ_MAP, sums, read, read);
+		put_map(row, HW_ACCESS_READ_MAP, read, read);
 	if (hw_access_is_split(sums->sides[HW_SIDE_WRITTEN], sums->covered))
-		put_map(t, ticks, HW_ACCESS_WRITTEN_MAP, sums, written, written);
+		put_map(row, HW_ACCESS_WRITTEN_MAP, written, written);
 }
 
-static void put_parts(struct hwr_thread *t, u64 ticks, u64 address, const struct hwr_sums *sums,
-		      const struct hwr_maps *maps)
+static void put_parts(const struct row *row, u64 address)
 {
+	const struct hwr_sums *sums = row->sums;
+
 	add_relaxed(&hwr_control->access_heap, sums->reads + sums->writes);
-	put_part(t, ticks, HW_ACCESS_BLOCK, address, sums->flags);
+	put_part(row, HW_ACCESS_BLOCK, address, sums->flags);
 	if (sums->first) {
-		put_part(t, ticks, HW_ACCESS_TIMES, sums->first, sums->last);
-		put_part(t, ticks, HW_ACCESS_COUNTS, sums->reads, sums->writes);
-		put_part(t, ticks, HW_ACCESS_BYTES, sums->read_bytes, sums->written_bytes);
-		put_part(t, ticks, HW_ACCESS_RANGE, sums->low, sums->high);
+		put_part(row, HW_ACCESS_TIMES, sums->first, sums->last);
+		put_part(row, HW_ACCESS_COUNTS, sums->reads, sums->writes);
+		put_part(row, HW_ACCESS_BYTES, sums->read_bytes, sums->written_bytes);
+		put_part(row, HW_ACCESS_RANGE, sums->low, sums->high);
 	}
 	if (sums->covered != UINT64_MAX)
-		put_coverage(t, ticks, sums, maps);
-	put_part(t, ticks, HW_ACCESS_END, address, 0);
+		put_coverage(row);
+	put_part(row, HW_ACCESS_END, address, 0);
 }
 
 void hwr_access_end(struct hwr_thread *t, u64 address, u64 ticks)
@@ -95,14 +103,14 @@ void hwr_access_end(struct hwr_thread *t, u64 address, u64 ticks)
 	if (aside.address == address) {
 		aside.address = 0;
 		if (aside.known)
-			put_parts(t, ticks, address, &aside.sums, &aside.maps);
+			put_parts(&(struct row){t, ticks, &aside.sums, &aside.maps}, address);
 		return;
 	}
 	if (!hwr_heap_has(address) || !hwr_heap_is_armed())
 		return;
 	chunk = hwr_heap_find(address, &offset);
 	if (!offset && hwr_chunk_sums(address, chunk, &sums, &maps))
-		put_parts(t, ticks, address, &sums, &maps);
+		put_parts(&(struct row){t, ticks, &sums, &maps}, address);
 }
 
 /* ---- the end of the process ---- */
@@ -114,7 +122,7 @@ static void put_live(void *self, u64 address, struct hwr_chunk *chunk)
 	struct hwr_maps maps;
 
 	if (hwr_chunk_sums(address, chunk, &sums, &maps))
-		put_parts(t, hw_ticks(), address, &sums, &maps);
+		put_parts(&(struct row){t, hw_ticks(), &sums, &maps}, address);
 }
 
 /* All that are loaded, so that the monitor can tell which of them are not instrumented. */
