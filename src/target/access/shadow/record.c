@@ -111,11 +111,11 @@ static inline u64 bytes_inside(u64 address, u64 offset, u64 bytes)
 	return bytes < room ? bytes : room;
 }
 
-/* An access that stands for so many. */
-static inline struct hwr_chunk *add(u64 address, u64 *offset, u64 times, u64 bytes, bool write,
-				    u64 now)
+/* An access that stands for so many, at the time of this thread's clock. */
+static inline struct hwr_chunk *add(u64 address, u64 *offset, u64 times, u64 bytes, bool write)
 {
 	struct hwr_chunk *chunk = hwr_heap_find(address, offset);
+	u64 now = hwr_clock.now;
 
 	bytes = bytes_inside(address, *offset, bytes);
 	if (likely(is_usual(chunk)))
@@ -130,10 +130,11 @@ static inline struct hwr_chunk *add(u64 address, u64 *offset, u64 times, u64 byt
 /* Any access. */
 static __attribute__((noinline)) void record_any(u64 address, u64 bytes, bool write, u32 with)
 {
-	u64 now = hwr_clock_now(); /* first: gives the thread its number */
+	struct hwr_chunk *chunk;
 	u64 offset;
-	struct hwr_chunk *chunk = add(address, &offset, 1, bytes, write, now);
 
+	hwr_clock_now(); /* first: gives the thread its number */
+	chunk = add(address, &offset, 1, bytes, write);
 	if (!chunk)
 		return;
 	if (with & WITH_COVERAGE)
@@ -186,7 +187,7 @@ static __attribute__((noinline)) void record_sampled(u64 address, u64 bytes, boo
 	if (with & WITH_COVERAGE)
 		hwr_coverage_add(address, bytes, write);
 	if (unlikely(hwr_heap_is_huge(address)) || !add_usual(address, times, bytes, write, clock))
-		add(address, &offset, times, bytes, write, clock->now);
+		add(address, &offset, times, bytes, write);
 }
 
 /* The usual one of those. */
