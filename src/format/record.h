@@ -212,7 +212,11 @@ _Static_assert(sizeof(struct hw_record) == 32, "two records to a cache line");
  * the record. With HW_RUN_LASTING, a chunk that ends while the record of its birth belongs to the
  * recorder (see hw_slot.claimed) has the record marked, and no end is recorded: the monitor counts
  * it and does not read it. */
-enum hw_record_mark { HW_MARK_ENDED = 1, HW_MARK_OF_REALLOC = 2 /* that began the chunk */ };
+enum hw_record_mark {
+	HW_MARK_ENDED = 1,
+	HW_MARK_OF_REALLOC = 2, /* that began the chunk */
+	HW_MARK_BY_REALLOC = 4, /* that ended it */
+};
 
 /* What recording an event adds to the program's time, as measured by bench/run for programs of all
  * kinds. */

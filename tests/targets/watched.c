@@ -704,7 +704,7 @@ static void case_sets(void)
 
 /* ---- short lives ---- */
 
-enum { CHURN = 500000, CHURN_MOVED = 50000, CHURN_GIVEN = 20000, CHURN_KEPT = 100 };
+enum { CHURN = 500000, CHURN_MOVED = 50000, CHURN_FRESH = 10000, CHURN_GIVEN = 20000, CHURN_KEPT = 100 };
 static void *given; /* from one thread to another */
 
 static void *frees_given(void *unused)
@@ -720,7 +720,7 @@ static void *frees_given(void *unused)
 	return NULL;
 }
 
-/* Chunks that end at once: by who allocated them, after a realloc, and by another thread. Some that stay are among them. */
+/* Chunks that end at once: by who allocated them, in and after a realloc, and by another thread. Some that stay are among them. */
 static void case_churn(void)
 {
 	static char *volatile kept[CHURN_KEPT];
@@ -734,9 +734,19 @@ static void case_churn(void)
 			kept[i / (CHURN / CHURN_KEPT)] = malloc(1000);
 	}
 	for (int i = 0; i < CHURN_MOVED; i++) {
-		char *volatile p = malloc(20);
+		static const char zeros[20];
+		size_t size = (size_t)(10 + i % 200);
+		char *volatile p = i % 2 ? malloc(sizeof(zeros)) : calloc(4, sizeof(zeros) / 4);
 
-		p = realloc(p, (size_t)(10 + i % 200));
+		CHECK(i % 2 || memcmp(p, zeros, sizeof(zeros)) == 0);
+		memset(p, 1 + i % 100, sizeof(zeros));
+		p = realloc(p, size);
+		CHECK(p[0] == 1 + i % 100 && p[(size < sizeof(zeros) ? size : sizeof(zeros)) - 1] == 1 + i % 100);
+		free(p);
+	}
+	for (int i = 0; i < CHURN_FRESH; i++) {
+		char *volatile p = realloc(NULL, (size_t)(10 + i % 200));
+
 		free(p);
 	}
 	CHECK(pthread_create(&freeing, NULL, frees_given, NULL) == 0);

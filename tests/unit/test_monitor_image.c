@@ -173,11 +173,15 @@ TEST(unread, "a birth that was marked is counted, and not told; what is read is 
 	marks[2] = 0;
 	marks[9] |= HW_MARK_OF_REALLOC;
 	marks[11] |= HW_MARK_OF_REALLOC;
+	marks[3] |= HW_MARK_BY_REALLOC;
+	marks[10] |= HW_MARK_BY_REALLOC;
+	marks[11] |= HW_MARK_BY_REALLOC;
 	CHECK_EQ(image_cycle(scene->image, 0, false), 12);
 	CHECK_EQ(scene->producer.slots[0].tail, 12);
 	CHECK_EQ(scene->producer.slots[0].claimed, 12);
 	CHECK_EQ(image_unread(scene->image).mallocs, 8);
 	CHECK_EQ(image_unread(scene->image).reallocs, 2);
+	CHECK_EQ(image_unread(scene->image).moved, 3);
 	scene_end(scene, &totals);
 	CHECK_STR(scene->diary.text, "T100 A32 t0 ");
 	CHECK_EQ(totals.allocations, 1);

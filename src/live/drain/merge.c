@@ -106,6 +106,7 @@ static void count_marked(struct image *self, u64 marks)
 
 	self->unread.mallocs += count - reallocs;
 	self->unread.reallocs += reallocs;
+	self->unread.moved += (u32)__builtin_popcountll(marks & EIGHT * HW_MARK_BY_REALLOC);
 }
 
 /* Goes on to the next record that is not marked. The records that are were of births, and their

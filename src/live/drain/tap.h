@@ -14,6 +14,7 @@ struct image;
 /* Allocations that ended before they were read (HW_RUN_LASTING): by realloc, and others. */
 struct tap_unread {
 	u64 mallocs, reallocs;
+	u64 moved; /* of both: a realloc ended them, too */
 };
 
 /* Monitored memory was touched; what it belongs to is open from then on. */

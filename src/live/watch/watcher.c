@@ -258,13 +258,14 @@ static void unread_follow(struct watcher *self, const struct image *image)
 {
 	struct tap_unread now = image_unread(image), before = self->unread;
 	u64 both = now.mallocs + now.reallocs - before.mallocs - before.reallocs;
+	u64 freed = both - (now.moved - before.moved);
 
 	self->unread = now;
 	self->calls[0] += both;
-	self->calls[1] += both;
+	self->calls[1] += freed;
 	self->mallocs += now.mallocs - before.mallocs;
 	self->reallocs += now.reallocs - before.reallocs;
-	self->frees += both;
+	self->frees += freed;
 	self->seen += both;
 }
 

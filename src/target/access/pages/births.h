@@ -72,7 +72,8 @@ static inline void hwr_birth_take_back(struct hwr_thread *t, u32 kind, u64 addre
 
 	store_relaxed(&t->marks[number & t->mask],
 		      (u8)(HW_MARK_ENDED |
-			   (birth >> HWR_BIRTH_OF_REALLOC & 1) * HW_MARK_OF_REALLOC));
+			   (birth >> HWR_BIRTH_OF_REALLOC & 1) * HW_MARK_OF_REALLOC |
+			   (kind == HW_REALLOC_FREE) * HW_MARK_BY_REALLOC));
 	/* the monitor's barrier is the processor's part of this */
 	__asm__ volatile("" : : : "memory");
 	if (unlikely(load_relaxed(&t->slot->claimed) > number))

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The short way of malloc, free, new and delete: what the hooks and the heap do for a small chunk
- * that shares a page, where nothing special is going on, in one function each. Runs in the target.
- * Whatever is special is left to the hooks, before anything has changed. */
+ * The short way of malloc, calloc, realloc, free, new and delete: what the hooks and the heap do
+ * for a small chunk that shares a page, where nothing special is going on, in one function each.
+ * Runs in the target. Whatever is special is left to the hooks, before anything has changed. */
+#include "target/access/heap/asks.h"
+#include "target/access/heap/fill.h"
 #include "target/access/pages/births.h"
 #include "target/access/pages/pages.h"
 #include "target/access/pages/slots.h"
@@ -84,7 +86,7 @@ static inline void record_birth(struct hwr_thread *t, u32 kind, u64 address, siz
 				     .kind = (u8)kind};
 	chunk->birth = hwr_births_next(t, kind);
 	hwr_ring_publish(t);
-	if (kind != HW_MALLOC)
+	if (kind == HW_NEW || kind == HW_NEW_ARRAY)
 		hwr_peek_consider(t, &(struct hwr_peek){address, size, (u32)ticks, context,
 							kind == HW_NEW_ARRAY, 0, 0});
 }
@@ -134,6 +136,17 @@ static inline void give_first(struct hwr_own_slots *own, struct hwr_own_list *li
 	own_end(own);
 }
 
+/* Of a chunk of which the monitor knows, or will. */
+static __attribute__((noinline)) void record_end(struct hwr_thread *t, u32 kind, u64 address,
+						 const struct hwr_caller *caller)
+{
+	u32 context = hwr_note_context(t, kind, caller);
+	u64 ticks = hwr_stamp(t, t->run_flags & HW_RUN_FREE_STACKS ? t->memo_site
+								   : hwr_stamp_site(caller));
+
+	hwr_note_put(t, ticks, kind, 0, address, 0, context);
+}
+
 bool hwr_quick_free(struct hwr_thread *t, u32 kind, u64 address, const struct hwr_caller *caller)
 {
 	struct hwr_own_slots *own = own_slots(t);
@@ -147,19 +160,68 @@ bool hwr_quick_free(struct hwr_thread *t, u32 kind, u64 address, const struct hw
 	chunk = hwr_heap_find_usual(address, &offset);
 	list = &own->list[class][load_relaxed(&hwr_unit_at(address)->group)];
 	if (unlikely(offset || !(load_relaxed(&chunk->what) & HWR_CHUNK_LIVE) ||
-		     !hwr_birth_is_open(chunk->birth, t) ||
 		     (list->count >= HWR_OWN_MOST && load_relaxed(&hwr_threads_many))))
 		return false;
 	hwr_pages_call_begins(HWR_TIMES_END);
 	hwr_note_begin(t, caller);
-	if (unlikely(!hwr_birth_is_open(chunk->birth, t))) { /* a handler came in between */
-		hwr_note_end(t);
-		return false;
-	}
-	hwr_birth_take_back(t, kind, address, chunk->birth);
+	if (likely(hwr_birth_is_open(chunk->birth, t)))
+		hwr_birth_take_back(t, kind, address, chunk->birth);
+	else
+		record_end(t, kind, address, caller);
 	store_relaxed(&chunk->what, HWR_CHUNK_USED);
 	give_first(own, list, class, chunk);
 	hwr_note_end(t);
 	hwr_pages_call_ends(HWR_TIMES_END);
 	return true;
+}
+
+void *hwr_quick_calloc(struct hwr_thread *t, size_t count, size_t size,
+		       const struct hwr_caller *caller)
+{
+	size_t bytes;
+	void *p;
+
+	if (unlikely(__builtin_mul_overflow(count, size, &bytes)))
+		return NULL;
+	p = hwr_quick_malloc(t, HW_CALLOC, bytes, caller);
+	if (likely(p != NULL))
+		hwr_fill(p, 0, bytes);
+	return p;
+}
+
+/* Whether a chunk of the slot that gets this size stays there. */
+static inline bool stays(u32 class, size_t size)
+{
+	return size <= HW_UNIT_SMALL && classes[(size + 15) / 16] == class;
+}
+
+/* Only of a chunk of which the monitor does not know: else it has to be told of its end before the
+ * new one's birth. */
+void *hwr_quick_realloc(struct hwr_thread *t, void *old, size_t size,
+			const struct hwr_caller *caller)
+{
+	u64 address = (u64)old, offset, kept;
+	u32 class = hwr_heap_class(address);
+	struct hwr_chunk *chunk;
+	void *p;
+
+	if (!old)
+		return hwr_quick_malloc(t, HW_REALLOC, size, caller);
+	if (unlikely(!size || !hwr_heap_has(address) || class >= HWR_PAGE_CLASS ||
+		     stays(class, size)))
+		return NULL;
+	chunk = hwr_heap_find_usual(address, &offset);
+	if (unlikely(offset || !(load_relaxed(&chunk->what) & HWR_CHUNK_LIVE) ||
+		     !hwr_birth_is_open(chunk->birth, t) || !page_is_open(address)))
+		return NULL;
+	p = hwr_quick_malloc(t, HW_REALLOC, size, caller);
+	if (unlikely(!p))
+		return NULL;
+	kept = hwr_chunk_size(chunk);
+	hwr_access_copy(p, old, kept < size ? kept : size);
+	if (unlikely(!hwr_quick_free(t, HW_REALLOC_FREE, address, caller))) {
+		hwr_note(t, HW_REALLOC_FREE, address, 0, caller);
+		hwr_heap_free(old);
+	}
+	return p;
 }

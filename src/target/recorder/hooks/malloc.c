@@ -124,6 +124,8 @@ static __attribute__((noinline)) void *calloc_recorded(size_t count, size_t size
 	struct hwr_thread *t = hwr_ready(&caller);
 	void *p;
 
+	if (likely(t) && (p = hwr_quick_calloc(t, count, size, &caller)))
+		return p;
 	hwr_access_site(&caller);
 	if (unlikely(!t))
 		return calloc_carefully(count, size, caller);
@@ -188,6 +190,8 @@ static __attribute__((noinline)) void *realloc_recorded(void *old, size_t size)
 	u64 ticks;
 	void *p;
 
+	if (likely(t) && (p = hwr_quick_realloc(t, old, size, &caller)))
+		return p;
 	hwr_access_site(&caller);
 	if (unlikely(!t))
 		return realloc_carefully(old, size, caller);

@@ -104,10 +104,14 @@ void hwr_access_faults_stop(void);
 bool hwr_access_wants_modules(void);
 void hwr_access_modules(void);
 
-/* quick.c: all of a malloc or new, and all of a free or delete; NULL, false: nothing was done, it
- * is not for these. */
+/* quick.c: all of a malloc or new, a calloc, a realloc, and all of a free or delete; NULL, false:
+ * nothing was done, it is not for these. */
 void *hwr_quick_malloc(struct hwr_thread *t, u32 kind, size_t size,
 		       const struct hwr_caller *caller);
+void *hwr_quick_calloc(struct hwr_thread *t, size_t count, size_t size,
+		       const struct hwr_caller *caller);
+void *hwr_quick_realloc(struct hwr_thread *t, void *old, size_t size,
+			const struct hwr_caller *caller);
 bool hwr_quick_free(struct hwr_thread *t, u32 kind, u64 address, const struct hwr_caller *caller);
 
 /* The record that t is about to write is one of a birth. */
@@ -138,6 +142,18 @@ static inline void *hwr_quick_malloc(struct hwr_thread *t, u32 kind, size_t size
 	(void)size;
 	(void)caller;
 	return NULL;
+}
+static inline void *hwr_quick_calloc(struct hwr_thread *t, size_t count, size_t size,
+				     const struct hwr_caller *caller)
+{
+	(void)count;
+	return hwr_quick_malloc(t, 0, size, caller);
+}
+static inline void *hwr_quick_realloc(struct hwr_thread *t, void *old, size_t size,
+				      const struct hwr_caller *caller)
+{
+	(void)old;
+	return hwr_quick_malloc(t, 0, size, caller);
 }
 static inline bool hwr_quick_free(struct hwr_thread *t, u32 kind, u64 address,
 				  const struct hwr_caller *caller)
