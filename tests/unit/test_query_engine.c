@@ -785,6 +785,79 @@ TEST(two_traces, "stacks of two traces are the same if their functions are")
 	heap_free(two);
 }
 
+/* Two chunks for each context: the first two contexts allocate one each, this one frees both. */
+static struct heap *frees_new(const u32 *functions, const u32 *parents, u32 count)
+{
+	struct heap *heap = calloc(1, sizeof *heap);
+	struct feed *feed = &heap->feed;
+
+	*feed = feed_new();
+	tell_module(feed, 0, PROGRAM_BASE, 0, "/bin/prog");
+	for (u32 i = 0; i < count; i++)
+		tell_context(feed, i + 1, parents[i], pc_of(PROGRAM_BASE, functions[i]));
+	tell_thread(feed, 0);
+	for (u32 i = 0; i < 2 * count; i++) {
+		u64 chunk = tell_alloc(feed, HW_MALLOC, 1 + i % 2, 32);
+
+		tell_event(feed, (struct event){.kind = HW_FREE,
+						.context = i / 2 + 1,
+						.chunk = chunk,
+						.address = 0x1000 + 16 * chunk});
+	}
+	tell_end(feed, IMAGE_EXITED);
+	heap->symbols = named_table(function_names, FUNCTIONS, heap->frames, heap->entries);
+	return heap;
+}
+
+/* A number of a query's answer, of whichever trace. */
+static u64 asked(struct heap *heap, const char *text, const char *what)
+{
+	struct result *result = rows_of(heap, text);
+	u64 answer = number(result, what);
+
+	result_free(result);
+	return answer;
+}
+
+TEST(two_free_stacks, "entries have the freeing stack of their own trace")
+{
+	/* Frame 2 is main → parse in one trace, parse → token in the other, which has more frames. */
+	static const u32 few[] = {1, 3}, few_parents[] = {0, 1};
+	static const u32 many[] = {3, 4, 1, 5, 6, 2, 3, 4, 5};
+	static const u32 many_parents[] = {0, 1, 0, 3, 2, 2, 6, 7, 8};
+	static const struct {
+		const char *text, *what;
+		u64 number;
+	} cases[] = {
+		{"trace \"large\" | join free_stack | where free_stack ~ \"main\"", "matched.chunks", 4},
+		{"trace \"large\" | join free_stack | where free_stack ~ \"token\"", "matched.chunks",
+		 12},
+		{"trace \"small\" | join free_stack | where free_stack ~ \"main\"", "matched.chunks", 4},
+		{"trace \"small\" | join free_stack | where free_stack ~ \"token\"", "matched.chunks", 0},
+		/* Frames of two traces are not the same because their numbers are. */
+		{"union(all, trace \"base\") | join free_stack", "entries", 11},
+		{"union(all, trace \"base\") | join size | where known(free_stack)", "entries", 0},
+		/* A stack that is unknown is so in either trace. */
+		{"union(all, trace \"base\") | join free_stack | join stack", "entries", 1},
+	};
+	struct heap *small = frees_new(few, few_parents, 2);
+	struct heap *large = frees_new(many, many_parents, 9);
+	struct query_trace traces[3] = {trace_of(small, "/tmp/small.hwt"),
+					trace_of(large, "/tmp/large.hwt"),
+					trace_of(small, "/tmp/small.hwt")};
+
+	for (u32 first = 0; first < 2; first++) {
+		query_engine_free(small->engine);
+		small->engine = query_engine_new(traces + first, 2);
+		for (u32 i = 0; i < sizeof cases / sizeof *cases; i++)
+			if (asked(small, cases[i].text, cases[i].what) != cases[i].number)
+				FAIL("trace %u first: %s: %llu", first, cases[i].text,
+				     (unsigned long long)asked(small, cases[i].text, cases[i].what));
+	}
+	heap_free(small);
+	heap_free(large);
+}
+
 TEST(order_errors, "stages that cannot follow are told")
 {
 	struct heap *heap = heap_new(100);

@@ -340,24 +340,20 @@ static struct mask_plan *plan_frames(struct planner *self, enum field field, str
 static struct mask_plan *plan_entry_frames(struct planner *self, enum field field,
 					   struct text_test *test)
 {
-	const double *stacks = self->entries->columns.data[ENTRY_STACK];
-	const double *freeing = self->entries->columns.data[F_FREE_STACK];
+	bool frees = field == F_FREE_STACK;
+	const double *stacks = self->entries->columns.data[frees ? F_FREE_STACK : ENTRY_STACK];
 	struct mask_plan *mask = mask_table(self, INDEX_ENTRY);
 
-	for (u32 t = 0; mask && t < QUERY_TRACES && self->domain[t].model; t++) {
-		u8 *matching = domain_frames_matching(&self->domain[t],
-						      field == F_FREE_STACK ? F_STACK : field, test,
-						      false, self->err);
+	for (u32 t = 0; mask && stacks && t < QUERY_TRACES && self->domain[t].model; t++) {
+		u8 *matching = domain_frames_matching(&self->domain[t], frees ? F_STACK : field,
+						      test, false, self->err);
 
 		if (!matching)
 			return NULL;
-		for (u64 i = 0; i < mask->count; i++) {
-			double frame = field == F_FREE_STACK ? freeing ? freeing[i] : 0
-							     : entry_frame(stacks[i]);
-
-			if (entry_trace(stacks[i]) == t && frame >= 0)
-				mask->table[i] = matching[(u32)frame];
-		}
+		for (u64 i = 0; i < mask->count; i++)
+			if (!isnan(stacks[i]) && entry_trace(stacks[i]) == t &&
+			    entry_frame(stacks[i]) < self->domain[t].frames)
+				mask->table[i] = matching[entry_frame(stacks[i])];
 		free(matching);
 	}
 	return mask;

@@ -10,6 +10,7 @@
 #include "host/trace/kinds.h"
 #include "study/analysis/leaks/leaks.h"
 #include "study/analysis/memoro/scores.h"
+#include "study/query/entries.h"
 
 enum index_kind field_index(enum field field)
 {
@@ -216,13 +217,15 @@ _Static_assert(F_USAGE - F_LIFETIME == (int)SCORE_USAGE &&
 static double number_at(const struct domain *self, enum field field, u64 i)
 {
 	const struct model *model = self->model;
+	u32 frame;
 
 	switch (field) {
 	case F_FREED: return i == CHUNK_FREED || i == CHUNK_IMPLIED;
 	case F_KEPT: return i == CHUNK_KEPT || i == CHUNK_LIVE;
 	case F_TID: return model->threads.data[i].told ? model->threads.data[i].tid : NAN;
 	case F_FREE_STACK:
-		return domain_frame(self, (u32)i, true) ? domain_frame(self, (u32)i, true) : NAN;
+		frame = domain_frame(self, (u32)i, true);
+		return frame ? entry_stack(self->number, frame) : NAN;
 	default: break;
 	}
 	if (i >= model->context_points.count || !model->context_points.data[i])
@@ -288,12 +291,13 @@ const struct field_table *domain_table(struct domain *self, enum field field, st
 
 /* ---- life ---- */
 
-int domain_init(struct domain *self, const struct query_trace *trace, struct err *err)
+int domain_init(struct domain *self, const struct query_trace *trace, u32 number, struct err *err)
 {
 	const struct model *model = trace->model;
 	struct frame_id frame;
 
 	*self = (struct domain){.trace = *trace,
+				.number = number,
 				.model = model,
 				.contexts = model->contexts.nodes.count};
 	self->source = (struct stack_source){.model = model,

@@ -47,6 +47,7 @@ struct type_entry {
 
 struct domain {
 	struct query_trace trace;
+	u32 number; /* of the trace among those of the engine */
 	const struct model *model;
 	struct stack_source source;
 	struct names names;
@@ -70,7 +71,7 @@ struct domain {
 	struct behaviour_table own_behaviour;
 };
 
-int domain_init(struct domain *self, const struct query_trace *trace, struct err *err);
+int domain_init(struct domain *self, const struct query_trace *trace, u32 number, struct err *err);
 void domain_release(struct domain *self);
 
 enum index_kind field_index(enum field field);

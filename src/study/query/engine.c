@@ -23,7 +23,7 @@ struct query_engine *query_engine_new(const struct query_trace *traces, u32 coun
 	if (self->lock)
 		pthread_mutex_init(self->lock, NULL);
 	for (u32 i = 0; self->lock && i < count && i < QUERY_TRACES; i++) {
-		if (domain_init(&self->domains[i], &traces[i], &err) < 0)
+		if (domain_init(&self->domains[i], &traces[i], i, &err) < 0)
 			break;
 		self->count++;
 	}

@@ -32,7 +32,7 @@ struct entries {
 	VEC(struct query_agg) aggs;
 };
 
-/* A frame of a trace as a number. */
+/* A frame of a trace as a number: frames of two traces never have the same one. */
 static inline double entry_stack(u32 trace, u32 frame)
 {
 	return frame ? (double)((u64)trace << 32 | frame) : 0;
