@@ -593,6 +593,26 @@ TEST(agg, "agg calculates over chunks, by entry if they are joined")
 	heap_free(heap);
 }
 
+TEST(agg_unknown, "a percentile is that of the known values, and unknown without any")
+{
+	struct heap *heap = heap_new(5000);
+	struct result *all = rows_of(heap, "all | agg p0(free), p50(free), p100(free)");
+	struct result *freed = rows_of(heap, "all | where freed | agg p0(free), p50(free), p100(free)");
+	struct result *kept = rows_of(heap, "all | where kept | agg count(), count(free), p50(free)");
+	static const char *const names[] = {"p0(free)", "p50(free)", "p100(free)"};
+
+	for (u32 i = 0; i < 3; i++)
+		CHECK_EQ(cell(all->parts.data[0], 0, names[i])->number,
+			 cell(freed->parts.data[0], 0, names[i])->number);
+	CHECK(cell(kept->parts.data[0], 0, "count()")->number > 0);
+	CHECK_EQ(cell(kept->parts.data[0], 0, "count(free)")->number, 0);
+	CHECK(!cell(kept->parts.data[0], 0, "p50(free)")->known);
+	result_free(all);
+	result_free(freed);
+	result_free(kept);
+	heap_free(heap);
+}
+
 TEST(order, "sort and limit keep the first in a stable order, unknown ones last")
 {
 	struct heap *heap = heap_new(5000);

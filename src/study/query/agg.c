@@ -132,7 +132,8 @@ static double percentile(double *values, u64 count, double percent)
 	return values[wanted];
 }
 
-/* The first pass has counted the values of each entry, the second puts them beside each other. */
+/* The first pass has found room for the values of each entry, the second puts them beside each
+ * other. Unknown ones leave room empty. */
 static int percentiles(struct aggregator *self, struct state *state, double *out)
 {
 	u64 entries = self->entries->count, total = 0;
@@ -151,7 +152,7 @@ static int percentiles(struct aggregator *self, struct state *state, double *out
 	}
 	status = pass(self, state);
 	for (u64 i = 0, start = 0; status == 0 && i < entries; start += (u64)tallies[i].weight, i++)
-		out[i] = percentile(self->values + start, (u64)tallies[i].weight,
+		out[i] = percentile(self->values + start, self->starts[i] - start,
 				    self->agg->percent);
 	free(self->values);
 	self->values = NULL;
