@@ -129,7 +129,7 @@ endforeach()
 foreach(case verbs scan token requests sizes slow parallel crowd garbage addresses unseen unprofiled end)
 	heapwise_run(http-${case} http ${case})
 endforeach()
-foreach(case endpoints parity parts base more report socket details open sources selections documentation token requests tags hostile parallel slow loading opened-early bad-traces
+foreach(case endpoints parity metrics parts base more report socket details open sources selections documentation token requests tags hostile parallel slow loading opened-early bad-traces
 	options notes uploads)
 	heapwise_run(serve-${case} serve ${case})
 endforeach()

@@ -86,6 +86,28 @@ case_parity()
 	done
 }
 
+# What weighs in the flame graph only if the kernel or the leak scan was asked: resident and lost bytes.
+case_metrics()
+{
+	local program
+	[ -r /proc/self/smaps_rollup ] && [ -r /proc/self/pagemap ] || skip "this kernel does not tell where memory is"
+	for program in resident "leaks lists"; do
+		record "$work/a.hwt" -- $HEAPWISE_TARGETS/$program >/dev/null
+		serve "$work/a.hwt"
+		until_true ready
+		python3 "$here/serve_check.py" metrics "$work/a.hwt" || fail "metrics of $program"
+		end
+		rm -f "$work"/a.hwt*
+	done
+	"$HEAPWISE-synth" --chunks 1k --points 5 -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
+	serve "$work/s.hwt"
+	until_true ready
+	refused "resident of a trace without looks" "$(get "/api/v1/flame?metric=resident")" 400 bad_request
+	refused "lost of a trace without a scan" "$(get "/api/v1/flame?metric=lost")" 400 bad_request
+	equal "caps" "$(get /api/v1/trace; value '.data.caps | "\(.resident) \(.lost)"')" "200false false"
+	end
+}
+
 # The same with accesses and types in the trace; and all of it once more of parts of it, for commands and API alike.
 case_parts()
 {

@@ -3,7 +3,7 @@
 """Checks of serve.sh that look into answers. SERVE_URL is the server's, HEAPWISE the program.
 
 serve_check.py more | cycles | report_file FILE | endpoints | empty | hostile | parity TRACE | parts TRACE | selections TRACE | base |
-               details TRACE | idle | open_file FILE | documentation PAGE
+               details TRACE | metrics TRACE | idle | open_file FILE | documentation PAGE
 """
 import base64
 import gzip
@@ -694,6 +694,24 @@ def details(trace):
     legend = data("memmap", q=text, color="query", at=data("trace")["duration_ns"])["legend"]
     check(set(legend) - {"(free)"} <= {"#ff0000", "#00ff00", "(no colour)"} and len(legend) > 1, f"legend {legend}")
     check(ask("/api/v1/flame?metric=idle")[0] == 400, "idle without accesses")
+
+
+def metrics(trace):
+    """Resident and lost bytes are what the account of memory and the leak kinds of chunks say."""
+    memory = {r["part"]: r["most_bytes"] for r in command("report", "--format", "json", trace)["memory"]}
+    flame = columns("flame", metric="resident", px=1000)
+    flame_is_sound(flame)
+    check(data("trace")["caps"]["resident"] and flame["unit"] == "bytes", "caps and unit")
+    check(flame["total"] == memory["requested"], f"{flame['total']} is resident, not {memory['requested']}")
+    # of two equal blocks one is touched; of the other only the page that the allocator writes to
+    big = data("flame", metric="resident", q="all | where size == 8388608")["total"]
+    all_big = data("flame", metric="bytes", q="all | where size == 8388608")["total"]
+    check(0 <= big - all_big / 2 <= 4096, f"{big} of {all_big} is resident")
+    check(data("flame", metric="live", at=flame["at"])["total"] == memory["requested"] + memory["not_resident"], "live then")
+    asked = command("query", "--format", "json", trace, 'all | where leak_kind == "lost" or leak_kind == "indirect"')["matched"]
+    lost = data("flame", metric="lost")["total"]
+    check(lost == asked["bytes"] and lost <= data("flame", metric="kept")["total"], f"{lost} is lost, not {asked}")
+    check(lost > 0 or all_big, "one of the programs loses memory")
 
 
 def idle():

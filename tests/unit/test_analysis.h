@@ -43,6 +43,31 @@ static inline void tell_clock(struct feed *feed, u64 ticks, u64 ns)
 	told(feed, feed->sink.clock(feed->sink.self, &pair, &feed->err));
 }
 
+static inline void tell_scan(struct feed *feed, u32 state, const char *reason,
+			     const struct stream_class *classes, u64 count)
+{
+	struct stream_scan scan = {.state = state,
+				   .reason = reason,
+				   .roots_bytes = 4096,
+				   .chunks = count,
+				   .scan_ns = 77};
+
+	told(feed, feed->sink.scan(feed->sink.self, &scan, classes, count, &feed->err));
+}
+
+/* A look just after the last event. */
+static inline void tell_memory(struct feed *feed, const struct stream_resident *rows, u64 count)
+{
+	struct stream_memory memory = {.ticks = feed->ticks + 1,
+				       .moment = MEMORY_END,
+				       .rows = rows,
+				       .count = count};
+
+	for (u64 i = 0; i < count; i++)
+		memory.rss_bytes += rows[i].resident_bytes;
+	told(feed, feed->sink.memory(feed->sink.self, &memory, &feed->err));
+}
+
 /* The value of a named column in a row of a table. */
 static inline const struct value *cell(const struct result *table, u64 row, const char *name)
 {

@@ -6,18 +6,6 @@
 #include "host/base/strbuf.h"
 #include "unit/test_analysis.h"
 
-static void tell_scan(struct feed *feed, u32 state, const char *reason,
-		      const struct stream_class *classes, u64 count)
-{
-	struct stream_scan scan = {.state = state,
-				   .reason = reason,
-				   .roots_bytes = 4096,
-				   .chunks = count,
-				   .scan_ns = 77};
-
-	told(feed, feed->sink.scan(feed->sink.self, &scan, classes, count, &feed->err));
-}
-
 /* Two points: 1 keeps a chunk of each class and one born after the scan, 2 a lost one; one is
  * freed. */
 static struct feed five_classes(void)

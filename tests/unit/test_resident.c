@@ -23,18 +23,6 @@ static void tell_block_end(struct feed *feed, u64 chunk, u64 address, u64 size)
 					.address = address});
 }
 
-static void tell_memory(struct feed *feed, const struct stream_resident *rows, u64 count)
-{
-	struct stream_memory memory = {.ticks = feed->ticks + 1,
-				       .moment = MEMORY_END,
-				       .rows = rows,
-				       .count = count};
-
-	for (u64 i = 0; i < count; i++)
-		memory.rss_bytes += rows[i].resident_bytes;
-	told(feed, feed->sink.memory(feed->sink.self, &memory, &feed->err));
-}
-
 static struct resident_account account_of(struct feed *feed)
 {
 	struct resident_account account;

@@ -75,6 +75,17 @@ static void heap_plain(struct heap *self)
 	heap_end(self);
 }
 
+/* Returns the chunk. */
+static u64 tell_block(struct feed *feed, u32 context, u64 address, u64 size)
+{
+	tell_event(feed, (struct event){.kind = HW_MALLOC,
+					.context = context,
+					.size = size,
+					.chunk = feed->chunks,
+					.address = address});
+	return feed->chunks++;
+}
+
 static struct view_scope scope_of(struct heap *self, const char *text,
 				  const struct query_window *window)
 {
@@ -142,7 +153,7 @@ TEST(flame_metrics, "each metric weighs points by its own measure")
 		u64 at_ns, total;
 	} rows[] = {
 		{METRIC_ALLOCS, 0, 5},    {METRIC_BYTES, 0, 500},      {METRIC_PEAK, 0, 450},
-		{METRIC_LEAKED, 0, 100},  {METRIC_LIVE, 9, 0},         {METRIC_LIVE, 10, 100},
+		{METRIC_KEPT, 0, 100},  {METRIC_LIVE, 9, 0},         {METRIC_LIVE, 10, 100},
 		{METRIC_LIVE, 29, 400},   {METRIC_LIVE, 39, 450},      {METRIC_LIVE, 40, 350},
 		{METRIC_LIVE, 1000, 100}, {METRIC_CHUNKS_LIVE, 35, 3}, {METRIC_TEMPORARY, 0, 0},
 	};
@@ -160,6 +171,98 @@ TEST(flame_metrics, "each metric weighs points by its own measure")
 			   (u32)rows[i].at_ns, (u32)view.total, (u32)rows[i].total);
 		flame_view_release(&view);
 	}
+	study_free(heap.trace);
+}
+
+/* Of 8 MiB in parse half is touched when most is resident, of two pages in draw one; the freed
+ * chunk and the smaller looks around do not count. */
+TEST(flame_resident, "what weighs is on resident pages, when most of all was resident")
+{
+	enum { KIB = 1 << 10, MIB = 1 << 20, BASE = 16 * MIB };
+	static const struct stream_resident rows[] = {
+		{BASE, 4 * MIB, 4 * MIB, MEMORY_ANONYMOUS, 0},
+		{BASE + 12 * MIB, 12 * KIB, 12 * KIB, MEMORY_BREAK, 0},
+	};
+	struct flame_query query = {.metric = METRIC_RESIDENT, .px = 10000, .x1 = 1};
+	struct query_window window = {.from_ns = 1, .to_ns = 12};
+	struct flame_view view = {0};
+	struct view_scope scope;
+	struct heap heap;
+	u64 freed;
+
+	heap_begin(&heap);
+	tell_block(&heap.feed, 2, BASE, 8 * MIB); /* at 10 */
+	tell_memory(&heap.feed, rows, 1);
+	tell_block(&heap.feed, 3, BASE + 12 * MIB + 8 * KIB, 8 * KIB);
+	freed = tell_block(&heap.feed, 4, BASE + 12 * MIB, 4 * KIB);
+	tell_free(&heap.feed, HW_FREE, freed, 4 * KIB);
+	tell_memory(&heap.feed, rows, 2);
+	tell_block(&heap.feed, 6, BASE + MIB, KIB); /* after the look */
+	tell_memory(&heap.feed, rows + 1, 1);
+	heap_end(&heap);
+
+	view = flame_of(&heap, query, "all");
+	CHECK_EQ((u64)view.total, 4 * MIB + 4 * KIB);
+	CHECK_EQ((u64)box_of(&view, "parse", 2)->total, 4 * MIB);
+	CHECK_EQ((u64)box_of(&view, "draw", 2)->total, 4 * KIB);
+	CHECK_EQ(view.at_ns, 41);
+	flame_view_release(&view);
+
+	view = (struct flame_view){0};
+	scope = scope_of(&heap, "all", &window); /* with the first look */
+	CHECK_EQ(flame_view_make(&view, &scope, &query, &heap.err), 0);
+	CHECK_EQ((u64)view.total, 4 * MIB);
+	CHECK_EQ(view.at_ns, 11);
+	flame_view_release(&view);
+	view_scope_release(&scope);
+	window.to_ns = 10; /* with none */
+	scope = scope_of(&heap, "all", &window);
+	CHECK_EQ(flame_view_make(&view, &scope, &query, &heap.err), ERR_USAGE);
+	view_scope_release(&scope);
+	study_free(heap.trace);
+}
+
+TEST(flame_lost, "what weighs is lost by the leak scan, indirectly too")
+{
+	static const struct stream_class classes[] = {{0, CLASS_LOST},
+						      {1, CLASS_INDIRECT},
+						      {2, CLASS_POSSIBLE},
+						      {3, CLASS_REACHABLE},
+						      {4, CLASS_LOST}};
+	struct flame_view view;
+	struct heap heap;
+
+	heap_begin(&heap);
+	for (u32 i = 0; i < 5; i++)
+		tell_alloc(&heap.feed, HW_MALLOC, i == 0 ? 2 : 3, 1u << i);
+	tell_scan(&heap.feed, SCAN_DONE, "", classes, 5);
+	tell_free(&heap.feed, HW_FREE, 4, 16); /* the scan was wrong about it */
+	heap_end(&heap);
+	view = flame_of(&heap, (struct flame_query){.metric = METRIC_LOST}, "all");
+	CHECK_EQ((u64)view.total, 3);
+	CHECK_EQ((u64)box_of(&view, "parse", 2)->total, 1);
+	CHECK_EQ((u64)box_of(&view, "draw", 2)->total, 2);
+	flame_view_release(&view);
+	study_free(heap.trace);
+}
+
+TEST(flame_missing, "a metric that the trace cannot have is refused with a reason")
+{
+	static const enum view_metric missing[] = {METRIC_LOST, METRIC_RESIDENT, METRIC_IDLE};
+	struct view_scope scope;
+	struct heap heap;
+
+	heap_plain(&heap);
+	scope = scope_of(&heap, "all", NULL);
+	for (u32 i = 0; i < 3; i++) {
+		struct flame_query query = {.metric = missing[i], .px = 100, .x1 = 1};
+		struct flame_view view = {0};
+
+		CHECK_EQ(flame_view_make(&view, &scope, &query, &heap.err), ERR_USAGE);
+		CHECK_STR(heap.err.text, view_metric_missing(heap.trace->model, missing[i]));
+		flame_view_release(&view);
+	}
+	view_scope_release(&scope);
 	study_free(heap.trace);
 }
 

@@ -15,6 +15,7 @@
 #include "show/render/fields.h"
 #include "show/serve/assets.h"
 #include "study/layout/source.h"
+#include "study/layout/weigh.h"
 
 enum {
 	POINT_PAGE = 100,  /* as the page asks for them */
@@ -266,13 +267,19 @@ static void put_timelines(struct report *self)
 			put(self, "/timeline?bins=800&by=%s&metric=%s&top=12", groups[i], lines[k]);
 }
 
-static void put_flames(struct report *self, u64 end_ns)
+static void put_flames(struct report *self, const struct model *model, u64 end_ns)
 {
-	static const char *const metrics[] = {"bytes", "allocs", "peak", "kept", "temporary"};
+	static const enum view_metric metrics[] = {METRIC_BYTES,   METRIC_ALLOCS, METRIC_PEAK,
+						   METRIC_KEPT,    METRIC_LOST,   METRIC_TEMPORARY,
+						   METRIC_RESIDENT};
 
-	for (u32 i = 0; i < 5; i++) {
-		put(self, "/flame?dir=down&fold=1&metric=%s&px=1600", metrics[i]);
-		put(self, "/flame?dir=up&fold=1&metric=%s&px=1600", metrics[i]);
+	for (u32 i = 0; i < sizeof metrics / sizeof *metrics; i++) {
+		const char *name = view_metric_name(metrics[i]);
+
+		if (view_metric_missing(model, metrics[i]))
+			continue;
+		put(self, "/flame?dir=down&fold=1&metric=%s&px=1600", name);
+		put(self, "/flame?dir=up&fold=1&metric=%s&px=1600", name);
 	}
 	put(self, "/flame?at=%llu&dir=down&fold=1&metric=live&px=1600", (unsigned long long)end_ns);
 }
@@ -375,7 +382,7 @@ static void put_views(struct report *self, struct study *trace, u64 end_ns)
 		put(self, "/timeline?bins=400&by=fn&metric=live&top=5");
 	}
 	if (shows(self, REPORT_FLAME))
-		put_flames(self, end_ns);
+		put_flames(self, trace->model, end_ns);
 	put_tables(self);
 	if (shows(self, REPORT_TIMELINE))
 		put_timelines(self);

@@ -10,6 +10,7 @@
 #include "host/base/path.h"
 #include "show/serve/api.h"
 #include "study/layout/suggest.h"
+#include "study/layout/weigh.h"
 
 /* ---- status ---- */
 
@@ -183,6 +184,8 @@ static struct named_value caps_field(struct call *call)
 		    FLAG("realloc", model->kinds[HW_REALLOC]),
 		    FLAG("routines", trace->info.routines), FLAG("chunks", !model->aggregated),
 		    FLAG("sampled", model->image.sample_bytes), FLAG("rss", model->usage.count),
+		    FLAG("lost", !view_metric_missing(model, METRIC_LOST)),
+		    FLAG("resident", !view_metric_missing(model, METRIC_RESIDENT)),
 		    FLAG("lisp", model_is_collected(model)),
 		    FLAG("live", call->api->feed && call->slot == 0),
 		    FLAG("notes", !trace_is_nameless(call->api->traces[call->slot]->path)));

@@ -22,8 +22,8 @@ static bool flame_read(struct call *call, struct flame_query *query)
 				      .px = 1600,
 				      .x1 = 1};
 	if (!call_choice(call, "metric", view_metric_parse, &query->metric,
-			 "allocs, bytes, peak, live, kept, temporary, alloc_time, chunks_live or "
-			 "idle") ||
+			 "allocs, bytes, peak, live, kept, lost, temporary, alloc_time, "
+			 "chunks_live, idle or resident") ||
 	    !call_word(call, "dir", "down, up or pivot", &dir))
 		return false;
 	query->dir = dir;

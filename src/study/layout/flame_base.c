@@ -139,8 +139,11 @@ int flame_base_find(struct flame_view *self, struct weighed *weighed,
 {
 	struct base base = {.ours = weighed};
 	struct err their_err = {0};
+	const char *missing = view_metric_missing(query->base->trace->model, query->metric);
 	int status;
 
+	if (missing)
+		return err_set(err, ERR_USAGE, "the trace to compare with: %s", missing);
 	status = flame_weigh(&base.theirs, query->base, query, &their_err);
 	if (status == 0)
 		status = compare(self, &base, err);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "study/analysis/leaks/leaks.h"
+#include "study/analysis/resident/resident.h"
 #include "study/layout/divide.h"
 #include "study/layout/moments.h"
 #include "study/model/durations.h"
@@ -15,9 +17,10 @@ static const struct {
 } metrics[METRICS] = {
 	[METRIC_ALLOCS] = {"allocs", "count"},      [METRIC_BYTES] = {"bytes", "bytes"},
 	[METRIC_PEAK] = {"peak", "bytes"},          [METRIC_LIVE] = {"live", "bytes"},
-	[METRIC_LEAKED] = {"kept", "bytes"},        [METRIC_TEMPORARY] = {"temporary", "count"},
+	[METRIC_KEPT] = {"kept", "bytes"},          [METRIC_TEMPORARY] = {"temporary", "count"},
 	[METRIC_ALLOC_TIME] = {"alloc_time", "ns"}, [METRIC_CHUNKS_LIVE] = {"chunks_live", "count"},
-	[METRIC_IDLE] = {"idle", "byte_seconds"},
+	[METRIC_LOST] = {"lost", "bytes"},          [METRIC_IDLE] = {"idle", "byte_seconds"},
+	[METRIC_RESIDENT] = {"resident", "bytes"},
 };
 
 bool view_metric_parse(const char *word, enum view_metric *metric)
@@ -35,6 +38,21 @@ bool view_metric_parse(const char *word, enum view_metric *metric)
 const char *view_metric_name(enum view_metric metric) { return metrics[metric].name; }
 const char *view_metric_unit(enum view_metric metric) { return metrics[metric].unit; }
 
+const char *view_metric_missing(const struct model *model, enum view_metric metric)
+{
+	if (metric == METRIC_IDLE && !model->has_access)
+		return "no accesses were recorded, so unused memory is unknown; record with "
+		       "--access valgrind, or build with 'heapwise cc'";
+	/* once sums stand for events it is not known which chunks were freed */
+	if (metric == METRIC_LOST && (model->scan.state != SCAN_DONE || model->aggregated))
+		return "the trace has no leak scan, so lost memory is unknown; metric 'kept' has "
+		       "what was never freed";
+	if (metric == METRIC_RESIDENT && !model->memory.count)
+		return "no look at resident memory was recorded; record a longer run, or with the "
+		       "leak scan";
+	return NULL;
+}
+
 /* From the sums that the model has: no chunk is looked at. */
 static bool weigh_whole(const struct view_scope *self, enum view_metric metric, double *values)
 {
@@ -43,8 +61,7 @@ static bool weigh_whole(const struct view_scope *self, enum view_metric metric, 
 	bool exec = model_keeps_nothing(model);
 	struct call_costs costs;
 
-	if (!view_is_all(self) || metric == METRIC_LIVE || metric == METRIC_CHUNKS_LIVE ||
-	    metric == METRIC_IDLE)
+	if (!view_is_all(self))
 		return false;
 	call_costs_find(&costs, model);
 	for (u64 i = 0; i < model->points.count; i++) {
@@ -54,7 +71,7 @@ static bool weigh_whole(const struct view_scope *self, enum view_metric metric, 
 		case METRIC_ALLOCS: values[i] = (double)point->allocations / units; break;
 		case METRIC_BYTES: values[i] = (double)point->bytes; break;
 		case METRIC_PEAK: values[i] = (double)point->at_peak_bytes; break;
-		case METRIC_LEAKED: values[i] = exec ? 0 : (double)point->live_bytes; break;
+		case METRIC_KEPT: values[i] = exec ? 0 : (double)point->live_bytes; break;
 		case METRIC_TEMPORARY: values[i] = (double)point->temporary / units; break;
 		case METRIC_ALLOC_TIME:
 			values[i] = (double)point->allocations / units * costs.ns[point->kind] +
@@ -62,7 +79,9 @@ static bool weigh_whole(const struct view_scope *self, enum view_metric metric, 
 			break;
 		case METRIC_LIVE:
 		case METRIC_CHUNKS_LIVE:
+		case METRIC_LOST:
 		case METRIC_IDLE:
+		case METRIC_RESIDENT:
 		case METRICS: return false;
 		}
 	}
@@ -72,7 +91,8 @@ static bool weigh_whole(const struct view_scope *self, enum view_metric metric, 
 struct weighing {
 	const struct view_scope *scope;
 	enum view_metric metric;
-	u64 limit_ticks; /* live: events before this have happened */
+	u64 limit_ticks;                 /* live: events before this have happened */
+	const struct model_memory *look; /* resident */
 	double units;
 	struct call_costs costs;
 };
@@ -93,6 +113,20 @@ static double idle_seconds(const struct view_scope *scope, const struct view_chu
 	       1e9;
 }
 
+/* The part of the bytes, which the chunk stands for, that is resident. */
+static double resident_weight(const struct weighing *self, const struct view_chunk *chunk,
+			      u64 bytes)
+{
+	u64 size = chunk->page->size[chunk->at];
+	u64 found;
+
+	if (!size || !view_is_live(chunk, self->limit_ticks))
+		return 0;
+	found = resident_bytes(self->scope->trace->model, self->look,
+			       chunk->page->address[chunk->at], size);
+	return (double)bytes * ((double)found / (double)size);
+}
+
 static double chunk_weight(const struct weighing *self, const struct view_chunk *chunk)
 {
 	u64 units, bytes;
@@ -101,7 +135,7 @@ static double chunk_weight(const struct weighing *self, const struct view_chunk 
 	switch (self->metric) {
 	case METRIC_ALLOCS: return (double)units / self->units;
 	case METRIC_BYTES: return (double)bytes;
-	case METRIC_LEAKED:
+	case METRIC_KEPT:
 		if (!self->scope->window.to_ns)
 			return view_is_kept(chunk) ? (double)bytes : 0;
 		return view_is_live(chunk, self->limit_ticks) ? (double)bytes : 0;
@@ -117,7 +151,12 @@ static double chunk_weight(const struct weighing *self, const struct view_chunk 
 		return (double)units / self->units *
 		       (self->costs.ns[chunk->page->kind[chunk->at]] +
 			(view_is_freed(chunk) ? self->costs.freed_ns : 0));
+	case METRIC_LOST:
+		return view_is_kept(chunk) && leak_is_certain(chunk->page->chunk_class[chunk->at])
+			       ? (double)bytes
+			       : 0;
 	case METRIC_IDLE: return (double)bytes * idle_seconds(self->scope, chunk);
+	case METRIC_RESIDENT: return resident_weight(self, chunk, bytes);
 	case METRICS: break;
 	}
 	return 0;
@@ -128,7 +167,7 @@ static int weigh_part(void *data, const struct view_part *part, struct err *err)
 	const struct weighing *self = data;
 	double *values = part->room;
 	bool at_moment = self->metric == METRIC_LIVE || self->metric == METRIC_CHUNKS_LIVE ||
-			 self->metric == METRIC_PEAK;
+			 self->metric == METRIC_PEAK || self->metric == METRIC_RESIDENT;
 
 	for (u64 page = part->first / CHUNK_PAGE; page < part->end / CHUNK_PAGE; page++) {
 		u64 at = page * CHUNK_PAGE;
@@ -174,7 +213,7 @@ static bool weigh_order(const struct weighing *self, u64 at_ns, double *values)
 	    (live && scope->window.to_ns &&
 	     (at_ns < scope->window.from_ns || at_ns > scope->window.to_ns)) ||
 	    (!live && self->metric != METRIC_PEAK &&
-	     !(self->metric == METRIC_LEAKED && scope->window.to_ns)))
+	     !(self->metric == METRIC_KEPT && scope->window.to_ns)))
 		return false;
 	points = malloc((model->points.count + 1) * sizeof *points);
 	if (!points)
@@ -188,31 +227,62 @@ static bool weigh_order(const struct weighing *self, u64 at_ns, double *values)
 	return true;
 }
 
+/* The look of the scope's time at which most was resident; NULL = there was none. */
+static const struct model_memory *look_find(const struct view_scope *scope)
+{
+	const struct tick_clock *clock = &scope->trace->model->clock;
+
+	if (!scope->window.to_ns)
+		return resident_most(scope->trace->model, 0, UINT64_MAX);
+	return resident_most(scope->trace->model, tick_clock_ticks(clock, scope->window.from_ns),
+			     tick_clock_ticks(clock, scope->window.to_ns + 1));
+}
+
+/* Which moment the metric is about. */
+static int moment_find(struct weighing *self, u64 *at_ns, struct err *err)
+{
+	const struct view_scope *scope = self->scope;
+	const struct model *model = scope->trace->model;
+	u64 ticks = model->totals.peak_ticks, peak_bytes;
+
+	if (self->metric != METRIC_PEAK && self->metric != METRIC_RESIDENT) {
+		u64 ns = self->metric == METRIC_KEPT ? scope->window.to_ns : *at_ns;
+
+		self->limit_ticks = tick_clock_ticks(&model->clock, ns + 1);
+		return 0;
+	}
+	if (self->metric == METRIC_PEAK && !view_is_all(scope) &&
+	    view_peak(scope, &peak_bytes, &ticks, err) < 0)
+		return err->code;
+	if (self->metric == METRIC_RESIDENT) {
+		self->look = look_find(scope);
+		if (!self->look)
+			return err_set(err, ERR_USAGE,
+				       "no look at resident memory is in this window of time; "
+				       "choose a wider one");
+		ticks = self->look->ticks;
+	}
+	self->limit_ticks = ticks + 1;
+	*at_ns = tick_clock_ns(&model->clock, ticks);
+	return 0;
+}
+
 int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_ns, double *values,
 	       struct err *err)
 {
 	const struct model *model = self->trace->model;
+	const char *missing = view_metric_missing(model, metric);
 	struct weighing weighing = {.scope = self,
 				    .metric = metric,
 				    .units = (double)(1ull << model->count_shift)};
-	u64 peak_ticks = model->totals.peak_ticks, peak_bytes;
 
 	memset(values, 0, model->points.count * sizeof *values);
-	if (metric == METRIC_IDLE && !model->has_access)
-		return err_set(err, ERR_USAGE,
-			       "no accesses were recorded, so unused memory is unknown; record "
-			       "with --access valgrind, or build with 'heapwise cc'");
-	if (metric == METRIC_PEAK && !view_is_all(self) &&
-	    view_peak(self, &peak_bytes, &peak_ticks, err) < 0)
+	if (missing)
+		return err_set(err, ERR_USAGE, "%s", missing);
+	if (moment_find(&weighing, at_ns, err) < 0)
 		return err->code;
-	if (metric == METRIC_PEAK)
-		*at_ns = tick_clock_ns(&model->clock, peak_ticks);
 	if (weigh_whole(self, metric, values))
 		return 0;
 	call_costs_find(&weighing.costs, model);
-	weighing.limit_ticks = metric == METRIC_PEAK ? peak_ticks + 1
-			       : metric == METRIC_LEAKED
-				       ? tick_clock_ticks(&model->clock, self->window.to_ns + 1)
-				       : tick_clock_ticks(&model->clock, *at_ns + 1);
 	return weigh_order(&weighing, *at_ns, values) ? 0 : weigh_chunks(&weighing, values, err);
 }

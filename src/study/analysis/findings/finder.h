@@ -40,12 +40,6 @@ static inline bool finding_is_single(const struct model *model, const struct fin
 	return finding->kind == FINDING_KEPT && model_count(model, finding->chunks) < 2;
 }
 
-/* Nothing but lost chunks leads to what is indirectly lost. */
-static inline bool leak_is_certain(u8 chunk_class)
-{
-	return chunk_class == CLASS_LOST || chunk_class == CLASS_INDIRECT;
-}
-
 /* A sample has so few of its chunks that what was live at a moment is chance. */
 static inline bool point_is_noise(const struct model *model, const struct model_point *point)
 {

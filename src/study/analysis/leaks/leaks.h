@@ -10,6 +10,12 @@
  * class. */
 bool leaks_kind_parse(const char *word, u32 *kinds);
 
+/* Nothing but lost chunks leads to what is indirectly lost. */
+static inline bool leak_is_certain(u8 chunk_class)
+{
+	return chunk_class == CLASS_LOST || chunk_class == CLASS_INDIRECT;
+}
+
 struct leak_sum {
 	u64 chunks, bytes; /* chunks in units of the model */
 };

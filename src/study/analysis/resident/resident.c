@@ -58,7 +58,7 @@ static void mark_used(struct accounting *self, u64 number, u64 from, u64 to)
 			    (to - 1 - start) / PAGE + 1);
 }
 
-/* What of [start, end) is resident goes to `sums`, and its pages are used. */
+/* What of [start, end) is resident. It goes to `sums`, and its pages are used; NULL = neither. */
 static u64 add_range(struct accounting *self, u64 start, u64 end, u64 *sums)
 {
 	u64 found = 0;
@@ -71,8 +71,10 @@ static u64 add_range(struct accounting *self, u64 start, u64 end, u64 *sums)
 
 		if (to <= from)
 			continue;
-		sums[i] += scaled(row, to - from);
 		found += scaled(row, to - from);
+		if (!sums)
+			continue;
+		sums[i] += scaled(row, to - from);
 		mark_used(self, i, from, to);
 	}
 	return found;
@@ -265,15 +267,30 @@ static bool prepare(struct accounting *self)
 	return self->first_word && self->has_blocks && self->requested && self->slack && self->used;
 }
 
+static struct accounting accounting_of(const struct model *model, const struct model_memory *memory)
+{
+	return (struct accounting){.model = model,
+				   .memory = memory,
+				   .rows = memory->count ? model->residents.data + memory->first
+							 : NULL};
+}
+
+u64 resident_bytes(const struct model *model, const struct model_memory *memory, u64 address,
+		   u64 size)
+{
+	struct accounting self = accounting_of(model, memory);
+
+	return address + size < address ? 0 : add_range(&self, address, address + size, NULL);
+}
+
 int resident_account(const struct model *model, const struct model_memory *memory,
 		     struct resident_account *account, struct err *err)
 {
-	struct accounting self = {.model = model,
-				  .memory = memory,
-				  .rows = memory->count ? model->residents.data + memory->first
-							: NULL,
-				  .glibc = uses_glibc(model)};
-	bool ready = prepare(&self);
+	struct accounting self = accounting_of(model, memory);
+	bool ready;
+
+	self.glibc = uses_glibc(model);
+	ready = prepare(&self);
 
 	*account = (struct resident_account){0};
 	if (ready) {
@@ -289,13 +306,17 @@ int resident_account(const struct model *model, const struct model_memory *memor
 	return ready ? 0 : err_memory_for(err, "the resident memory");
 }
 
-const struct model_memory *resident_most(const struct model *model)
+const struct model_memory *resident_most(const struct model *model, u64 from, u64 to)
 {
 	const struct model_memory *most = NULL;
 
-	for (u64 i = 0; i < model->memory.count; i++)
-		if (!most || model->memory.data[i].rss_bytes > most->rss_bytes)
-			most = &model->memory.data[i];
+	for (u64 i = 0; i < model->memory.count; i++) {
+		const struct model_memory *memory = &model->memory.data[i];
+
+		if (memory->ticks >= from && memory->ticks < to &&
+		    (!most || memory->rss_bytes > most->rss_bytes))
+			most = memory;
+	}
 	return most;
 }
 

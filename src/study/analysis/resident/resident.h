@@ -29,8 +29,13 @@ struct resident_account {
 int resident_account(const struct model *model, const struct model_memory *memory,
 		     struct resident_account *account, struct err *err);
 
-/* The sample with most resident memory, and the one at the program's end; NULL if there is none. */
-const struct model_memory *resident_most(const struct model *model);
+/* Of [address, address + size), what was resident at a look. */
+u64 resident_bytes(const struct model *model, const struct model_memory *memory, u64 address,
+		   u64 size);
+
+/* The look of ticks [from, to) with most resident memory, and the one at the program's end; NULL if
+ * there is none. */
+const struct model_memory *resident_most(const struct model *model, u64 from, u64 to);
 const struct model_memory *resident_last(const struct model *model);
 
 /* The most that was ever resident: by samples, by looks, or by the kernel's own mark; 0 = nobody

@@ -111,7 +111,7 @@ static int find_moments(struct moments *self, const struct model *model, struct 
 	struct resident_gap gap;
 	int status = resident_gap_find(&gap, model, self->series, resident_lasting_ns(model), err);
 
-	self->most.memory = resident_most(model);
+	self->most.memory = resident_most(model, 0, UINT64_MAX);
 	self->end.memory = resident_last(model);
 	if (status == 0 && self->most.memory)
 		status = resident_account(model, self->most.memory, &self->most.account, err);
