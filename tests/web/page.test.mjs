@@ -118,6 +118,22 @@ describe("parts", () => {
 		await page.context().close();
 	});
 
+	test("flame graph: metrics that the trace has, and of others how to get them", async () => {
+		const bare = await serve(record("bare", [join(process.env.HEAPWISE_EXAMPLES, "logstat")], ["--leak-scan", "off"]));
+		for (const [url, segments, lost] of [
+			[server, ["Peak", "Leaked", "Allocated", "Temporary", "At cursor", "Resident"], /^\d[^;]* in \d+ frames|Nothing is certainly lost/m],
+			[bare, ["Peak", "Never freed", "Allocated", "Temporary", "At cursor", "Resident"], /no leak scan.*'kept' has what was never freed/],
+		]) {
+			const page = await open(browser, url);
+			await view(page, "#/flame");
+			const { resident } = await page.evaluate(async () => (await (await fetch("api/v1/trace")).json()).data.caps); // a short run may end before a look
+			assert.deepEqual(await page.getByRole("group", { name: "Metric" }).getByRole("button").allInnerTexts(), segments.slice(0, resident ? 6 : 5));
+			await view(page, "#/flame?metric=lost");
+			assert.match(await page.locator("main").innerText(), lost);
+			await page.context().close();
+		}
+	});
+
 	test("flame graph: a click zooms, callers stay above, the trail leads back, and the inspector has the numbers", async () => {
 		const page = await open(browser, server);
 		await view(page, "#/flame?metric=bytes");

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { cli, end, heapwise, hostileNames, instrumented, launch, open, record, rows, serve, settle, shows, slow, view, work } from "./lib.mjs";
 
-const shown = ["", "flame", "flame?metric=allocs", "flame?metric=peak&dir=up", "flame?metric=kept", "time", "time?by=type", "points", "types", "mprof?tab=leaks", "mprof?tab=bins", "mprof?tab=direct", "mprof?tab=graph", "calls", "threads"];
+const shown = ["", "flame", "flame?metric=allocs", "flame?metric=peak&dir=up", "flame?metric=kept", "flame?metric=lost&dir=up", "flame?metric=resident", "time", "time?by=type", "points", "types", "mprof?tab=leaks", "mprof?tab=bins", "mprof?tab=direct", "mprof?tab=graph", "calls", "threads"];
 let browser;
 let server;
 let trace;

@@ -38,11 +38,6 @@ export function scoped(path: string): Record<string, string> {
 	return embedded || able(path, "q") ? common() : whole();
 }
 
-/** Whether colours of the query and the idle metric can be asked for: they came with comparison, and are values, which the list has not. */
-export function ableColours(): boolean {
-	return able("/timeline", "base");
-}
-
 /** The trace that all is compared with, if the endpoint can do that. */
 export function against(path: string): Params {
 	return key("base") !== "" && able(path, "base") ? { base: key("base") } : {};

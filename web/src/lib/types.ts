@@ -183,6 +183,7 @@ export interface Flame {
 	unit: string;
 	total: number;
 	nodes_all: number;
+	at: Maybe; // when it was so, where nobody chose the moment
 	above: number; // rows that the root is part of
 	id: number[];
 	parent: number[];

@@ -4,9 +4,9 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Direction, type Item, type Painter } from "../lib/canvas";
-import { ableColours, against } from "../lib/catalogue";
+import { against } from "../lib/catalogue";
 import { type Palette, dark, difference, ink, inkOn, moduleColour, paletteOf, severity } from "../lib/colour";
-import { count, inUnit, share, trimMiddle } from "../lib/format";
+import { count, inUnit, ns, share, trimMiddle } from "../lib/format";
 import { Empty, MenuButton, Segment } from "../lib/controls";
 import { Icon } from "../lib/icons";
 import { type Act, type Subject, menuOf } from "../lib/menu";
@@ -26,10 +26,12 @@ export const FLAG = { leaf: 1, inline: 2, merged: 4, recursion: 8, match: 16, ca
 
 const metrics = [
 	["peak", "Live at the peak"],
-	["kept", "Kept at the end"],
+	["lost", "Lost, by the leak scan"],
+	["kept", "Never freed"],
 	["bytes", "Bytes allocated"],
 	["temporary", "Temporary"],
 	["live", "Live at the cursor"],
+	["resident", "On resident pages, when most was resident"],
 	["allocs", "Allocations"],
 	["alloc_time", "Time in the allocator"],
 	["chunks_live", "Chunks live at the cursor"],
@@ -37,13 +39,17 @@ const metrics = [
 ] as const;
 
 /** Those that are asked for most, in a word; the others are behind a button. */
-const short: Record<string, string> = { peak: "Peak", kept: "Kept", bytes: "Allocated", temporary: "Temporary", live: "At cursor" };
+const short: Record<string, string> = { peak: "Peak", lost: "Leaked", kept: "Never freed", bytes: "Allocated", temporary: "Temporary", live: "At cursor", resident: "Resident" };
+
+/** What was never freed stands for what leaked only where no leak scan was made. */
+const isShort = (name: string) => name in short && !(name === "kept" && trace.value?.caps.lost);
 
 /** With a window of time, two metrics mean what is inside it. A report has no others than those that it was made with. */
 function shownMetrics(): [string, string][] {
 	const inside: Record<string, string> = timeWindow.value ? { peak: "Live at the peak of the window", kept: "Live at the end of the window" } : {};
-	const missing = embedded ? ["alloc_time", "chunks_live", "idle"] : ableColours() && trace.value?.caps.access ? [] : ["idle"];
-	return metrics.filter(([name]) => !missing.includes(name)).map(([name, words]) => [name, inside[name] ?? words]);
+	const caps = trace.value?.caps;
+	const known: Record<string, boolean | undefined> = { lost: caps?.lost, resident: caps?.resident, idle: caps?.access && !embedded, alloc_time: !embedded, chunks_live: !embedded };
+	return metrics.filter(([name]) => known[name] ?? !(name in known)).map(([name, words]) => [name, inside[name] ?? words]);
 }
 
 /** Numbers of texts become texts; what the root is part of comes first, as wide as it. */
@@ -55,6 +61,7 @@ function unpack(reply: FlameReply): Data {
 		unit: reply.unit,
 		total: reply.total,
 		nodes_all: reply.nodes_all,
+		at: reply.metric === "resident" ? reply.at : null,
 		above: path.length,
 		id: numbers("id", (box) => box.id),
 		parent: numbers("parent", (_, at) => path[at - 1]?.id ?? 0),
@@ -342,7 +349,7 @@ function Crumbs({ data, truncated, inspect }: { data: Data; truncated: boolean; 
 					<li aria-current="true"><button class="plain" title="Inspect" onClick={() => inspect(root)}><b>{shortName(data.name[root] ?? "", 40)}</b></button></li>
 				</ol>
 			)}
-			<span class="quiet">{inUnit(value, data.unit)}{data.above > 0 ? `, ${share(value / Math.max(1, data.total))} of ${inUnit(data.total, data.unit)},` : ""} in {count(data.nodes_all)} frames{truncated ? `, the widest ${count(data.id.length - data.above)} are shown: zoom for the others` : ""}</span>
+			<span class="quiet">{inUnit(value, data.unit)}{data.at != null && ` at ${ns(data.at)}`}{data.above > 0 ? `, ${share(value / Math.max(1, data.total))} of ${inUnit(data.total, data.unit)},` : ""} in {count(data.nodes_all)} frames{truncated ? `, the widest ${count(data.id.length - data.above)} are shown: zoom for the others` : ""}</span>
 		</nav>
 	);
 }
@@ -554,7 +561,7 @@ export function Flame() {
 		if (event.key === "Backspace") history.back();
 		else if (event.key === "i") set({ dir: dir === "up" ? null : "up", z: null, x: null });
 		else if (event.key === "r") set({ rec: key("rec") === "0" ? null : 0 });
-		else if (event.key === "m") set({ metric: metrics[(metrics.findIndex(([name]) => name === metric) + 1) % metrics.length]?.[0] });
+		else if (event.key === "m") chooseMetric(all[(all.findIndex(([name]) => name === metric) + 1) % all.length]?.[0] ?? metric);
 		else if (event.key === "h" && item) hide(data?.name[rowOf(item)] ?? "");
 		else if (event.key === "d" && item) inspect(rowOf(item));
 		else if (event.key === "v" && item) pivot(data?.name[rowOf(item)] ?? "");
@@ -577,10 +584,10 @@ export function Flame() {
 	};
 	const point = selectedPoint();
 	const chosen = data ? (data.id[data.point.findIndex((other, row) => other === point && hasPoint(data, row))] ?? null) : null;
-	const nothing = metric === "kept" ? "Nothing was kept." : metric === "temporary" ? "Nothing was temporary." : trace.value?.caps.stacks === false ? "Stacks were not recorded." : "Nothing to show.";
+	const nothing = metric === "lost" ? "Nothing is certainly lost. “Never freed” has what may be." : metric === "kept" ? "Everything was freed." : metric === "temporary" ? "Nothing was temporary." : trace.value?.caps.stacks === false ? "Stacks were not recorded." : "Nothing to show.";
 	const chooseMetric = (value: string) => set({ metric: value, z: null, x: null });
 	const all = shownMetrics();
-	const others = all.filter(([name]) => !short[name]);
+	const others = all.filter(([name]) => !isShort(name));
 	const looks: [string, Act[]][] = [
 		["Colour", ([["Module", {}], ["Severity of points", { color: "sev" }], ["Worst severity below", { color: "worst" }], ["Rainbow, as Memoro", { color: "sev", pal: "memoro" }], ["Gray", { color: "sev", pal: "gray" }]] as const).map(([label, change]) => ({ label, run: () => set({ color: null, pal: null, ...change }) }))],
 		["Frames", [
@@ -596,8 +603,8 @@ export function Flame() {
 	return (
 		<div class="view flame">
 			<div class="controls">
-				<Segment label="Metric" value={metric} options={all.filter(([name]) => short[name]).map(([name, words]) => [name, short[name] ?? name, words] as const)} onChange={chooseMetric} />
-				{others.length > 0 && <MenuButton label="More metrics" icon="chevron" words={short[metric] ? "More" : (all.find(([name]) => name === metric)?.[1] ?? metric)} groups={[["", others.map(([name, words]) => ({ label: words, run: () => chooseMetric(name) }))]]} />}
+				<Segment label="Metric" value={metric} options={all.filter(([name]) => isShort(name)).map(([name, words]) => [name, short[name] ?? name, words] as const)} onChange={chooseMetric} />
+				{others.length > 0 && <MenuButton label="More metrics" icon="chevron" words={isShort(metric) ? "More" : (all.find(([name]) => name === metric)?.[1] ?? metric)} groups={[["", others.map(([name, words]) => ({ label: words, run: () => chooseMetric(name) }))]]} />}
 				<Segment label="Direction" value={dir} options={[["down", "Callers", "From main to who allocates"], ["up", "Inverted", "From who allocates to main"], ...(embedded ? [] : [["pivot", "Sandwich", "Callers and callees of one function"] as const])]} onChange={(value) => set({ dir: value === "down" ? null : value, z: null, x: null })} />
 				{dir === "pivot" && <label class="choice">Function<input value={key("pivot")} placeholder="its name" onChange={(event) => set({ pivot: event.currentTarget.value, z: null })} /></label>}
 				<label class="choice find"><span class="sr-only">Search</span><Icon name="search" size={14} /><input id="search" value={key("s")} placeholder="Search" title="Text or /regex/" onInput={(event) => set({ s: event.currentTarget.value }, true)} onKeyDown={(event) => event.key === "Enter" && walk(event.shiftKey ? -1 : 1)} /></label>

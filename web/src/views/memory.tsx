@@ -4,7 +4,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Item, type Painter } from "../lib/canvas";
-import { ableColours } from "../lib/catalogue";
 import { category, dark, ink, severity } from "../lib/colour";
 import { bytes, count, ns, share } from "../lib/format";
 import { placeOf, squares } from "../lib/hilbert";
@@ -299,7 +298,7 @@ export function Memory() {
 				{at != null && <span title="Click the time strip for another moment">{cursor.value == null ? "At the peak, " : "At "}{ns(at)}</span>}
 				{at !== run && <button onClick={() => set({ at: Math.round(run) })}>At the end</button>}
 				{cursor.value != null && <button onClick={() => set({ at: null })}>At the peak</button>}
-				<Choice label="Colour" value={colour} options={ableColours() && stages(query()).some((stage) => stage.startsWith("color")) ? paints : paints.slice(0, -1)} onChange={(value) => set({ color: value })} />
+				<Choice label="Colour" value={colour} options={stages(query()).some((stage) => stage.startsWith("color")) ? paints : paints.slice(0, -1)} onChange={(value) => set({ color: value })} />
 				<Choice label="Order" value={order} options={orders} onChange={(value) => set({ order: value === "rows" ? null : value })} />
 				{order === "rows" && <Choice label="Row" value={String(width)} options={widths} onChange={(value) => set({ row: value === "512" ? null : value })} />}
 				<button onClick={() => set({ bpp: Math.max(1, bpp / 2) })}>Zoom in</button>

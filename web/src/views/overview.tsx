@@ -79,7 +79,7 @@ function Sentence({ data, report }: { data: Data; report: Report | undefined }) 
 		<p class="sentence" data-t="sentence">
 			Peak <a href={linkTo("flame", { metric: "peak" })}>{bytes(data.bytes.peak)}</a> at <a href={linkTo("time", { at: Math.round(data.bytes.peak_t) })}>{ns(data.bytes.peak_t)}</a>
 			{most && data.bytes.peak > 0 && <>, {share(most.value / data.bytes.peak)} from <button class="plain" title={most.name} onClick={() => select("f", most.name)}>{plainName(most.name)}</button>{most.file && !embedded ? <a href={linkTo(lineOf(most.file, most.line))}>{where}</a> : where}</>}
-			; {lost > 0 ? <><a href={linkTo("flame", { metric: "kept" })}>{bytes(lost)}</a> leaked</> : data.bytes.kept > 0 ? <><a href={linkTo("flame", { metric: "kept" })}>{bytes(data.bytes.kept)}</a> kept at the end</> : "nothing kept at the end"}.
+			; {lost > 0 ? <><a href={linkTo("flame", { metric: "lost" })}>{bytes(lost)}</a> leaked</> : data.bytes.kept > 0 ? <><a href={linkTo("flame", { metric: "kept" })}>{bytes(data.bytes.kept)}</a> kept at the end</> : "nothing kept at the end"}.
 		</p>
 	);
 }
@@ -163,7 +163,7 @@ function Tiles({ data, report, before }: { data: Data; report: Report | undefine
 		<div class="tiles">
 			<Tile name="peak" label="Peak" value={bytes(data.bytes.peak)} {...peakTile(data)} href={linkTo("flame", { metric: "peak" })} before={before && data.bytes.peak - before.bytes.peak} />
 			<Tile name="growth" label="Growth" value={growthOf(data) > 0 ? `+${bytes(growthOf(data))}` : "none"} {...growthTile(data)} href={linkTo("time", { by: "point" })} before={before && growthOf(data) - growthOf(before)} />
-			<Tile name="leaked" label="Leaked" value={report?.leaks?.bytes == null ? (report ? "unknown" : "…") : bytes(report.leaks.bytes)} {...leakTile(data, report)} href={linkTo("flame", { metric: "kept" })} />
+			<Tile name="leaked" label="Leaked" value={report?.leaks?.bytes == null ? (report ? "unknown" : "…") : bytes(report.leaks.bytes)} {...leakTile(data, report)} href={linkTo("flame", { metric: report?.leaks?.bytes ? "lost" : "kept" })} />
 			<Tile name="alloc-time" label="Allocator time" {...time} href={linkTo("flame", { metric: "alloc_time" })} />
 		</div>
 	);

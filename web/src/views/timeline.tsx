@@ -5,7 +5,6 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { Panel, useAnswer } from "../lib/answer";
-import { ableColours } from "../lib/catalogue";
 import { category, dark, ink } from "../lib/colour";
 import { bytes, count, inUnit, ns } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
@@ -315,7 +314,7 @@ export function Timeline() {
 	return (
 		<div class="view">
 			<div class="controls">
-				<Choice label="Stacked by" value={by} options={coloured && ableColours() ? [...groups, ["color", "Colour of the query"] as const] : groups} onChange={(value) => set({ by: value, series: null })} />
+				<Choice label="Stacked by" value={by} options={coloured ? [...groups, ["color", "Colour of the query"] as const] : groups} onChange={(value) => set({ by: value, series: null })} />
 				<Choice label="Metric" value={metric} options={metrics} onChange={(value) => set({ metric: value })} />
 				<Choice label="As" value={shape} options={shapes} onChange={(value) => set({ shape: value === "stack" ? null : value })} />
 				{key("x0") !== "" && <button onClick={() => set({ x0: null, x1: null })}>Whole run</button>}
