@@ -355,6 +355,63 @@ TEST(flame_narrow, "siblings below a pixel are one box that stands for them, and
 	study_free(heap.trace);
 }
 
+/* main calls parse, which allocates so many bytes at line 20 and at line 30. */
+static void heap_lines(struct heap *self, u64 at_20, u64 at_30)
+{
+	heap_begin(self);
+	self->frames[2].function = "parse";
+	if (at_20)
+		tell_alloc(&self->feed, HW_MALLOC, 2, at_20);
+	if (at_30)
+		tell_alloc(&self->feed, HW_MALLOC, 3, at_30);
+	heap_end(self);
+}
+
+/* What the base has at a line of parse. */
+static u64 base_at(const struct flame_view *view, u32 line)
+{
+	for (u64 i = 0; i < view->boxes.count; i++)
+		if (view->boxes.data[i].depth == 3 && view->boxes.data[i].line == line)
+			return (u64)view->boxes.data[i].base;
+	FAIL("there is no box of line %u", line);
+}
+
+static struct flame_view flame_beside(struct heap *ours, struct heap *theirs)
+{
+	struct view_scope base = scope_of(theirs, "all", NULL);
+	struct flame_query query = {.metric = METRIC_BYTES, .base = &base};
+	struct flame_view view = flame_of(ours, query, "all");
+
+	view_scope_release(&base);
+	return view;
+}
+
+TEST(flame_base_lines, "each line of a function is compared with the same line of the base")
+{
+	struct heap both, first;
+	struct flame_view view;
+
+	heap_lines(&both, 100, 300);
+	heap_lines(&first, 70, 0);
+	view = flame_beside(&both, &both);
+	CHECK_EQ(base_at(&view, 20), 100);
+	CHECK_EQ(base_at(&view, 30), 300);
+	CHECK_EQ(view.gone.count, 0);
+	flame_view_release(&view);
+	view = flame_beside(&both, &first); /* which has no box for its only line */
+	CHECK_EQ(base_at(&view, 20), 70);
+	CHECK_EQ(base_at(&view, 30), 0);
+	CHECK_EQ(view.gone.count, 0);
+	flame_view_release(&view);
+	view = flame_beside(&first, &both);
+	CHECK_EQ((u64)box_of(&view, "parse", 2)->base, 400);
+	CHECK_EQ(view.gone.count, 1);
+	CHECK_EQ((u64)view.gone_total, 300);
+	flame_view_release(&view);
+	study_free(first.trace);
+	study_free(both.trace);
+}
+
 TEST(flame_search, "a search counts each stack once, however often a name is on it")
 {
 	struct heap heap;

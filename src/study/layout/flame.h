@@ -104,6 +104,7 @@ struct flame_node {
 	u32 function;          /* UINT32_MAX = the root */
 	u32 call;              /* one of the calls that it stands for */
 	u32 first_child, next; /* 0 = none */
+	u32 line;              /* the only one at which it allocates; 0 = unknown, or several */
 	u16 depth;
 	u8 flags;
 };

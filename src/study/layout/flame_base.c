@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A flame graph beside that of another trace: boxes are the same if the names on the way to them
- * are.
+ * are, and for boxes of one line the line is.
  * Host. */
 #include "study/layout/flame.h"
 
@@ -22,13 +22,20 @@ static const char *name_of(const struct weighed *weighed, u32 node)
 		.name;
 }
 
-/* Callers of a pivot are apart from what it calls. */
+/* Callers of a pivot are apart from what it calls, and lines of a function from each other. */
+static u64 kind_of(const struct weighed *weighed, u32 node)
+{
+	const struct flame_node *of = &weighed->shape->nodes.data[node];
+
+	return (u64)(of->flags & FLAME_SPLIT ? of->line : 0) << 8 |
+	       (of->flags & (FLAME_CALLER | FLAME_SPLIT));
+}
+
 static u64 key_of(const struct weighed *weighed, u32 parent, u32 node)
 {
-	u8 side = weighed->shape->nodes.data[node].flags & FLAME_CALLER;
+	u64 start = HASH_START ^ kind_of(weighed, node);
 
-	return hash_u64(hash_text(HASH_START ^ side, name_of(weighed, node)) ^
-			hash_u64(parent + 1));
+	return hash_u64(hash_text(start, name_of(weighed, node)) ^ hash_u64(parent + 1));
 }
 
 static u32 node_find(const struct base *self, u32 parent, u32 ours)
@@ -37,13 +44,11 @@ static u32 node_find(const struct base *self, u32 parent, u32 ours)
 
 	for (;; key = hash_u64(key + 1)) {
 		const u64 *found = map_find(&self->children, key);
-		const struct flame_node *node;
 
 		if (!found || !*found)
 			return UINT32_MAX;
-		node = &self->theirs.shape->nodes.data[*found];
-		if (node->parent == parent &&
-		    !((node->flags ^ self->ours->shape->nodes.data[ours].flags) & FLAME_CALLER) &&
+		if (self->theirs.shape->nodes.data[*found].parent == parent &&
+		    kind_of(&self->theirs, (u32)*found) == kind_of(self->ours, ours) &&
 		    strcmp(name_of(&self->theirs, (u32)*found), name_of(self->ours, ours)) == 0)
 			return (u32)*found;
 	}
@@ -65,6 +70,13 @@ static bool node_add(struct base *self, u32 node)
 	}
 }
 
+/* A function that allocates at one line only has no box for it: is that the line of a box of the
+ * other trace, whose function allocates at several? */
+static bool is_only_line(const struct flame_node *function, const struct flame_node *box)
+{
+	return (box->flags & FLAME_SPLIT) && function->line == box->line;
+}
+
 /* Parents come before their children, so that one pass finds all. */
 static bool match(struct base *self)
 {
@@ -81,6 +93,9 @@ static bool match(struct base *self)
 		u32 found = !i ? 0 : parent == UINT32_MAX ? UINT32_MAX : node_find(self, parent, i);
 
 		their_node[i] = found;
+		if (found == UINT32_MAX && parent != UINT32_MAX &&
+		    is_only_line(&theirs->nodes.data[parent], &ours->nodes.data[i]))
+			self->ours->nodes[i].base = self->theirs.nodes[parent].self;
 		if (found == UINT32_MAX)
 			continue;
 		self->ours->nodes[i].base = self->theirs.nodes[found].total;
@@ -103,7 +118,7 @@ static int heaviest_first(const void *a, const void *b)
 
 static bool find_gone(struct flame_view *self, const struct base *base)
 {
-	const struct flame_shape *theirs = base->theirs.shape;
+	const struct flame_shape *ours = base->ours->shape, *theirs = base->theirs.shape;
 
 	for (u32 i = 1; i < theirs->nodes.count; i++) {
 		u32 parent = base->our_node[theirs->nodes.data[i].parent];
@@ -111,7 +126,8 @@ static bool find_gone(struct flame_view *self, const struct base *base)
 					  .name = name_of(&base->theirs, i),
 					  .base = base->theirs.nodes[i].total};
 
-		if (base->our_node[i] != UINT32_MAX || parent == UINT32_MAX || !(gone.base > 0))
+		if (base->our_node[i] != UINT32_MAX || parent == UINT32_MAX || !(gone.base > 0) ||
+		    is_only_line(&ours->nodes.data[parent], &theirs->nodes.data[i]))
 			continue;
 		if (!(theirs->nodes.data[i].flags & FLAME_CALLER))
 			self->gone_total += gone.base;

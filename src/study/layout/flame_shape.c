@@ -118,6 +118,7 @@ static u32 line_node(struct builder *self, u64 point, u32 line)
 	node.first_child = 0;
 	node.parent = parent;
 	node.call = tip_call(self, point);
+	node.line = line;
 	node.depth++;
 	node.flags = FLAME_SPLIT;
 	if (shape->nodes.count >= UINT32_MAX || !vec_push(&shape->nodes, node))
@@ -147,6 +148,8 @@ static int split_lines(struct builder *self)
 		if (!first[tip])
 			first[tip] = lines[i];
 	}
+	for (u64 i = 0; i < nodes && status == 0; i++)
+		shape->nodes.data[i].line = several[i] ? 0 : first[i];
 	for (u64 i = 0; i < points && status == 0; i++)
 		if (lines[i] && several[shape->tip[i]]) {
 			shape->tip[i] = line_node(self, i, lines[i]);
