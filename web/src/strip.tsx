@@ -20,7 +20,7 @@ type Room = typeof THIN;
 
 const OFF_SCALE = 4; // resident memory so many times above the heap would press it flat
 
-function peakBin(line: Timeline): number {
+export function peakBin(line: Timeline): number {
 	let best = 0;
 	line.total.max.forEach((value, bin) => {
 		if (value > (line.total.max[best] ?? 0)) best = bin;
@@ -38,8 +38,15 @@ function residentOf(line: Timeline): (number | null)[] | null {
 	return values && values.filter((value) => value != null).length > 2 ? values : null;
 }
 
-function highest(values: readonly (number | null)[] | null | undefined): number {
+export function highest(values: readonly (number | null)[] | null | undefined): number {
 	return (values ?? []).reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
+}
+
+/** Resident memory as a line beside the heap, or how far it is above that scale. */
+export function residentIn(line: Timeline): { resident: (number | null)[] | null; above: number } {
+	const resident = residentOf(line);
+	const most = highest(resident);
+	return most <= Math.max(1, highest(line.total.max)) * OFF_SCALE ? { resident, above: 0 } : { resident: null, above: most };
 }
 
 /** The highest value on the axis. */

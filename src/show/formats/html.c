@@ -258,11 +258,11 @@ static void put_about(struct report *self)
 
 static void put_timelines(struct report *self)
 {
-	static const char *const groups[] = {"none", "type",  "module", "thread",
-					     "size", "point", "sev"};
+	static const char *const groups[] = {"fn",     "none", "type",  "module",
+					     "thread", "size", "point", "sev"};
 	static const char *const lines[] = {"live", "chunks", "alloc_bytes", "allocs", "frees"};
 
-	for (u32 i = 0; i < 7; i++)
+	for (u32 i = 0; i < 8; i++)
 		for (u32 k = 0; k < 5; k++)
 			put(self, "/timeline?bins=800&by=%s&metric=%s&top=12", groups[i], lines[k]);
 }

@@ -64,6 +64,11 @@ export function inUnit(value: Maybe, unit: string): string {
 	}
 }
 
+/** A value beside an axis: round, so without the zeros behind the point. */
+export function tick(value: number, unit: string): string {
+	return value === 0 && unit === "ns" ? "0" : inUnit(value, unit).replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ");
+}
+
 /** Words of the server with its times as they are written here: it speaks ASCII. */
 export function words(text: string): string {
 	return text.replace(/(\d) us\b/g, "$1 µs");

@@ -4,7 +4,10 @@
 
 import { Component, type ComponentChildren, type RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { count } from "./format";
+import { Icon } from "./icons";
 import { type Subject, menuKey, openMenu } from "./menu";
+import { copy } from "./say";
 
 /** Rows by number; undefined = not here yet. An array is one. */
 export interface Rows<Row> {
@@ -40,6 +43,7 @@ interface Props<Row> {
 	menu?(row: Row): Subject | null;
 	need?(from: number, to: number): void; // these rows are seen, or soon will be
 	rowClass?(row: Row): string;
+	copied?(): readonly Row[]; // the rows that a button copies as CSV; without it there is none
 }
 
 const ROW = 30; // pixels high, if nobody says
@@ -208,6 +212,11 @@ class Head<Row> extends Component<HeadProps<Row>> {
 	}
 }
 
+function CopyButton<Row>({ columns, copied }: Props<Row> & { copied(): readonly Row[] }) {
+	const act = () => void copy(csv(columns, copied()), `${count(copied().length)} rows as CSV`);
+	return <button class="ghost" aria-label="Copy as CSV" title="Copy as CSV" onClick={act}><Icon name="copy" /></button>;
+}
+
 export function Table<Row>(props: Props<Row>) {
 	const { columns, rows, rowHeight = ROW } = props;
 	const { scroller, space, first, end, page, placeOf, topNow, onScroll, scrollTo, show } = useScroll(rows.length, rowHeight, props.height);
@@ -274,27 +283,30 @@ export function Table<Row>(props: Props<Row>) {
 		);
 	};
 	const long = props.height !== undefined && rows.length * rowHeight > props.height;
-	return (
-		<>
-			<div class={`table${long ? "" : " short"}`} role={props.onSelect ? "grid" : "table"} aria-label={props.label} aria-rowcount={rows.length + 1}>
-				<div class="broad" role="presentation">
-					<Head table={props} template={template} />
-					<div
-						ref={scroller}
-						class="tbody"
-						role="rowgroup"
-						tabIndex={0}
-						aria-label={`${props.label}, rows`}
-						style={{ height: `${props.height ? Math.min(props.height, Math.max(rowHeight, rows.length * rowHeight)) : rows.length * rowHeight}px` }}
-						onKeyDown={keyDown}
-						onScroll={onScroll}
-					>
-						<div class="space" role="presentation" style={{ height: `${space}px` }}>
-							{Array.from({ length: Math.max(0, end - first) }, (_, at) => line(first + at))}
-						</div>
+	const grid = (
+		<div class={`table${long ? "" : " short"}`} role={props.onSelect ? "grid" : "table"} aria-label={props.label} aria-rowcount={rows.length + 1}>
+			<div class="broad" role="presentation">
+				<Head table={props} template={template} />
+				<div
+					ref={scroller}
+					class="tbody"
+					role="rowgroup"
+					tabIndex={0}
+					aria-label={`${props.label}, rows`}
+					style={{ height: `${props.height ? Math.min(props.height, Math.max(rowHeight, rows.length * rowHeight)) : rows.length * rowHeight}px` }}
+					onKeyDown={keyDown}
+					onScroll={onScroll}
+				>
+					<div class="space" role="presentation" style={{ height: `${space}px` }}>
+						{Array.from({ length: Math.max(0, end - first) }, (_, at) => line(first + at))}
 					</div>
 				</div>
 			</div>
+		</div>
+	);
+	return (
+		<>
+			{props.copied ? <div class="copied"><CopyButton {...props} copied={props.copied} />{grid}</div> : grid}
 			{rows.length > JUMP && (
 				<label class="choice jump">
 					Row

@@ -1,36 +1,47 @@
 // SPDX-License-Identifier: MIT
 // When memory rose, and of what. Extremes are kept per bin, so no peak is lost.
 
+import { signal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { Panel, useAnswer } from "../lib/answer";
 import { category, dark, ink } from "../lib/colour";
-import { bytes, count, inUnit, ns } from "../lib/format";
+import { bytes, inUnit, ns, tick, trimMiddle } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
 import { Lane } from "../lib/lane";
+import { shortName } from "../lib/names";
 import { Choice, oneOf } from "../lib/parts";
-import { copy } from "../lib/say";
 import { selectedPoint } from "../lib/select";
 import { embedded, momentAt, moments } from "../lib/source";
-import { addWhere, common, cursor, key, moduleIs, quote, set, stages, query } from "../lib/state";
-import { type Column, Table, csv } from "../lib/table";
+import { common, cursor, key, moduleIs, quote, set, stages, query } from "../lib/state";
+import { type Column, Table } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
 import type { Timeline as Data } from "../lib/types";
+import { highest, peakBin, residentIn } from "../strip";
 
-const groups = [["none", "Total"], ["type", "Type"], ["module", "Module"], ["thread", "Thread"], ["size", "Size"], ["point", "Point"], ["sev", "Severity"]] as const;
+const groups = [["fn", "Function"], ["point", "Call stack"], ["type", "Type"], ["module", "Module"], ["thread", "Thread"], ["size", "Size"], ["sev", "Severity"], ["none", "Total"]] as const;
 const metrics = [["live", "Live bytes"], ["chunks", "Live chunks"], ["alloc_bytes", "Bytes allocated"], ["allocs", "Allocations"], ["frees", "Frees"]] as const;
 const shapes = [["stack", "Stacked"], ["lines", "Lines"], ["share", "Shares"]] as const;
 const BINS = 800;
-const HEIGHT = 380;
+const LEAST = 300; // pixels high
 
 function unitOf(metric: string): string {
 	return metric === "live" || metric === "alloc_bytes" ? "bytes" : "count";
 }
 
+/** As high as the window has room for, with the legend and the lane below. */
+function plotHeight(width: number): number {
+	return Math.max(LEAST, Math.min(width, window.innerHeight - 350));
+}
+
+/** What is pointed at. */
+const pointed = signal<{ bin: number; x: number; y: number } | null>(null);
+
 interface Layer {
 	key: string;
 	label: string;
+	short: string;
 	colour: string;
 	peak: number;
 	values: number[];
@@ -40,6 +51,7 @@ interface Layer {
 /** What a layer stands for, as a condition of a query. */
 function conditionFor(by: string, series: Data["series"][number]): string | null {
 	const label = series.label ?? "";
+	if (by === "fn") return series.label == null ? null : `fn == ${quote(label)}`;
 	if (by === "type") return series.label == null || label.startsWith("(") ? "not known(type)" : `type == ${quote(label)}`;
 	if (by === "module") return label === "" ? null : moduleIs("module", label);
 	if (by === "thread") return `thread == ${series.key}`;
@@ -54,12 +66,13 @@ function layersOf(data: Data, by: string): Layer[] {
 	const layers = data.series.map((series, index) => ({
 		key: String(series.key),
 		label: series.label || "unknown",
+		short: by === "fn" || by === "point" ? shortName(series.label || "unknown", 36) : trimMiddle(series.label || "unknown", 36),
 		colour: series.color ?? (by === "color" ? "#999999" : category(index)),
 		peak: series.peak,
 		values: series.last,
 		condition: conditionFor(by, series),
 	}));
-	if (data.other) layers.push({ key: "other", label: "other", colour: "#999999", peak: Math.max(0, ...data.other.last), values: data.other.last, condition: null });
+	if (data.other) layers.push({ key: "other", label: "all others", short: "all others", colour: dark.value ? "#6b7480" : "#b4bac2", peak: highest(data.other.last), values: data.other.last, condition: null });
 	return layers;
 }
 
@@ -117,21 +130,13 @@ interface Acts {
 function draw(element: HTMLElement, data: Data, layers: Layer[], shape: string, unit: string, extra: Extra[], acts: Acts): uPlot {
 	const { text, line, accent, quiet } = ink();
 	const values = drawn(layers, data.t.length, shape);
-	const alone = key("series") === "" && shape !== "share";
+	const whole = key("series") === "" && shape !== "share";
 	const shown = shape === "share" ? "share" : unit;
-	const told = (_: uPlot, value: number | null) => (value == null ? "" : inUnit(value, unit));
 	const series: uPlot.Series[] = [
-		{ label: "time", value: (_, value) => (value == null ? "" : ns(value)) },
-		...layers.map((layer) => ({
-			label: layer.label,
-			stroke: layer.colour,
-			...(shape === "lines" ? {} : { fill: `${layer.colour}aa` }),
-			width: shape === "lines" ? 1.5 : 1,
-			points: { show: false },
-			value: (_: uPlot, __: number, ___: number, at: number | null) => (at == null ? "" : inUnit(layer.values[at], unit)),
-		})),
-		...(alone ? [{ label: "highest", stroke: text, width: 1, points: { show: false }, ...(layers.length ? {} : { fill: `${accent}22` }), value: told }, { label: "lowest", stroke: accent, width: 1, dash: [2, 3], points: { show: false }, value: told }] : []),
-		...extra.map((one) => ({ label: one.label, stroke: one.stroke, width: 2, dash: one.dash, points: { show: false }, value: told })),
+		{},
+		...layers.map((layer) => ({ stroke: layer.colour, ...(shape === "lines" ? {} : { fill: `${layer.colour}d9` }), width: shape === "lines" ? 1.5 : 1, points: { show: false } })),
+		...(whole ? [{ stroke: text, width: 1, points: { show: false }, ...(layers.length ? {} : { fill: `${accent}22` }) }] : []),
+		...extra.map((one) => ({ stroke: one.stroke, width: 1.5, dash: one.dash, points: { show: false } })),
 	];
 	const axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
 	const vertical = (self: uPlot, time: number, colour: string, label: string) => {
@@ -139,19 +144,22 @@ function draw(element: HTMLElement, data: Data, layers: Layer[], shape: string, 
 		if (x < self.bbox.left || x > self.bbox.left + self.bbox.width) return;
 		self.ctx.fillStyle = colour;
 		self.ctx.fillRect(x, self.bbox.top, devicePixelRatio, self.bbox.height);
-		if (label) self.ctx.fillText(label, x + 4, self.bbox.top + 12 * devicePixelRatio);
+		const left = x > self.bbox.left + self.bbox.width - 120 * devicePixelRatio;
+		self.ctx.textAlign = left ? "right" : "left";
+		if (label) self.ctx.fillText(label, x + (left ? -4 : 4) * devicePixelRatio, self.bbox.top - 6 * devicePixelRatio);
 	};
 	const plot = new uPlot(
 		{
 			width: Math.max(200, element.clientWidth),
-			height: HEIGHT,
-			padding: [12, 30, 0, 0],
+			height: plotHeight(element.clientWidth),
+			padding: [22, 12, 0, 0],
+			legend: { show: false },
 			scales: { x: { time: false, range: [data.t0 ?? 0, data.t1] } },
 			series,
 			...(shape === "lines" ? {} : { bands: layers.slice(1).map((_, index) => ({ series: [index + 2, index + 1] as [number, number] })) }),
 			axes: [
-				{ ...axis, space: 90, values: (_, ticks) => ticks.map((value) => ns(value)) },
-				{ ...axis, size: 80, ...(shown === "bytes" ? { incrs: powers } : {}), values: (_, ticks) => ticks.map((value) => inUnit(value, shown)) },
+				{ ...axis, space: 90, values: (_, ticks) => ticks.map((value) => tick(value, "ns")) },
+				{ ...axis, size: 68, space: 45, ...(shown === "bytes" ? { incrs: powers } : {}), values: (_, ticks) => ticks.map((value) => tick(value, shown)) },
 			],
 			cursor: { drag: { x: true, y: false, setScale: false } },
 			hooks: {
@@ -160,11 +168,12 @@ function draw(element: HTMLElement, data: Data, layers: Layer[], shape: string, 
 						if (self.select.width > 3) acts.brush(self.posToVal(self.select.left, "x"), self.posToVal(self.select.left + self.select.width, "x"));
 					},
 				],
+				setCursor: [(self) => (pointed.value = self.cursor.idx == null ? null : { bin: self.cursor.idx, x: (self.cursor.left ?? 0) + self.over.offsetLeft, y: self.cursor.top ?? 0 })],
 				draw: [
 					(self) => {
 						self.ctx.save();
 						self.ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
-						self.ctx.textAlign = "left";
+						if (whole) vertical(self, data.t[peakBin(data)] ?? 0, text, `Peak ${inUnit(highest(data.total.max), unit)}`);
 						for (const mark of data.marks.slice(0, 40)) vertical(self, mark.t, quiet, data.marks.length <= 12 ? mark.label : "");
 						if (cursor.value != null) vertical(self, cursor.value, text, "");
 						self.ctx.restore();
@@ -172,7 +181,7 @@ function draw(element: HTMLElement, data: Data, layers: Layer[], shape: string, 
 				],
 			},
 		},
-		[data.t, ...values, ...(alone ? [data.total.max, data.total.min] : []), ...extra.map((one) => one.values)] as uPlot.AlignedData,
+		[data.t, ...values, ...(whole ? [data.total.max] : []), ...extra.map((one) => one.values)] as uPlot.AlignedData,
 		element,
 	);
 	let pressed = 0;
@@ -194,6 +203,30 @@ function draw(element: HTMLElement, data: Data, layers: Layer[], shape: string, 
 	return plot;
 }
 
+function Tip({ data, layers, unit, extra }: { data: Data; layers: Layer[]; unit: string; extra: Extra[] }) {
+	const at = pointed.value;
+	if (!at) return null;
+	const rows: [string, string, number | null | undefined][] = [
+		...layers.filter((layer) => layer.values[at.bin]).map((layer): [string, string, number | undefined] => [layer.colour, layer.short, layer.values[at.bin]]).reverse(),
+		...extra.map((one): [string, string, number | null | undefined] => [one.stroke, one.label, one.values[at.bin]]),
+	];
+	return (
+		<div class="tip" role="tooltip" style={{ top: `${at.y}px`, ...(at.x > window.innerWidth / 2 ? { right: `calc(100% - ${at.x - 12}px)` } : { left: `${at.x + 12}px` }) }}>
+			<b>{inUnit(data.total.max[at.bin], unit)}</b> at {ns(data.t[at.bin])}
+			<table><tbody>{rows.map(([colour, label, value]) => value != null && <tr><td><span class="swatch" style={{ background: colour }} />{label}</td><td class="number">{inUnit(value, unit)}</td></tr>)}</tbody></table>
+		</div>
+	);
+}
+
+/** How often it allocates and frees, by the unit of time that gives whole numbers. */
+function Rate({ allocs, frees, from, to }: { allocs: Data; frees: Data; from: number; to: number }) {
+	const bin = (to - from) / Math.max(1, allocs.t.length);
+	const most = Math.max(highest(allocs.total.last), highest(frees.total.last));
+	const [name, size] = most / bin >= 1e-6 ? ["ms", 1e6] : ["s", 1e9];
+	const per = (line: Data) => line.total.last.map((value) => (value / bin) * size);
+	return <Lane label={`Allocations and frees per ${name}`} times={allocs.t} unit="count" from={from} to={to} lines={[{ name: "allocations", colour: category(0), values: per(allocs) }, { name: "frees", colour: category(4), dash: "4 3", values: per(frees) }]} />;
+}
+
 interface Bin {
 	bin: number;
 }
@@ -207,18 +240,13 @@ function Twin({ data, layers, unit, extra }: { data: Data; layers: Layer[]; unit
 		column("min", "Lowest", data.total.min, unit),
 		...layers.map((layer) => column(layer.key, layer.label, layer.values, unit)),
 		...extra.map((one) => column(one.label, one.label, one.values, unit)),
-		...(data.rss?.some((value) => value != null) ? [column("rss", "RSS", data.rss, "bytes")] : []),
+		...(data.rss?.some((value) => value != null) ? [column("rss", "Resident", data.rss, "bytes")] : []),
 	];
-	return (
-		<>
-			<Table label="Timeline as a table" columns={columns} rows={rows} rowKey={({ bin }) => bin} height={420} rowHeight={26} />
-			<p><button onClick={() => void copy(csv(columns, rows), "the table as CSV")}>Copy as CSV</button></p>
-		</>
-	);
+	return <Table label="Timeline as a table" columns={columns} rows={rows} rowKey={({ bin }) => bin} height={420} rowHeight={26} copied={() => rows} />;
 }
 
 export function Timeline() {
-	const by = oneOf("by", [...groups, ["color", ""]], "none");
+	const by = oneOf("by", [...groups, ["color", ""]], "fn");
 	const metric = oneOf("metric", metrics, "live");
 	const shape = oneOf("shape", shapes, "stack");
 	const unit = unitOf(metric);
@@ -236,15 +264,17 @@ export function Timeline() {
 	const own = useAnswer<Data>(point == null || embedded ? null : `/points/${point}/timeline`, { ...asked, metric, bins: BINS }).reply?.data;
 	const base = useAnswer<Data>(key("base") === "" ? null : "/timeline", { ...asked, trace: key("base"), by: "none", metric, bins: BINS, top: 12 }).reply?.data;
 	const data = answer.reply?.data ?? null;
-	const layers = useMemo(() => (data ? layersOf(data, by) : []), [data]);
+	const layers = useMemo(() => (data ? layersOf(data, by) : []), [data, dark.value]);
 	const shown = useMemo(() => picked(layers), [layers, key("series")]);
+	const { resident, above } = data && metric === "live" ? residentIn(data) : { resident: null, above: 0 };
 	const extra = useMemo<Extra[]>(() => {
 		if (!data || shape === "share") return [];
 		const lines: Extra[] = [];
-		if (own && point != null) lines.push({ label: "selected point", stroke: "#d55e00", dash: [], values: resampled(data.t, own) });
-		if (base && key("base") !== "") lines.push({ label: "before", stroke: "#56b4e9", dash: [6, 4], values: resampled(data.t, base) });
+		if (resident) lines.push({ label: "resident memory", stroke: ink().text, dash: [5, 4], values: resident });
+		if (own && point != null) lines.push({ label: "selected call stack", stroke: category(1), dash: [], values: resampled(data.t, own) });
+		if (base && key("base") !== "") lines.push({ label: "before", stroke: category(5), dash: [6, 4], values: resampled(data.t, base) });
 		return lines;
-	}, [data, own, base, point, shape]);
+	}, [data, own, base, point, shape, metric, dark.value]);
 	const span = data ? { from: data.t0 ?? 0, to: data.t1 } : { from: 0, to: 1 };
 	const look = (from: number, to: number) => {
 		const size = Math.max(1000, to - from);
@@ -261,7 +291,7 @@ export function Timeline() {
 		const element = holder.current;
 		if (!element || !data || data.t.length === 0 || table) return;
 		const plot = draw(element, data, shown, shape, unit, extra, { brush: (from, to) => setBrush({ from, to }), click: (time) => set({ at: Math.round(time) }), zoom });
-		const observer = new ResizeObserver(() => plot.setSize({ width: Math.max(200, element.clientWidth), height: HEIGHT }));
+		const observer = new ResizeObserver(() => plot.setSize({ width: Math.max(200, element.clientWidth), height: plotHeight(element.clientWidth) }));
 		const clear = () => {
 			setBrush(null);
 			set({ t: null, x0: null, x1: null });
@@ -271,6 +301,7 @@ export function Timeline() {
 		return () => {
 			observer.disconnect();
 			plot.destroy();
+			pointed.value = null;
 		};
 	}, [data, shown, extra, shape, dark.value, table, cursor.value]);
 	const at = (time: number) => Math.min((data?.t.length ?? 1) - 1, Math.max(0, Math.floor(((time - span.from) / Math.max(1, span.to - span.from)) * (data?.t.length ?? 1))));
@@ -314,9 +345,9 @@ export function Timeline() {
 	return (
 		<div class="view">
 			<div class="controls">
-				<Choice label="Stacked by" value={by} options={coloured ? [...groups, ["color", "Colour of the query"] as const] : groups} onChange={(value) => set({ by: value, series: null })} />
+				<Choice label="By" value={by} options={coloured ? [...groups, ["color", "Colour of the query"] as const] : groups} onChange={(value) => set({ by: value, series: null })} />
 				<Choice label="Metric" value={metric} options={metrics} onChange={(value) => set({ metric: value })} />
-				<Choice label="As" value={shape} options={shapes} onChange={(value) => set({ shape: value === "stack" ? null : value })} />
+				{layers.length > 1 && <Choice label="As" value={shape} options={shapes} onChange={(value) => set({ shape: value === "stack" ? null : value })} />}
 				{key("x0") !== "" && <button onClick={() => set({ x0: null, x1: null })}>Whole run</button>}
 				{key("series") !== "" && <button onClick={() => set({ series: null })}>All layers</button>}
 				<TwinButton on={table} toggle={toggleTable} />
@@ -328,7 +359,8 @@ export function Timeline() {
 							<Twin data={line} layers={shown} unit={unit} extra={extra} />
 						) : (
 							<div class="plot" tabIndex={0} role="application" aria-roledescription="timeline" data-t="timeline" aria-label={`Timeline of ${metric}: highest ${inUnit(Math.max(0, ...line.total.max), unit)}`} onKeyDown={keyDown}>
-								<div ref={holder} />
+								<div ref={holder} onPointerLeave={() => (pointed.value = null)} />
+								<Tip data={line} layers={shown} unit={unit} extra={extra} />
 								<div class="sr-only" aria-live="polite">{spoken}</div>
 							</div>
 						)}
@@ -338,21 +370,19 @@ export function Timeline() {
 								<button onClick={apply}>Make it the window (Enter)</button> <button onClick={() => look(brush.from, brush.to)}>Zoom</button> <button onClick={() => setBrush(null)}>Forget</button>
 							</p>
 						)}
-						{!table && allocs && frees && <Lane label="Allocations and frees per bin" times={allocs.t} unit="count" from={span.from} to={span.to} lines={[{ name: "allocations", colour: "#0072b2", values: allocs.total.last }, { name: "frees", colour: "#e69f00", dash: "4 3", values: frees.total.last }]} />}
-						{!table && line.rss?.some((value) => value != null) && <Lane label="Resident memory" times={line.t} unit="bytes" from={span.from} to={span.to} lines={[{ name: "RSS", colour: "#cc79a7", values: line.rss }, ...(metric === "live" ? [{ name: "live", colour: "#0072b2", dash: "4 3", values: line.total.max }] : [])]} />}
-						{by !== "none" && (
-							<ul class="series">
-								{layers.map((layer) => (
-									<li {...menuOf(() => subject(layer))}>
+						{!table && (layers.length > 1 || extra.length > 0 || above > 0) && (
+							<div class="key plot-key">
+								{layers.length > 1 && layers.map((layer) => (
+									<span {...menuOf(() => subject(layer))}>
 										<span class="swatch" style={{ background: layer.colour, opacity: shown.includes(layer) ? 1 : 0.2 }} />
-										<button aria-pressed={key("series") !== "" && shown.includes(layer)} title="Show it alone; with Shift: without it" onClick={(event) => pick(layer.label, event.shiftKey)}>{layer.label}</button>{" "}
-										<span class="quiet">up to {unit === "bytes" ? bytes(layer.peak) : count(layer.peak)}</span>{" "}
-										{layer.condition && !embedded && <button aria-label={`Filter: only ${layer.label}`} title="Filter: only this" onClick={() => addWhere(layer.condition ?? "")}>only</button>}
-									</li>
+										<button class="plain" aria-pressed={key("series") !== "" && shown.includes(layer)} title={`${layer.label}, up to ${inUnit(layer.peak, unit)}. Click to show it alone, with Shift to leave it out`} onClick={(event) => pick(layer.label, event.shiftKey)}>{layer.short}</button>
+									</span>
 								))}
-							</ul>
+								{extra.map((one) => <span><span class={one.dash.length ? "swatch dashed" : "swatch"} style={one.dash.length ? { borderColor: one.stroke } : { background: one.stroke }} />{one.label}</span>)}
+								{above > 0 && <span>resident memory, up to {bytes(above)}, is above this scale</span>}
+							</div>
 						)}
-						<p class="quiet">Drag for a time window, click for the time cursor, Ctrl and the wheel zoom; ← → move the cursor, + − 0 zoom, comma and full stop move.</p>
+						{!table && allocs && frees && <Rate allocs={allocs} frees={frees} from={span.from} to={span.to} />}
 					</>
 				)}
 			</Panel>

@@ -1,1 +1,0 @@
-import{Ya as i,ba as o,na as t,qa as r,z as e}from"./part-CGZD3SY4.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};
