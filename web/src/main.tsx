@@ -49,7 +49,7 @@ const groups: Group[] = [
 		hint: "What the process holds of the machine's memory",
 		views: [
 			{ name: "map", label: "Memory map", letter: "a", component: Memory },
-			{ name: "resident", label: "What it consists of", letter: "w", missing: notResident, component: Resident },
+			{ name: "resident", label: "Breakdown", letter: "w", missing: notResident, component: Resident },
 		],
 	},
 	{ label: "Compare", icon: "compare", hint: "What changed between two runs", views: [{ name: "compare", label: "Compare", letter: "d", component: lazy(() => import("./views/compare").then((part) => part.Compare)) }] },
