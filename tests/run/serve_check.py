@@ -184,7 +184,7 @@ def endpoints():
     chunk = data("chunks/5")
     check(chunk["id"] == 5 and chunk["alloc_stack"] and chunk["addr"].startswith("0x"), "chunk")
     middle = trace["duration_ns"] // 2
-    for color in "alternate type module thread age sev".split():
+    for color in "alternate type module thread age sev fn".split():
         memory = data("memmap", color=color, at=middle, w=64, h=64)
         check(len(base64.b64decode(memory["pixels"])) == 64 * 64, f"pixels by {color}")
         check(len(memory["legend"]) > 1, f"legend by {color}")

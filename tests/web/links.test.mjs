@@ -31,7 +31,7 @@ const keys = {
 	mprof: { tab: ["leaks", "bins", "direct", "graph"] },
 	calls: { fn: ["main", "line_parse"], mode: ["table", "sandwich"], up: ["1", "3"], down: ["1", "4"] },
 	threads: { sort: ["-bytes", "name"] },
-	map: { bpp: ["16", "64", "1024"], order: ["hilbert"], color: ["alternate", "type", "age", "sev"] },
+	map: { bpp: ["16", "64", "1024"], order: ["hilbert"], color: ["fn", "type", "age", "sev"] },
 	src: {},
 	compare: { key: ["stack", "fn", "type", "file"], metric: ["bytes", "allocations", "peak"], align: ["start", "peak"] },
 	graph: {},

@@ -346,7 +346,7 @@ static bool memory_read(struct call *call, struct memory_query *query)
 {
 	*query = (struct memory_query){.bytes_per_pixel = 16, .width = 512, .height = 256};
 	if (!call_choice(call, "color", memory_color_parse, &query->color,
-			 "alternate, type, module, thread, age, sev or query") ||
+			 "alternate, type, module, thread, age, sev, fn or query") ||
 	    (query->color == COLOR_QUERY && !call_colors(call)) ||
 	    !call_number(call, "bpp", 1, 1 << 20, &query->bytes_per_pixel) ||
 	    !call_u32(call, "w", 1, 4096, &query->width) ||

@@ -109,7 +109,7 @@ int memory_regions_make(struct memory_regions *self, const struct memory_moment 
 bool memory_color_parse(const char *word, enum memory_color *color)
 {
 	static const char *const words[MEMORY_COLORS] = {"alternate", "type", "module", "thread",
-							 "age",       "sev",  "query"};
+							 "age",       "sev",  "fn",     "query"};
 
 	return view_word_parse(word, words, MEMORY_COLORS, color);
 }
@@ -130,6 +130,7 @@ static enum view_by color_by(enum memory_color color)
 	case COLOR_MODULE: return BY_MODULE;
 	case COLOR_THREAD: return BY_THREAD;
 	case COLOR_SEV: return BY_SEV;
+	case COLOR_FN: return BY_FN;
 	case COLOR_QUERY: return BY_COLOR;
 	case COLOR_ALTERNATE_CHUNKS:
 	case COLOR_AGE:

@@ -48,12 +48,13 @@ enum memory_color {
 	COLOR_THREAD,
 	COLOR_AGE,
 	COLOR_SEV,
+	COLOR_FN,
 	COLOR_QUERY, /* as color stages of the query say */
 	MEMORY_COLORS
 };
 bool memory_color_parse(const char *word, enum memory_color *color);
 
-enum { MEMORY_PIXELS_MAX = 1 << 20, MEMORY_RUNS_MAX = 20000, MEMORY_PALETTE = 24 };
+enum { MEMORY_PIXELS_MAX = 1 << 20, MEMORY_RUNS_MAX = 20000, MEMORY_PALETTE = 255 };
 
 struct memory_query {
 	u64 base;

@@ -4,15 +4,15 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Item, type Painter } from "../lib/canvas";
-import { category, dark, ink, severity } from "../lib/colour";
-import { bytes, count, ns, share } from "../lib/format";
+import { category, dark, ink, mix, severity } from "../lib/colour";
+import { Segment } from "../lib/controls";
+import { bytes, count, ns, share, trimMiddle, words } from "../lib/format";
 import { placeOf, squares } from "../lib/hilbert";
 import type { Subject } from "../lib/menu";
 import { Choice, Keys, oneOf } from "../lib/parts";
-import { copy } from "../lib/say";
 import { select, selection } from "../lib/select";
 import { addWhere, common, cursor, key, query, set, stages, whole } from "../lib/state";
-import { type Column, Table, csv } from "../lib/table";
+import { type Column, Table } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
 import type { Overview } from "../lib/types";
 import { trace } from "../shell";
@@ -24,7 +24,6 @@ interface Region {
 	chunks: number;
 	free: number;
 	largest_free: number;
-	frag: number;
 }
 
 interface Data {
@@ -37,28 +36,57 @@ interface Data {
 	runs: { start: number[]; len: number[]; chunk: number[] }; // which pixels are a chunk's
 }
 
+const WIDE = 512; // pixels of a row
 const ROWS = 192;
 const SIDE = 256; // of a square of Hilbert's curve
-const TALL = 2; // pixels of the screen that a row takes
+const TALL = 2; // pixels of the screen that a row takes at least
+const SHOWN = 8; // so many have a colour of their own
 const MOST = 1 << 20;
 
 const columns: Column<Region>[] = [
-	{ name: "start", label: "From", width: "20ch", cell: (row) => <button onClick={() => set({ mem: row.start })}>{row.start}</button>, text: (row) => row.start },
+	{ name: "start", label: "From", width: "20ch", cell: (row) => <button class="plain" onClick={() => set({ mem: row.start })}>{row.start}</button>, text: (row) => row.start },
 	{ name: "size", label: "Extent", number: true, width: "11ch", cell: (row) => bytes(Number(BigInt(row.end) - BigInt(row.start))), text: (row) => String(BigInt(row.end) - BigInt(row.start)) },
 	{ name: "live", label: "Live", number: true, width: "11ch", cell: (row) => bytes(row.live), text: (row) => String(row.live) },
 	{ name: "chunks", label: "Chunks", number: true, width: "11ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
 	{ name: "used", label: "In use", number: true, width: "11ch", cell: (row) => share(row.live / Math.max(1, row.live + row.free)), text: (row) => String(row.live / Math.max(1, row.live + row.free)) },
 	{ name: "free", label: "Free", number: true, width: "13ch", cell: (row) => bytes(row.free), text: (row) => String(row.free) },
 	{ name: "largest_free", label: "Largest hole", number: true, width: "13ch", cell: (row) => bytes(row.largest_free), text: (row) => String(row.largest_free) },
-	{ name: "frag", label: "Free in pieces", title: "The part of the free bytes that is outside the largest hole", number: true, width: "14ch", cell: (row) => share(row.frag), text: (row) => String(row.frag) },
 ];
+
+/** Pixels by number of the legend. */
+function pixelsOf(data: Data): number[] {
+	const sums = data.legend.map(() => 0);
+	const text = atob(data.pixels);
+	for (let pixel = 0; pixel < text.length; pixel++) sums[text.charCodeAt(pixel)] = (sums[text.charCodeAt(pixel)] ?? 0) + 1;
+	return sums;
+}
+
+/** What is in the picture, the largest first: those of age in their order. Without what is free. */
+function ranked(data: Data): number[] {
+	const sums = pixelsOf(data);
+	const present = data.legend.map((_, at) => at).filter((at) => at > 0 && sums[at]);
+	return data.legend[1]?.startsWith("younger") ? present : present.sort((a, b) => (sums[b] ?? 0) - (sums[a] ?? 0));
+}
+
+const unknown = (label: string) => label === "(unknown)" || label === "(others)";
+
+/** Those with a colour of their own. */
+function named(data: Data): number[] {
+	const all = ranked(data).filter((at) => !unknown(data.legend[at] ?? ""));
+	return /^(younger|severity|#)/.test(data.legend[1] ?? "") ? all : all.slice(0, SHOWN);
+}
 
 function colours(data: Data): string[] {
 	const { ground } = ink();
+	const others = dark.value ? "#4a525e" : "#c9ced6";
+	const place = named(data);
 	return data.legend.map((label, at) => {
 		const step = /^severity (\d+)$/.exec(label);
-		if (label === "even chunks" || label === "odd chunks") return (dark.value ? ["#5b8db8", "#33536e"] : ["#7fa8cc", "#b9d0e4"])[at % 2] ?? ground;
-		return at === 0 ? ground : label.startsWith("#") ? label : step ? severity(Number(step[1])) : category(at - 1);
+		if (at === 0) return ground;
+		if (label.startsWith("#")) return label;
+		if (step) return severity(Number(step[1]));
+		if (/^(younger|older)/.test(label)) return mix(category(0), ground, 0.9 - at / 10);
+		return place.includes(at) ? category(place.indexOf(at)) : others;
 	});
 }
 
@@ -148,13 +176,14 @@ function Holes({ data }: { data: Data }) {
 	if (list.length === 0) return null;
 	return (
 		<table class="bars">
-			<caption>Holes in this picture, to {bytes(data.bpp)}</caption>
+			<caption>Holes in this picture by size, from {bytes(data.bpp)}</caption>
 			<tbody>
 				{list.map((hole) => (
 					<tr>
 						<th scope="row">from {bytes(hole.from)}</th>
 						<td><span class="bar"><span style={{ width: `${(hole.bytes / most) * 100}%` }} /></span></td>
-						<td class="number">{count(hole.n)}, {bytes(hole.bytes)}</td>
+						<td class="number">{count(hole.n)} {hole.n === 1 ? "hole" : "holes"}</td>
+						<td class="number">{bytes(hole.bytes)}</td>
 					</tr>
 				))}
 			</tbody>
@@ -174,10 +203,7 @@ function Twin({ data }: { data: Data }) {
 		{ name: "len", label: "Shown bytes", number: true, width: "14ch", cell: ({ at }) => bytes((data.runs.len[at] ?? 0) * data.bpp), text: ({ at }) => String((data.runs.len[at] ?? 0) * data.bpp) },
 	];
 	return (
-		<>
-			<Table label="Chunks in the picture" columns={list} rows={rows} rowKey={({ at }) => data.runs.chunk[at] ?? at} height={ROWS * TALL} rowHeight={26} selected={selection.value?.kind === "c" ? Number(selection.value.id) : null} onSelect={({ at }) => select("c", data.runs.chunk[at] ?? 0)} menu={({ at }) => subjectOf(data.runs.chunk[at] ?? 0)} />
-			<p><button onClick={() => void copy(csv(list, rows), "the table as CSV")}>Copy as CSV</button></p>
-		</>
+		<Table label="Chunks in the picture" columns={list} rows={rows} rowKey={({ at }) => data.runs.chunk[at] ?? at} height={ROWS * TALL} rowHeight={26} selected={selection.value?.kind === "c" ? Number(selection.value.id) : null} onSelect={({ at }) => select("c", data.runs.chunk[at] ?? 0)} menu={({ at }) => subjectOf(data.runs.chunk[at] ?? 0)} copied={() => rows} />
 	);
 }
 
@@ -191,7 +217,8 @@ function Picture({ data, order }: { data: Data; order: Order }) {
 	const [range, setRange] = useState<{ from: number; to: number } | null>(null);
 	const begun = useRef(0);
 	const outline = useMemo(() => (hovered == null ? [] : (window.__hw?.items("map") ?? []).filter((item) => item.id === hovered).slice(0, 40)), [hovered, data]);
-	const rowAt = (y: number) => Math.min(data.h, Math.max(0, Math.floor(y / TALL)));
+	const tall = order === "hilbert" ? TALL : Math.min(8, Math.max(TALL, Math.floor((ROWS * TALL) / data.h)));
+	const rowAt = (y: number) => Math.min(data.h, Math.max(0, Math.floor(y / tall)));
 	const drag = (phase: "begin" | "move" | "end", _: number, y: number) => {
 		if (phase === "begin") begun.current = y;
 		const rows = { from: rowAt(Math.min(begun.current, y)), to: rowAt(Math.max(begun.current, y)) + 1 };
@@ -203,7 +230,7 @@ function Picture({ data, order }: { data: Data; order: Order }) {
 			name="map"
 			label={`Memory from ${data.base}, ${data.bpp} bytes per pixel`}
 			description="memory map"
-			height={data.h * TALL}
+			height={data.h * tall}
 			painter={shape}
 			version={`${dark.value}`}
 			selected={selection.value?.kind === "c" ? Number(selection.value.id) : null}
@@ -221,7 +248,7 @@ function Picture({ data, order }: { data: Data; order: Order }) {
 			tooltip={(item) => <>chunk {item.id} from {item.label}</>}
 		>
 			{outline.map((item) => <div class="ring thin" style={{ left: `${item.x}px`, top: `${item.y}px`, width: `${item.w}px`, height: `${item.h}px` }} />)}
-			{range && <div class="rect" style={{ left: 0, right: 0, top: `${range.from * TALL}px`, height: `${(range.to - range.from) * TALL}px` }} />}
+			{range && <div class="rect" style={{ left: 0, right: 0, top: `${range.from * tall}px`, height: `${(range.to - range.from) * tall}px` }} />}
 		</CanvasView>
 	);
 }
@@ -247,24 +274,55 @@ function usePlay(run: number): [boolean, () => void] {
 	];
 }
 
-const labels: Record<string, string> = { "(free)": "free", "even chunks": "a chunk", "odd chunks": "the next chunk" };
+const others: Record<string, string> = { "(unknown)": "unknown", "(others)": "others" };
+
+/** What the colours mean, and where the picture ends. */
+function Legend({ data }: { data: Data }) {
+	const palette = colours(data);
+	const shown = named(data);
+	const rest = ranked(data).filter((at) => !shown.includes(at));
+	return (
+		<div class="key">
+			{shown.map((at) => <span title={data.legend[at]}><span class="swatch" style={{ background: palette[at] }} />{words(trimMiddle(data.legend[at] ?? "", 36))}</span>)}
+			{rest.length > 0 && <span><span class="swatch" style={{ background: palette[rest[0] ?? 0] }} />{rest.length === 1 ? (others[data.legend[rest[0] ?? 0] ?? ""] ?? data.legend[rest[0] ?? 0]) : "all others"}</span>}
+			<span><span class="swatch edged" />free</span>
+			<code class="end">{hex(addressOf(data, data.w * data.h))}</code>
+		</div>
+	);
+}
 
 /** How full the memory is, before any table. */
-function Occupied({ rows }: { rows: Region[] }) {
+function Occupied({ rows, at }: { rows: Region[]; at: number }) {
 	const sum = (part: (row: Region) => number) => rows.reduce((total, row) => total + part(row), 0);
 	const [live, free] = [sum((row) => row.live), sum((row) => row.free)];
 	const largest = Math.max(0, ...rows.map((row) => row.largest_free));
 	return (
 		<p class="sentence">
-			{count(sum((row) => row.chunks))} chunks hold {bytes(live)}, {share(live / Math.max(1, live + free))} of the {bytes(live + free)} that they span.
+			At {ns(at)}{cursor.value == null ? ", the peak," : ""} {count(sum((row) => row.chunks))} chunks hold {bytes(live)}, {share(live / Math.max(1, live + free))} of the {bytes(live + free)} that they span.
 			{free > 0 && <> {bytes(free)} between them are free; the largest hole has {bytes(largest)}.</>}
 		</p>
 	);
 }
 
-const paints = [["alternate", "Neighbours apart"], ["type", "Type"], ["module", "Module"], ["thread", "Thread"], ["age", "Age"], ["sev", "Severity"], ["query", "Colour of the query"]] as const;
+const paints = [["type", "Type"], ["fn", "Function"], ["module", "Module"], ["thread", "Thread"], ["age", "Age"], ["sev", "Severity"], ["query", "Colour of the query"]] as const;
 const orders = [["rows", "Row by row"], ["hilbert", "Hilbert's curve"]] as const;
-const widths = [["128", "128 pixels"], ["256", "256 pixels"], ["512", "512 pixels"], ["1024", "1024 pixels"]] as const;
+
+/** Types, if enough of them are known; otherwise who allocated. */
+function tellsMost(data: Overview): string {
+	const types = data.top.types ?? [];
+	const known = types.filter((item) => item.label != null && !item.label.startsWith("(")).reduce((sum, item) => sum + item.value, 0);
+	return known * 4 > data.bytes.peak ? "type" : "fn";
+}
+
+/** The region that holds most, if it can be one of several chunks: of a single one there is nothing to see. */
+function fullest(rows: Region[]): Region | undefined {
+	return [...rows].sort((a, b) => Number(b.chunks > 1) - Number(a.chunks > 1) || b.live - a.live)[0];
+}
+
+/** As many rows as there are of the region, so that nothing is blank. */
+function rowsOf(region: Region | undefined, base: string, bytesOfRow: number): number {
+	return region ? Math.min(ROWS, Math.max(1, Math.ceil(Number(BigInt(region.end) - BigInt(base)) / bytesOfRow))) : ROWS;
+}
 
 /** Bytes of a pixel, so that the region fills the picture as well as a power of two can. */
 function fitting(region: Region | undefined, width: number, order: Order): number {
@@ -276,49 +334,47 @@ function fitting(region: Region | undefined, width: number, order: Order): numbe
 export function Memory() {
 	const run = trace.value?.duration_ns ?? 0;
 	// without a cursor the peak: at the end of a tidy program there is nothing
-	const peak = useAnswer<Overview>(cursor.value == null && run ? "/overview" : null, { ...whole(), top: 10 });
-	const at = cursor.value ?? peak.reply?.data.bytes.peak_t ?? (peak.error ? run : null);
-	const colour = oneOf("color", paints, "alternate");
+	const overview = useAnswer<Overview>(run ? "/overview" : null, { ...whole(), top: 10 });
+	const peak = overview.reply?.data;
+	const at = cursor.value ?? peak?.bytes.peak_t ?? (overview.error ? run : null);
 	const order = oneOf("order", orders, "rows") as Order;
-	const width = order === "hilbert" ? 4 * SIDE : widths.some(([name]) => name === key("row")) ? Number(key("row")) : 512;
+	const width = order === "hilbert" ? 4 * SIDE : WIDE;
 	const [playing, play] = usePlay(run);
 	const [table, toggleTable] = useTwin();
 	const regions = useAnswer<{ rows: Region[] }>(at == null ? null : "/memmap/regions", { ...common(), at: Math.round(at ?? 0) });
 	const rows = regions.reply?.data.rows ?? [];
-	const base = key("mem") || [...rows].sort((a, b) => b.live - a.live)[0]?.start || "";
-	const region = rows.find((row) => row.start === base);
+	const base = key("mem") || fullest(rows)?.start || "";
+	const colour = oneOf("color", paints, peak ? tellsMost(peak) : overview.error ? "fn" : "");
+	const region = rows.find((row) => base !== "" && BigInt(row.start) <= BigInt(base) && BigInt(base) < BigInt(row.end));
 	const bpp = Math.min(MOST, Math.max(1, Number(key("bpp")) || fitting(region, width, order)));
-	const answer = useAnswer<Data>(base && at != null ? "/memmap" : null, { ...common(), at: Math.round(at ?? 0), base, bpp, w: width, h: order === "hilbert" ? SIDE : ROWS, color: colour });
+	const answer = useAnswer<Data>(base && at != null && colour ? "/memmap" : null, { ...common(), at: Math.round(at ?? 0), base, bpp, w: width, h: order === "hilbert" ? SIDE : rowsOf(region, base, bpp * width), color: colour });
 	const shown = answer.reply?.data;
-	const palette = useMemo(() => (shown ? colours(shown) : []), [shown, dark.value]);
+	const moments = { play, peak: () => set({ at: null }), end: () => set({ at: Math.round(run) }) };
+	const zoom = (bytesOfPixel: number) => Math.min(MOST, Math.max(1, bytesOfPixel));
 	return (
 		<div class="view">
 			<div class="controls">
-				<button aria-pressed={playing} onClick={play}>{playing ? "Pause" : "Play"}</button>
-				{at != null && <span title="Click the time strip for another moment">{cursor.value == null ? "At the peak, " : "At "}{ns(at)}</span>}
-				{at !== run && <button onClick={() => set({ at: Math.round(run) })}>At the end</button>}
-				{cursor.value != null && <button onClick={() => set({ at: null })}>At the peak</button>}
+				<Segment label="Moment" value={playing ? "play" : cursor.value == null ? "peak" : cursor.value === Math.round(run) ? "end" : ""} options={[["play", playing ? "Pause" : "Play"], ["peak", "Peak"], ["end", "End"]]} onChange={(name) => moments[name as keyof typeof moments]()} />
 				<Choice label="Colour" value={colour} options={stages(query()).some((stage) => stage.startsWith("color")) ? paints : paints.slice(0, -1)} onChange={(value) => set({ color: value })} />
 				<Choice label="Order" value={order} options={orders} onChange={(value) => set({ order: value === "rows" ? null : value })} />
-				{order === "rows" && <Choice label="Row" value={String(width)} options={widths} onChange={(value) => set({ row: value === "512" ? null : value })} />}
-				<button onClick={() => set({ bpp: Math.max(1, bpp / 2) })}>Zoom in</button>
-				<button onClick={() => set({ bpp: Math.min(MOST, bpp * 2) })}>Zoom out</button>
-				<span class="quiet">{bytes(bpp)} per pixel, {order === "hilbert" ? `${bytes(bpp * SIDE * SIDE)} per square` : `${bytes(bpp * width)} per row`}</span>
+				<span class="buttons">
+					<button aria-label="Zoom in" title={`Zoom in, to ${bytes(zoom(bpp / 2))} per pixel`} onClick={() => set({ bpp: zoom(bpp / 2) })}>+</button>
+					<button aria-label="Zoom out" title={`Zoom out, to ${bytes(zoom(bpp * 2))} per pixel`} onClick={() => set({ bpp: zoom(bpp * 2) })}>−</button>
+				</span>
 				<TwinButton on={table} toggle={toggleTable} />
 			</div>
 			<Panel answer={regions} label="Regions" empty={(data) => (data.rows.length === 0 ? "Nothing is live at this moment." : null)}>
 				{(data) => (
 					<>
 						{answer.error && <p class="problem">{answer.error.message}</p>}
-						<Occupied rows={data.rows} />
+						<Occupied rows={data.rows} at={at ?? 0} />
+						{shown && !table && <code class="quiet small">{shown.base}</code>}
 						{shown && (table ? <Twin data={shown} /> : <Picture data={shown} order={shown.h === SIDE ? "hilbert" : "rows"} />)}
-						{shown && shown.legend.length > 0 && (
-							<ul class="series">{shown.legend.map((label, index) => <li><span class="swatch" style={{ background: palette[index] }} />{labels[label] ?? label}</li>)}</ul>
-						)}
+						{shown && !table && <Legend data={shown} />}
 						{order === "hilbert" && <p class="quiet">Squares of memory side by side: what is near in memory is near in the picture.</p>}
 						<Keys>{order === "rows" && "Drag over rows to filter by address. "}+ and − zoom, Page Up and Page Down move through memory.</Keys>
 						<Table label="Regions" columns={columns} rows={data.rows} rowKey={(row) => row.start} height={300} selected={base} onSelect={(row) => set({ mem: row.start })} />
-						<div class="pair">{shown && <Holes data={shown} />}</div>
+						{shown && <Holes data={shown} />}
 					</>
 				)}
 			</Panel>
