@@ -287,6 +287,28 @@ TEST(files, "a file is read as it was written, with a limit, in folders made for
 	strbuf_release(&buf);
 }
 
+TEST(regular_files, "a path from a stranger is read if it is a regular file, and never waited for")
+{
+	static const char *const refused[] = {"/dev/zero", "/dev/tty", "/proc/self/maps", "/proc",
+					      "/absent"};
+	char path[300];
+	struct strbuf buf = {0};
+	struct err err = {0};
+
+	for (u32 i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+		CHECK_EQ(io_read_regular(refused[i], 1 << 20, &buf, &err), ERR_INPUT);
+	snprintf(path, sizeof(path), "%s/pipe", test_folder());
+	CHECK_EQ(mkfifo(path, 0600), 0);
+	CHECK_EQ(io_read_regular(path, 10, &buf, &err), ERR_INPUT);
+	snprintf(path, sizeof(path), "%s/file", test_folder());
+	CHECK_EQ(io_write_file(path, "0123456789", 10, &err), 0);
+	CHECK_EQ(io_read_regular(path, 9, &buf, &err), ERR_INPUT);
+	CHECK_EQ(buf.count, 0);
+	CHECK_EQ(io_read_regular(path, 10, &buf, &err), 0);
+	CHECK_STR(strbuf_text(&buf), "0123456789");
+	strbuf_release(&buf);
+}
+
 TEST(user_folders, "folders of the user are below a home that exists, and nowhere else")
 {
 	static const struct {

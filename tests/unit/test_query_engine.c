@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "study/query/engine.h"
 #include "study/query/query.h"
@@ -876,6 +877,29 @@ TEST(two_free_stacks, "entries have the freeing stack of their own trace")
 	}
 	heap_free(small);
 	heap_free(large);
+}
+
+TEST(foreign_sources, "types are not guessed from a source that is a pipe or a device")
+{
+	struct heap *heap = heap_new(100);
+	struct query_trace trace = trace_of(heap, "/tmp/one.hwt");
+	char paths[3][300] = {"/absent", "", "/dev/zero"};
+	u64 typed[3];
+
+	snprintf(paths[1], sizeof paths[1], "%s/pipe.c", test_folder());
+	CHECK_EQ(mkfifo(paths[1], 0600), 0);
+	trace.guess = true;
+	for (u32 i = 0; i < 3; i++) {
+		for (u32 f = 0; f < FUNCTIONS; f++) {
+			heap->frames[f].file = paths[i];
+			heap->frames[f].line = 1;
+		}
+		query_engine_free(heap->engine);
+		heap->engine = query_engine_new(&trace, 1);
+		typed[i] = chunks_of(heap, "all | where known(type)");
+		CHECK_EQ(typed[i], typed[0]);
+	}
+	heap_free(heap);
 }
 
 TEST(order_errors, "stages that cannot follow are told")

@@ -76,21 +76,53 @@ static int read_step(int fd, struct strbuf *buf, u64 limit, struct err *err)
 	return 1;
 }
 
-int io_read_file(const char *path, u64 max_bytes, struct strbuf *buf, struct err *err)
+/* Closes fd. */
+static int read_rest(int fd, u64 max_bytes, struct strbuf *buf, struct err *err)
 {
 	u64 limit = max_bytes < UINT64_MAX - buf->count ? buf->count + max_bytes : UINT64_MAX;
+	int status;
+
+	do
+		status = read_step(fd, buf, limit, err);
+	while (status > 0);
+	close(fd);
+	return status;
+}
+
+int io_read_file(const char *path, u64 max_bytes, struct strbuf *buf, struct err *err)
+{
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int status;
 
 	if (fd < 0)
 		return err_set(err, ERR_INPUT, "cannot open %s: %s", path, strerror(errno));
-	do
-		status = read_step(fd, buf, limit, err);
-	while (status > 0);
-	close(fd);
+	status = read_rest(fd, max_bytes, buf, err);
 	if (status < 0 && err)
 		err_prefix(err, "%s", path);
 	return status;
+}
+
+int io_open_regular(const char *path, struct stat *status)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0 || (fstat(fd, status) == 0 && S_ISREG(status->st_mode)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int io_read_regular(const char *path, u64 max_bytes, struct strbuf *buf, struct err *err)
+{
+	struct stat file;
+	int fd = io_open_regular(path, &file);
+
+	if (fd >= 0 && file.st_size > 0 && (u64)file.st_size <= max_bytes)
+		return read_rest(fd, max_bytes, buf, err);
+	if (fd >= 0)
+		close(fd);
+	return err_set(err, ERR_INPUT, "%s: not a readable regular file of 1 to %llu bytes", path,
+		       (unsigned long long)max_bytes);
 }
 
 int io_write_file(const char *path, const void *bytes, u64 count, struct err *err)

@@ -3,6 +3,8 @@
 #ifndef HOST_BASE_IO_H
 #define HOST_BASE_IO_H
 
+#include <sys/stat.h>
+
 #include "host/base/err.h"
 #include "host/base/strbuf.h"
 #include "format/types.h"
@@ -15,6 +17,13 @@ int io_read_at(int fd, void *bytes, u64 count, u64 offset, u64 *got);
 
 /* Appends the whole file to buf; works for /proc files, too. More than max_bytes is ERR_INPUT. */
 int io_read_file(const char *path, u64 max_bytes, struct strbuf *buf, struct err *err);
+
+/* For paths that a trace or debug info names: only regular files are opened, so that no device is
+ * read and no pipe makes us wait. A descriptor and *status of the file, or -1. */
+int io_open_regular(const char *path, struct stat *status);
+
+/* As io_read_file, of a regular file. One whose size is 0 is refused: some of /proc wait, too. */
+int io_read_regular(const char *path, u64 max_bytes, struct strbuf *buf, struct err *err);
 
 /* Creates or truncates path with these bytes, mode 0666 less umask. */
 int io_write_file(const char *path, const void *bytes, u64 count, struct err *err);

@@ -7,12 +7,12 @@
 #include "host/symbols/debug_find.h"
 
 #include <elfutils/libdwelf.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "host/base/io.h"
 #include "host/symbols/debug_cache.h"
 
 bool debug_servers_named(void)
@@ -33,7 +33,8 @@ void debug_add_build_id(struct strbuf *path, const u8 *build_id, u64 bytes)
 
 static int open_if_right(const char *path, const u8 *build_id, ssize_t bytes)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat status;
+	int fd = io_open_regular(path, &status);
 	const void *its;
 	Elf *elf;
 	bool right;

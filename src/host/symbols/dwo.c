@@ -5,11 +5,11 @@
 #include "host/symbols/dwo.h"
 
 #include <dwarf.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "host/base/io.h"
 
 enum { KINDS_MAX = 24 };
 #define IMAGE_BYTES_MAX (1ull << 30)
@@ -194,16 +194,15 @@ static bool is_native(Elf *elf)
 
 bool dwo_open(struct dwo *self, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct joint joint = {0};
 	struct stat about;
+	int fd = io_open_regular(path, &about);
+	struct joint joint = {0};
 	bool joined = false;
 
 	*self = (struct dwo){0};
 	if (fd < 0)
 		return false;
-	if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
-		joint.elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+	joint.elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
 	if (joint.elf && is_native(joint.elf))
 		joined = join(&joint, &self->image);
 	elf_end(joint.elf);

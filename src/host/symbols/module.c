@@ -5,14 +5,13 @@
 #include "host/symbols/module.h"
 
 #include <elfutils/libdwelf.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/base/err.h"
+#include "host/base/io.h"
 #include "host/base/strbuf.h"
 #include "host/symbols/debug_find.h"
 
@@ -97,18 +96,16 @@ bool elf_is_module(Elf *elf, const struct symbolizer_module *description)
 /* Opens path if it is the module that was recorded; -1 otherwise. */
 static int open_if_same(const char *path, const struct symbolizer_module *description)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat status;
-	bool same = false;
+	int fd = io_open_regular(path, &status);
+	bool same;
+	Elf *elf;
 
 	if (fd < 0)
 		return -1;
-	if (!fstat(fd, &status) && S_ISREG(status.st_mode)) {
-		Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-
-		same = elf_is_module(elf, description);
-		elf_end(elf);
-	}
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	same = elf_is_module(elf, description);
+	elf_end(elf);
 	if (same)
 		return fd;
 	close(fd);

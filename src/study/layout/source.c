@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include "study/layout/source.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -227,16 +226,13 @@ const struct source_table *view_source(struct study *trace, struct err *err)
 
 /* ---- text ---- */
 
-/* Regular files only: no device, no pipe that would make us wait. */
-static bool is_regular(const char *path, struct stat *status)
+static bool is_readable(const char *path, struct stat *status)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	bool regular = fd >= 0 && fstat(fd, status) == 0 && S_ISREG(status->st_mode) &&
-		       status->st_size <= SOURCE_BYTES_MAX;
+	int fd = io_open_regular(path, status);
 
 	if (fd >= 0)
 		close(fd);
-	return regular;
+	return fd >= 0 && status->st_size <= SOURCE_BYTES_MAX;
 }
 
 static char *read_text(const char *path, u64 *bytes)
@@ -244,7 +240,7 @@ static char *read_text(const char *path, u64 *bytes)
 	struct strbuf text = {0};
 	struct err err = {0};
 
-	if (io_read_file(path, SOURCE_BYTES_MAX, &text, &err) < 0) {
+	if (io_read_regular(path, SOURCE_BYTES_MAX, &text, &err) < 0) {
 		strbuf_release(&text);
 		return NULL;
 	}
@@ -282,7 +278,7 @@ static bool try_path(struct source_text *self, const struct study *trace, char *
 		return false;
 	}
 	real = realpath(path, NULL);
-	if (real && is_regular(real, &status)) {
+	if (real && is_readable(real, &status)) {
 		if (folders_hold(allowed, real))
 			self->text = read_text(real, &self->bytes);
 		else if (!self->asks)

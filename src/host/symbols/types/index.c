@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/base/io.h"
 #include "host/base/order.h"
 #include "host/base/path.h"
 #include "host/base/search.h"
@@ -409,7 +410,9 @@ bool type_index_find_stack(const struct type_index *self, const struct type_inde
 bool type_index_locate(const char *program, struct strbuf *path)
 {
 	struct strbuf folder = {0};
+	struct stat status;
 	bool found = false;
+	int fd;
 
 	type_index_clean_path("", program, &folder);
 	for (u32 i = 0; i < FOLDERS_MAX && folder.count && !found; i++) {
@@ -421,7 +424,10 @@ bool type_index_locate(const char *program, struct strbuf *path)
 		folder.count = (u64)(slash - folder.text);
 		strbuf_clear(path);
 		strbuf_addf(path, "%s/" TYPE_INDEX_NAME, folder.text);
-		found = !path->failed && !access(path->text, R_OK);
+		fd = path->failed ? -1 : io_open_regular(path->text, &status);
+		found = fd >= 0;
+		if (found)
+			close(fd);
 	}
 	strbuf_release(&folder);
 	return found;

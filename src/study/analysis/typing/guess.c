@@ -42,17 +42,19 @@ static const char *read_source(struct type_cascade *self, const char *path)
 	u64 *known = map_at(&self->sources, hash_text(HASH_START, path));
 	struct strbuf text = {0};
 	struct err err = {0};
+	int status;
 
 	if (!known || *known)
 		return known && *known != 1 ? (const char *)(uintptr_t)*known : NULL;
 	*known = 1; /* cannot be had */
 	if (self->source_bytes > SOURCES_MAX)
 		return NULL;
-	if (io_read_file(path, SOURCE_MAX, &text, &err) < 0 || !text.count) {
+	status = io_read_regular(path, SOURCE_MAX, &text, &err);
+	self->source_bytes += text.count;
+	if (status < 0 || !text.count) {
 		strbuf_release(&text);
 		return NULL;
 	}
-	self->source_bytes += text.count;
 	*known = (u64)(uintptr_t)strbuf_take(&text);
 	return (const char *)(uintptr_t)*known;
 }
