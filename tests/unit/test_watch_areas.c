@@ -86,6 +86,46 @@ TEST(units_end, "a unit ends with its last area, and a birth in it means that it
 	areas_release(&areas);
 }
 
+TEST(sums, "what lives of a point, and of a size, and what was hit is known without a look at each area")
+{
+	struct areas areas = {0};
+	struct event event = {.kind = HW_MALLOC, .size = 50, .ticks = 1};
+	struct tap_hit hit = {.ticks = 500, .address = small_page + 2 * 64};
+	bool ended;
+
+	areas_reset(&areas, 0, 0);
+	for (u32 i = 0; i < 4; i++) {
+		event.address = small_page + 64 * i;
+		event.context = i % 2 ? 7 : 3;
+		areas_add(&areas, &event);
+	}
+	areas_hit(&areas, &hit);
+	areas_hit(&areas, &hit);
+	CHECK_EQ(areas.points.data[3].areas, 2);
+	CHECK_EQ(areas.points.data[3].bytes, 100);
+	CHECK_EQ(areas.points.data[3].hits, 2);
+	CHECK_EQ(areas.points.data[7].hits, 0);
+	CHECK_EQ(areas.sizes[5], 4);
+	CHECK_EQ(areas.touched.count, 1);
+	CHECK_EQ(areas_find(&areas, small_page)->unit->last_ns, 500);
+	/* One is born in the place of the one that was hit. */
+	event.address = hit.address;
+	event.context = 7;
+	event.size = 30;
+	areas_add(&areas, &event);
+	CHECK_EQ(areas.points.data[3].areas, 1);
+	CHECK_EQ(areas.points.data[3].hits, 0);
+	CHECK_EQ(areas.points.data[7].bytes, 130);
+	CHECK_EQ(areas.sizes[4], 1);
+	CHECK_EQ(areas.touched.count, 0);
+	/* nor was any seen earlier because of an older birth */
+	CHECK_EQ(areas_find(&areas, small_page)->unit->last_ns, 500);
+	while (areas.list.count)
+		areas_remove(&areas, areas.list.data[0], &ended);
+	CHECK_EQ(areas.points.data[3].bytes + areas.points.data[7].areas + areas.sizes[4] + areas.sizes[5], 0);
+	areas_release(&areas);
+}
+
 TEST(open_unknown, "nobody knows of an area that its unit's opening hid, whatever opened it")
 {
 	static const struct {

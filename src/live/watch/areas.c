@@ -47,6 +47,8 @@ void areas_release(struct areas *self)
 	vec_release(&self->slabs);
 	vec_release(&self->list);
 	vec_release(&self->units);
+	vec_release(&self->touched);
+	vec_release(&self->points);
 	map_release(&self->others);
 	map_release(&self->by_unit);
 	memset(self, 0, sizeof(*self));
@@ -289,12 +291,42 @@ static void place_clear(struct areas *self, u64 address)
 		areas_remove(self, area, &ended);
 }
 
+static u64 *size_count(struct areas *self, u64 size)
+{
+	u32 bin = size ? 63 - (u32)__builtin_clzll(size) : 0;
+
+	return &self->sizes[bin < AREAS_SIZES ? bin : AREAS_SIZES - 1];
+}
+
+static void point_add(struct areas *self, const struct area *area)
+{
+	struct areas_point *point = &self->points.data[area->context];
+
+	point->areas++;
+	point->bytes += area->size;
+	++*size_count(self, area->size);
+	self->live_bytes += area->size;
+}
+
+static void point_take(struct areas *self, const struct area *area)
+{
+	struct areas_point *point = &self->points.data[area->context];
+
+	point->areas--;
+	point->bytes -= area->size;
+	point->hits -= area->hits;
+	--*size_count(self, area->size);
+	self->live_bytes -= area->size;
+}
+
 /* A slot that begins to hold a chunk was opened for it. */
 struct area *areas_add(struct areas *self, const struct event *event)
 {
 	struct area *area;
 
 	place_clear(self, event->address);
+	if (!vec_extend(&self->points, (u64)event->context + 1))
+		return NULL;
 	area = slab_take(self, &self->free_areas, sizeof(struct area));
 	if (!area || !vec_push(&self->list, area))
 		return NULL;
@@ -306,15 +338,25 @@ struct area *areas_add(struct areas *self, const struct event *event)
 	area->context = event->context;
 	area->thread = event->thread;
 	area->index = (u32)(self->list.count - 1);
-	self->live_bytes += area->size;
+	point_add(self, area);
 	area->unit = unit_of(self, area);
 	if (!area->unit)
 		return map_put(&self->others, area->address, (u64)area) ? area : NULL;
 	area->unit->reopened += area->unit->armed;
 	areas_opened(self, area->unit, area->birth_ns);
 	area->unit->seen_ns = area->birth_ns;
+	if (area->birth_ns > area->unit->last_ns)
+		area->unit->last_ns = area->birth_ns;
 	unit_join(self, area->unit, area);
 	return area;
+}
+
+static void touched_take(struct areas *self, const struct area *area)
+{
+	struct area *last = self->touched.data[--self->touched.count];
+
+	self->touched.data[area->touched - 1] = last;
+	last->touched = area->touched;
 }
 
 void areas_remove(struct areas *self, struct area *area, bool *unit_ended)
@@ -325,7 +367,9 @@ void areas_remove(struct areas *self, struct area *area, bool *unit_ended)
 	*unit_ended = false;
 	self->list.data[area->index] = last;
 	last->index = area->index;
-	self->live_bytes -= area->size;
+	point_take(self, area);
+	if (area->touched)
+		touched_take(self, area);
 	if (!unit)
 		map_remove(&self->others, area->address, NULL);
 	if (unit) {
@@ -394,6 +438,11 @@ struct area *areas_hit(struct areas *self, const struct tap_hit *hit)
 	if (!area || now < area->birth_ns)
 		return NULL;
 	area->seen_ns = now > area->seen_ns ? now : area->seen_ns;
+	if (now > unit->last_ns)
+		unit->last_ns = now;
+	if (!area->touched && vec_push(&self->touched, area))
+		area->touched = (u32)self->touched.count;
+	self->points.data[area->context].hits++;
 	area->hits++;
 	area->hit_context = hit->context;
 	return area;

@@ -23,6 +23,7 @@ struct area {
 	u32 hit_context;            /* that touched it last, 0 = unknown */
 	u32 index;                  /* in areas.list */
 	u32 thread;                 /* that allocated it: index of a told thread */
+	u32 touched;                /* 1 + index in areas.touched, 0 = it was not hit */
 	bool wanted;                /* toolkit: told the next time it is touched */
 	void *data;                 /* whoever uses the table may keep something here */
 	struct unit *unit;          /* NULL: it cannot be monitored */
@@ -44,6 +45,7 @@ struct unit {
 	u64 seen_ns;    /* its last hit, or the last birth of an area of it */
 	u64 since_ns;   /* the birth of its first area */
 	u64 opened_ns;  /* when it was opened last, for whatever reason */
+	u64 last_ns;    /* none of its areas was seen later */
 	u64 hits;
 	/* for a new area of it, while it was armed; the policy sets it back */
 	u32 reopened;
@@ -53,7 +55,13 @@ struct unit {
 	double rate_hits, rate_watched_s; /* of late; see policy.c */
 };
 
-enum { AREAS_NEAR = 256 };
+enum { AREAS_NEAR = 256, AREAS_SIZES = 32 };
+
+/* What lives of one allocation point. */
+struct areas_point {
+	u64 areas, bytes;
+	u64 hits; /* of these */
+};
 
 struct areas {
 	struct map by_unit; /* to struct unit *, by start */
@@ -64,6 +72,9 @@ struct areas {
 	struct map others;  /* to struct area *, by address: those without a unit */
 	VEC(struct area *) list;
 	VEC(struct unit *) units;
+	VEC(struct area *) touched;     /* those that were hit */
+	VEC(struct areas_point) points; /* by context */
+	u64 sizes[AREAS_SIZES];         /* areas by the highest bit of their size */
 	void *free_areas, *free_units;
 	VEC(void *) slabs;
 	u64 live_bytes;

@@ -11,7 +11,13 @@ struct watcher_options {
 	u64 interval_ns;
 };
 
-enum { WATCH_AGES = 7, WATCH_SIZES = 32, WATCH_ROWS = 20, WATCH_FRAMES = 16, WATCH_TOP = 10 };
+enum {
+	WATCH_AGES = 7,
+	WATCH_SIZES = AREAS_SIZES,
+	WATCH_ROWS = 20,
+	WATCH_FRAMES = 16,
+	WATCH_TOP = 10
+};
 
 struct watch_frame {
 	char module[256]; /* "" = unknown */

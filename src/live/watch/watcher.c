@@ -143,6 +143,7 @@ static int on_types(void *data, const struct stream_type *rows, u64 count, struc
 {
 	struct watcher *self = data;
 
+	self->types_told |= count > 0;
 	for (u64 i = 0; i < count; i++)
 		if (rows[i].identity >= HW_NAMES &&
 		    !map_put(&self->types, rows[i].chunk, rows[i].identity))

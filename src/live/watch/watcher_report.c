@@ -69,32 +69,42 @@ static void count_age(struct watch_report *report, const struct area *area, u64 
 		report->working_unknown_bytes += area->size;
 }
 
-static u32 size_bin(u64 size)
+static void row_add(struct watcher *self, u32 context, const struct areas_point *live)
 {
-	u32 bin = size ? 63 - (u32)__builtin_clzll(size) : 0;
+	struct frame *frame = &self->frames.data[context];
+	u64 before = frame->report + 1 == (u32)self->reports ? frame->bytes : 0;
+	struct point_sum row = {
+		.context = context,
+		.number = frame->point - !!frame->point,
+		.areas = live->areas,
+		.bytes = live->bytes,
+		.hits = live->hits,
+		.growth_bytes = (i64)(live->bytes - before),
+	};
 
-	return bin < WATCH_SIZES ? bin : WATCH_SIZES - 1;
+	if (!vec_push(&self->rows, row))
+		return;
+	frame->row = (u32)self->rows.count - 1;
+	frame->report = (u32)self->reports;
 }
 
-static struct point_sum *point_of(struct watcher *self, u32 context)
+/* One for each point with live areas. */
+static void rows_make(struct watcher *self)
 {
-	struct frame *frame;
+	vec_clear(&self->rows);
+	if (!vec_extend(&self->frames, self->areas.points.count))
+		return;
+	for (u64 i = 0; i < self->areas.points.count; i++)
+		if (self->areas.points.data[i].areas)
+			row_add(self, (u32)i, &self->areas.points.data[i]);
+}
 
-	if (!vec_extend(&self->frames, (u64)context + 1))
-		return NULL;
-	frame = &self->frames.data[context];
-	if (frame->report != (u32)self->reports) {
-		struct point_sum row = {.context = context,
-					.number = frame->point - !!frame->point};
+static struct point_sum *row_of(struct watcher *self, u32 context)
+{
+	const struct frame *frame =
+		context < self->frames.count ? &self->frames.data[context] : NULL;
 
-		if (frame->report + 1 == (u32)self->reports)
-			row.growth_bytes = -(i64)frame->bytes; /* and what it has now */
-		if (!vec_push(&self->rows, row))
-			return NULL;
-		frame->row = (u32)self->rows.count - 1;
-		frame->report = (u32)self->reports;
-	}
-	return &self->rows.data[frame->row];
+	return frame && frame->report == (u32)self->reports ? &self->rows.data[frame->row] : NULL;
 }
 
 static void ranking_add(struct ranking *self, const struct area *area, double key)
@@ -119,7 +129,7 @@ static void rare_add(struct watcher *self, const struct area *area, u64 now)
 {
 	u64 life = now - area->birth_ns, watched = unit_watched(area->unit, now);
 
-	if (area->hits && life >= SECOND)
+	if (life >= SECOND)
 		ranking_add(&self->rare, area,
 			    -(double)area->hits * 1e9 /
 				    (double)(watched < life && watched ? watched : life + 1));
@@ -139,33 +149,30 @@ static struct watch_area area_tell(const struct area *area, u64 age_ns, u64 now)
 }
 
 /* The type of an area that was looked into is that of its point. */
-static void type_note(struct watcher *self, const struct area *area)
+static void types_note(struct watcher *self)
 {
-	const u64 *type = map_count(&self->types) ? map_find(&self->types, area->chunk) : NULL;
+	for (u64 i = 0; self->types_told && i < self->areas.list.count; i++) {
+		const struct area *area = self->areas.list.data[i];
+		const u64 *type = map_find(&self->types, area->chunk);
 
-	if (type)
-		map_put(&self->point_types, area->context, *type);
+		if (type)
+			map_put(&self->point_types, area->context, *type);
+	}
+	self->types_told = false;
 }
 
 static void count_area(struct watcher *self, struct watch_report *report, const struct area *area)
 {
 	u64 now = report->now_ns, age = area_age(area, now), idle = area_idle(area, now);
-	struct point_sum *point = point_of(self, area->context);
+	struct point_sum *point;
 
-	report->sizes[size_bin(area->size)]++;
 	count_age(report, area, age, idle);
 	if (idle)
 		ranking_add(&self->oldest, area, (double)idle);
-	if (area->unit)
-		rare_add(self, area, now);
-	type_note(self, area);
-	if (!point)
-		return;
-	point->areas++;
-	point->bytes += area->size;
-	point->growth_bytes += (i64)area->size;
-	point->hits += area->hits;
 	if (idle < self->options.policy.leak_after_ns)
+		return;
+	point = row_of(self, area->context);
+	if (!point)
 		return;
 	point->stale_areas++;
 	point->stale_bytes += area->size;
@@ -177,6 +184,38 @@ static void count_area(struct watcher *self, struct watch_report *report, const 
 	point->lost_areas += watcher_is_lost(self, area);
 	report->lost_areas += watcher_is_lost(self, area);
 	report->lost_bytes += watcher_is_lost(self, area) ? area->size : 0;
+}
+
+/* Of a unit that is not armed, and of which nothing was seen for long, nothing is known: that is
+ * most of a large program, and none of its areas is looked at. */
+static void count_unit(struct watcher *self, struct watch_report *report, const struct unit *unit)
+{
+	u64 age = report->now_ns > unit->last_ns ? report->now_ns - unit->last_ns : 0;
+
+	report->thresholds[policy_state(&self->policy, unit)]++;
+	if (unit->armed || age < SECOND || age < report->interval_ns) {
+		for (const struct area *area = unit->first; area; area = area->next)
+			count_area(self, report, area);
+		return;
+	}
+	report->unknown_areas += unit->areas;
+	report->unknown_bytes += unit->bytes;
+	report->working_unknown_bytes += report->interval_ns ? unit->bytes : 0;
+}
+
+static void count_areas(struct watcher *self, struct watch_report *report)
+{
+	const struct areas *areas = &self->areas;
+
+	memcpy(report->sizes, areas->sizes, sizeof(report->sizes));
+	self->suspects_unknown = 0;
+	self->oldest.count = self->rare.count = 0;
+	for (u64 i = 0; i < areas->units.count; i++)
+		count_unit(self, report, areas->units.data[i]);
+	for (u64 at = 0, key, value; map_next(&areas->others, &at, &key, &value);)
+		count_area(self, report, (const struct area *)value);
+	for (u64 i = 0; i < areas->touched.count; i++)
+		rare_add(self, areas->touched.data[i], report->now_ns);
 }
 
 static void frame_fill(const struct watcher *self, u64 pc, struct watch_frame *frame)
@@ -405,13 +444,9 @@ void watcher_report(struct watcher *self, u64 now, bool last)
 		.scan_ns = self->scan_ns,
 		.monitored = self->pages != NULL,
 	};
-	self->suspects_unknown = 0;
-	self->oldest.count = self->rare.count = 0;
-	vec_clear(&self->rows);
-	for (u64 i = 0; i < self->areas.list.count; i++)
-		count_area(self, report, self->areas.list.data[i]);
-	for (u64 i = 0; i < self->areas.units.count; i++)
-		report->thresholds[policy_state(&self->policy, self->areas.units.data[i])]++;
+	rows_make(self);
+	types_note(self);
+	count_areas(self, report);
 	areas_take(self, report);
 	count_points(self, report);
 	count_cost(self, report);

@@ -57,6 +57,7 @@ struct watcher {
 	VEC(struct stream_class) classes; /* of the last scan, by chunk */
 	struct map types;                 /* chunk -> identity of its type; those that live */
 	struct map point_types; /* context -> the same, of the last one that was looked into */
+	bool types_told;        /* some that are not in point_types yet */
 	u32 pid;
 	bool scanned;
 	u64 scan_due_ns; /* before that memory is not scanned again */
