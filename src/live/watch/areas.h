@@ -39,7 +39,10 @@ struct unit {
 	/* of a page that small areas share: by slot, see areas.c; NULL = it is one area's */
 	struct area **places;
 	bool armed;
-	bool asked;     /* a command is under way */
+	bool asked; /* a command is under way */
+	u16 state;  /* the policy's */
+	/* for a new area of it, while it was armed; the policy sets it back */
+	u32 reopened;
 	u64 armed_ns;   /* since when, if armed */
 	u64 watched_ns; /* for how long before */
 	u64 seen_ns;    /* its last hit, or the last birth of an area of it */
@@ -47,13 +50,11 @@ struct unit {
 	u64 opened_ns;  /* when it was opened last, for whatever reason */
 	u64 last_ns;    /* none of its areas was seen later */
 	u64 hits;
-	/* for a new area of it, while it was armed; the policy sets it back */
-	u32 reopened;
 	/* The policy's. */
-	u32 state;
 	u64 due_ns;
 	double rate_hits, rate_watched_s; /* of late; see policy.c */
 };
+_Static_assert(sizeof(struct unit) == 128, "each tick goes through all units");
 
 enum { AREAS_NEAR = 256, AREAS_SIZES = 32 };
 

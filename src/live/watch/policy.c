@@ -119,7 +119,7 @@ static u64 threshold(const struct policy *self, const struct unit *unit)
 static void ladder_hit(struct policy *self, struct unit *unit, u64 now)
 {
 	unit->due_ns = now + threshold(self, unit);
-	if (unit->state + 1 < self->options.states)
+	if (unit->state + 1u < self->options.states)
 		unit->state++;
 }
 
