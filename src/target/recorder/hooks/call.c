@@ -161,8 +161,7 @@ static void put_event(struct hwr_call *call, const struct hw_record *event)
 	bool paused_free = call->paused && hw_kind_frees(kind);
 	u64 ticks;
 
-	t->busy_sp = call->caller.sp;
-	t->state |= HWR_BUSY;
+	hwr_note_begin(t, &call->caller);
 	context = paused_free ? 0 : hwr_note_context(t, kind, &call->caller);
 	ticks = test_stamp(t, hwr_stamp_take(t, event->ticks ? event->ticks : hw_ticks()));
 	if (hw_kind_is_pool(kind))
@@ -183,7 +182,7 @@ static void put_event(struct hwr_call *call, const struct hw_record *event)
 	if (kind == HW_NEW || kind == HW_NEW_ARRAY)
 		hwr_peek_consider(t, &(struct hwr_peek){event->address, event->size, (u32)ticks,
 							context, kind == HW_NEW_ARRAY, 0, 0});
-	t->state &= ~(u32)HWR_BUSY;
+	hwr_note_end(t);
 }
 #define put(call, ...) put_event(call, &(struct hw_record){__VA_ARGS__})
 
@@ -194,15 +193,14 @@ static void put_duration(struct hwr_call *call, u32 kind, u64 end_ticks)
 
 	if (!call->begin_ticks)
 		return;
-	t->busy_sp = call->caller.sp;
-	t->state |= HWR_BUSY;
+	hwr_note_begin(t, &call->caller);
 	hwr_ring_put(t, &(struct hw_record){
 				.ticks = end_ticks,
 				.size = taken > hwr_stamp_cost ? taken - hwr_stamp_cost : 0,
 				.kind = HW_DURATION,
 				.aux = (u16)kind,
 			});
-	t->state &= ~(u32)HWR_BUSY;
+	hwr_note_end(t);
 	call->begin_ticks = 0;
 }
 
@@ -326,8 +324,7 @@ bool hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size,
 	if (t->state & HWR_SAMPLING &&
 	    !(ends ? hwr_sample_drop(address) : hwr_sample_take(t, address, size)))
 		return false;
-	t->busy_sp = call->caller.sp;
-	t->state |= HWR_BUSY;
+	hwr_note_begin(t, &call->caller);
 	if (!context)
 		record.context = call->paused ? 0 : hwr_note_context(t, kind, &call->caller);
 	else if (t->run_flags & (ends ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS))
@@ -335,7 +332,7 @@ bool hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size,
 	record.ticks = test_stamp(t, hwr_stamp_now(t));
 	record.flags = t->is_nested ? HW_RECORD_NESTED : 0;
 	hwr_ring_put(t, &record);
-	t->state &= ~(u32)HWR_BUSY;
+	hwr_note_end(t);
 	return true;
 }
 
@@ -360,14 +357,13 @@ void hwr_call_hit(struct hwr_call *call, u32 aux, u64 address)
 
 	if (!t)
 		return;
-	t->busy_sp = call->caller.sp;
-	t->state |= HWR_BUSY;
+	hwr_note_begin(t, &call->caller);
 	if (t->run_flags & HW_RUN_HIT_STACKS && !(aux & HW_HIT_AROUND))
 		record.context = hit_context(t, aux, &call->caller);
 	record.ticks = hwr_stamp_now(t);
 	record.flags = t->is_nested ? HW_RECORD_NESTED : 0;
 	hwr_ring_put(t, &record);
-	t->state &= ~(u32)HWR_BUSY;
+	hwr_note_end(t);
 }
 
 /* Both parts stand in one ring: nothing can come between them while the thread is busy. */
@@ -385,8 +381,7 @@ void hwr_call_type(struct hwr_call *call, u64 address, u64 identity, u64 count)
 
 	if (!t || call->paused || call->suppressed)
 		return;
-	t->busy_sp = call->caller.sp;
-	t->state |= HWR_BUSY;
+	hwr_note_begin(t, &call->caller);
 	record.ticks = test_stamp(t, hwr_stamp_now(t));
 	record.flags = t->is_nested ? HW_RECORD_NESTED : 0;
 	hwr_ring_put(t, &record);
@@ -395,5 +390,5 @@ void hwr_call_type(struct hwr_call *call, u64 address, u64 identity, u64 count)
 		record.size = count;
 		hwr_ring_put(t, &record);
 	}
-	t->state &= ~(u32)HWR_BUSY;
+	hwr_note_end(t);
 }
