@@ -460,11 +460,11 @@ def documentation():
 
 def drop():
     """Sends a trace in pieces, and has it opened."""
-    offset, piece = 0, 192 << 10
+    sent = {"upload": 0, "bytes": 0}
     with open(sys.argv[2], "rb") as file:
-        while read := file.read(piece):
-            offset = api("/uploads/dropped.hwt", "PUT", read, offset=offset)["data"]["bytes"]
-    api("/traces", "POST", json.dumps({"upload": "dropped.hwt"}))
+        while piece := file.read(192 << 10):
+            sent = api("/uploads/dropped.hwt", "PUT", piece, offset=sent["bytes"], upload=sent["upload"])["data"]
+    api("/traces", "POST", json.dumps({"upload": sent["upload"]}))
 
 
 def follow():

@@ -717,17 +717,26 @@ case_notes()
 	end
 }
 
+# piece FILE NAME OFFSET UPLOAD [BYTES]   sends a piece; prints the status
+piece()
+{
+	tail -c "+$(($3 + 1))" "$1" | head -c "${5-3000}" >"$work/piece"
+	get "/api/v1/uploads/$2?offset=$3&upload=$4" -X PUT -H "X-Heapwise: 1" --data-binary "@$work/piece"
+}
+
+# open_upload NUMBER
+open_upload() { get /api/v1/traces -X POST -H "X-Heapwise: 1" -d "{\"upload\":$1}"; }
+
 # send FILE NAME   in pieces, as the page does; then it is opened
 send()
 {
-	local offset=0 all
+	local offset=0 upload=0 all
 	all=$(stat -c %s "$1")
 	while [ "$offset" -lt "$all" ]; do
-		tail -c "+$((offset + 1))" "$1" | head -c 3000 >"$work/piece"
-		equal "piece at $offset" "$(get "/api/v1/uploads/$2?offset=$offset" -X PUT -H "X-Heapwise: 1" --data-binary "@$work/piece")" 200
-		offset=$(jq .data.bytes "$work/body")
+		equal "piece at $offset" "$(piece "$1" "$2" "$offset" "$upload")" 200
+		read -r upload offset <<<"$(value '"\(.data.upload) \(.data.bytes)"')"
 	done
-	get /api/v1/traces -X POST -H "X-Heapwise: 1" -d "{\"upload\":\"$2\"}"
+	open_upload "$upload"
 }
 
 # A trace that is dropped on the page is sent in pieces, opened, and gone with the server.
@@ -741,26 +750,71 @@ case_uploads()
 	record "$work/b.hwt" -- "$HEAPWISE_TARGETS/containers" >/dev/null
 	serve "$work/a.hwt"
 	until_true ready
-	refused "a file of the root folder" "$(get /api/v1/traces -X POST -H "X-Heapwise: 1" -d '{"upload":"proc"}')" 404 not_found
+	refused "a file of the root folder" "$(open_upload '"proc"')" 404 not_found
 	equal "sent" "$(send "$work/b.hwt" b.hwt)" 200
 	until_true ready
 	get "/api/v1/trace?trace=b.hwt" >/dev/null
 	equal "it is the other program" "$(jq -r '.data.program' "$work/body")" "$HEAPWISE_TARGETS/containers"
-	equal "in pieces" "$(cmp -n "$(stat -c %s "$work/b.hwt")" "$TMPDIR"/*/.0/b.hwt "$work/b.hwt" && echo same)" same # names are added to it
+	equal "in pieces" "$(cmp -n "$(stat -c %s "$work/b.hwt")" "$TMPDIR"/*/1/b.hwt "$work/b.hwt" && echo same)" same # names are added to it
 	equal "the same again" "$(send "$work/b.hwt" b.hwt)" 200
-	equal "a name that is a number" "$(send "$work/b.hwt" 2)" 200
-	refused "a number that is no name" "$(get /api/v1/traces -X POST -H "X-Heapwise: 1" -d '{"upload":"0"}')" 404 not_found
-	refused "what was not sent" "$(get /api/v1/traces -X POST -H "X-Heapwise: 1" -d '{"upload":"c.hwt"}')" 404 not_found
+	equal "a name that is a number" "$(send "$work/b.hwt" 3)" 200
+	refused "what was opened before" "$(open_upload 1)" 404 not_found
+	refused "what was not sent" "$(open_upload 99)" 404 not_found
+	refused "a number that is none" "$(open_upload -1)" 404 not_found
 	equal "what is no trace" "$(send /bin/true true)" 400
 	says "$work/body" "'true' is not a Heapwise trace"
+	equal "what is left of that" "$(ls -d "$TMPDIR"/*/4 2>&1 | grep -c "^/")" 0
 	get /api/v1/status >/dev/null
-	equal "traces" "$(jq -c '[.data.traces[].name]' "$work/body")" '["a.hwt","b.hwt","b.hwt","2"]'
-	refused "a gap" "$(get "/api/v1/uploads/d?offset=5" "${put[@]}")" 400 bad_request
+	equal "traces" "$(jq -c '[.data.traces[].name]' "$work/body")" '["a.hwt","b.hwt","b.hwt","3"]'
+	refused "a beginning that is none" "$(get "/api/v1/uploads/d?offset=5" "${put[@]}")" 400 bad_request
+	equal "a first piece" "$(get "/api/v1/uploads/d" "${put[@]}")" 200
+	refused "a gap" "$(get "/api/v1/uploads/d?offset=5&upload=$(value .data.upload)" "${put[@]}")" 400 bad_request
+	refused "a piece of nothing" "$(get "/api/v1/uploads/d?offset=5&upload=99" "${put[@]}")" 404 not_found
 	refused "a folder" "$(get "/api/v1/uploads/..%2fx?offset=0" "${put[@]}")" 404 not_found
 	refused "a hidden file" "$(get "/api/v1/uploads/.x?offset=0" "${put[@]}")" 400 bad_request
 	refused "another site" "$(get "/api/v1/uploads/x?offset=0" -X PUT -d abc)" 403 forbidden
 	end
 	equal "what is left of it" "$(ls "$TMPDIR")" ""
+}
+
+# Two files of one name that are sent at the same time; and more traces than can be served.
+case_uploads_at_once()
+{
+	local i numbers=()
+
+	mkdir "$work/temporary" "$work/more"
+	export TMPDIR=$work/temporary
+	record_threads "$work/a.hwt"
+	record "$work/b.hwt" -- "$HEAPWISE_TARGETS/containers" >/dev/null
+	for ((i = 4; i <= 16; i++)); do
+		cp "$work/a.hwt" "$work/more/$i.hwt"
+	done
+	serve --no-warm-up --folder "$work/more" "$work/a.hwt"
+	until_true ready
+	for file in a b b; do
+		equal "first piece of $file" "$(piece "$work/$file.hwt" x.hwt 0 0 1000)" 200
+		numbers+=("$(value .data.upload)")
+	done
+	i=0
+	for file in a b b; do
+		equal "second piece of $file" "$(piece "$work/$file.hwt" x.hwt 1000 "${numbers[i]}" 250000)" 200
+		i=$((i + 1))
+	done
+	equal "the second" "$(open_upload "${numbers[1]}")" 200
+	equal "the first" "$(open_upload "${numbers[0]}")" 200
+	until_true ready
+	equal "programs" "$(for id in $(value '.data.traces[1:][].id'); do get "/api/v1/trace?trace=$id" >/dev/null; basename "$(value .data.program)"; done | xargs)" \
+		"containers threads"
+	for ((i = 4; i <= 16; i++)); do
+		equal "trace $i" "$(get /api/v1/traces -X POST -H "X-Heapwise: 1" -d "{\"path\":\"$i.hwt\"}")" 200
+	done
+	refused "one too many" "$(open_upload "${numbers[2]}")" 400 bad_request
+	says "$work/body" "too many traces"
+	equal "what is left of it" "$(ls "$TMPDIR"/*/ | xargs)" "1 2"
+	refused "a first piece" "$(piece "$work/a.hwt" y.hwt 0 0)" 400 bad_request
+	says "$work/body" "too many traces"
+	end
+	equal "what is left of all" "$(ls "$TMPDIR")" ""
 }
 
 run_case "$1"

@@ -19,12 +19,13 @@ function nameOf(file: File): string {
 }
 
 async function send(file: File, told: (sent: number) => void): Promise<string> {
-	const name = nameOf(file);
+	const at = `/uploads/${encodeURIComponent(nameOf(file))}?offset=`;
+	let upload = 0; // the first piece begins one
 	for (let sent = 0; sent < file.size || sent === 0; sent += PIECE) {
-		await source.send(`/uploads/${encodeURIComponent(name)}?offset=${sent}`, file.slice(sent, sent + PIECE));
+		upload = (await source.send<{ upload: number }>(`${at}${sent}&upload=${upload}`, file.slice(sent, sent + PIECE))).data.upload;
 		told(Math.min(file.size, sent + PIECE));
 	}
-	return (await source.post<{ path: string }>("/traces", { upload: name })).data.path;
+	return (await source.post<{ path: string }>("/traces", { upload })).data.path;
 }
 
 /** Waits until the server has read it. */

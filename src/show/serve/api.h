@@ -56,6 +56,8 @@ void api_warm(struct api *self, u32 trace);
 /* study_load, and on_index if it is due. */
 int api_load(struct api *self, struct study *trace, struct err *err);
 
+/* Whether there is a place for one more trace; ERR_USAGE if not. */
+int api_check_room(const struct api *self, struct err *err);
 /* One more trace, while others are looked at; it is taken over unless there are too many. */
 bool api_add_trace(struct api *self, struct study *trace);
 /* The same with one that is yet to be loaded, which a thread of its own does. ERR_USAGE: there are

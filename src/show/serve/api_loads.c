@@ -17,8 +17,12 @@ int api_load(struct api *self, struct study *trace, struct err *err)
 	return status;
 }
 
-/* With the lock. */
-static bool has_room(const struct api *self) { return self->count < API_TRACES_MAX; }
+int api_check_room(const struct api *self, struct err *err)
+{
+	if (load_acquire(&self->count) < API_TRACES_MAX)
+		return 0;
+	return err_set(err, ERR_USAGE, "too many traces: at most %d can be served", API_TRACES_MAX);
+}
 
 /* With the lock. */
 static void trace_put(struct api *self, struct study *trace)
@@ -29,10 +33,11 @@ static void trace_put(struct api *self, struct study *trace)
 
 bool api_add_trace(struct api *self, struct study *trace)
 {
+	struct err err;
 	bool room;
 
 	pthread_mutex_lock(&self->lock);
-	room = has_room(self);
+	room = api_check_room(self, &err) == 0;
 	if (room)
 		trace_put(self, trace);
 	pthread_mutex_unlock(&self->lock);
@@ -84,10 +89,9 @@ int api_open_trace(struct api *self, struct study *trace, struct err *err)
 	int status;
 
 	pthread_mutex_lock(&self->lock);
-	status = has_room(self)
-			 ? load_begin(self, trace, err)
-			 : err_set(err, ERR_USAGE, "too many traces: at most %d can be served",
-				   API_TRACES_MAX);
+	status = api_check_room(self, err);
+	if (status == 0)
+		status = load_begin(self, trace, err);
 	if (status == 0)
 		trace_put(self, trace);
 	pthread_mutex_unlock(&self->lock);

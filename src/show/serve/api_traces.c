@@ -44,8 +44,8 @@ static struct study *known_trace(const struct api *api, const char *path)
 	return NULL;
 }
 
-/* Takes the path over. */
-static struct study *add_trace(struct call *call, char *path)
+/* The trace has the path from now on; NULL if that was refused. */
+static struct study *add_trace(struct call *call, const char *path)
 {
 	struct study *trace = study_new(path, &view_options);
 	struct err err = {0};
@@ -53,10 +53,9 @@ static struct study *add_trace(struct call *call, char *path)
 	if (!trace)
 		err_memory(&err);
 	else if (api_open_trace(call->api, trace, &err) == 0)
-		return trace; /* which has the path */
+		return trace;
 	call_fail(call, &err);
 	study_free(trace);
-	free(path);
 	return NULL;
 }
 
@@ -69,38 +68,55 @@ static void reply_trace(struct call *call, struct study *trace)
 		     FIELD("name", trace->name), FIELD("path", trace->path));
 }
 
-/* Of a file that the browser sent. What is no trace takes none of the few places. */
-static char *path_sent(struct call *call, const char *name)
+static void open_path(struct call *call, char *path)
 {
-	struct err err = {0}, wrong = {0};
-	char *path = uploads_take(&call->api->uploads, name, &err);
-	struct trace_reader *reader = path ? trace_open(path, &wrong) : NULL;
+	struct study *known = known_trace(call->api, path);
+	struct study *trace = known ? known : add_trace(call, path);
 
-	trace_close(reader);
-	if (reader)
-		return path;
-	if (path) {
-		unlink(path);
+	if (trace)
+		reply_trace(call, trace);
+	if (known || !trace)
 		free(path);
-		answer_refuse(call->answer, 400, "'%.200s' is not a Heapwise trace", name);
-	} else {
-		call_fail(call, &err);
-	}
-	return NULL;
 }
 
-static char *path_asked(struct call *call, const struct json_node *root)
+/* A file that the browser sent. What is no trace takes none of the few places, and what is not
+ * opened takes no space. */
+static void open_sent(struct call *call, double number)
 {
-	const char *name = json_text_of(json_member(root, "path"));
-	const char *sent = json_text_of(json_member(root, "upload"));
-	char *path = NULL;
+	struct uploads *uploads = &call->api->uploads;
+	bool valid = number >= 1 && number <= UINT32_MAX;
+	struct err err = {0}, wrong = {0};
+	char *path = uploads_take(uploads, valid ? (u32)number : 0, &err);
+	struct trace_reader *reader = path ? trace_open(path, &wrong) : NULL;
+	struct study *trace = reader ? add_trace(call, path) : NULL;
 
+	trace_close(reader);
+	if (trace)
+		reply_trace(call, trace);
+	else if (!path)
+		call_fail(call, &err);
+	else if (!reader)
+		answer_refuse(call->answer, 400, "'%.200s' is not a Heapwise trace",
+			      strrchr(path, '/') + 1);
+	if (path && !trace)
+		uploads_remove(uploads, path);
+}
+
+void api_traces(struct call *call)
+{
+	const struct json_node *root = call_body(call);
+	const char *name = json_text_of(json_member(root, "path"));
+	const struct json_node *sent = json_member(root, "upload");
+	char *path;
+
+	if (!root)
+		return;
 	if (sent) {
-		path = path_sent(call, sent);
+		open_sent(call, json_number_of(sent, 0));
 	} else if (!name || !*name) {
 		answer_refuse(call->answer, 400,
 			      "the body must be {\"path\": name relative to the folder} or "
-			      "{\"upload\": name of the file that was sent}");
+			      "{\"upload\": number of the upload}");
 	} else if (!call->api->folder) {
 		answer_refuse(
 			call->answer, 404,
@@ -108,38 +124,25 @@ static char *path_asked(struct call *call, const struct json_node *root)
 			"DIR'");
 	} else {
 		path = path_find(call, name);
-	}
-	return path;
-}
-
-void api_traces(struct call *call)
-{
-	const struct json_node *root = call_body(call);
-	char *path = root ? path_asked(call, root) : NULL;
-
-	if (path) {
-		struct study *trace = known_trace(call->api, path);
-
-		if (trace)
-			free(path);
-		else
-			trace = add_trace(call, path);
-		if (trace)
-			reply_trace(call, trace);
+		if (path)
+			open_path(call, path);
 	}
 }
 
 void api_upload(struct call *call)
 {
-	const struct request *request = call->request;
-	struct strbuf piece = {.text = (char *)request->body, .count = request->body_bytes};
+	struct upload_piece piece = {.name = call->match->segments[0],
+				     .bytes = call->request->body,
+				     .count = call->request->body_bytes};
 	struct err err = {0};
-	u64 offset = 0;
 
-	if (!call_number(call, "offset", 0, UINT64_MAX >> 1, &offset))
+	if (!call_number(call, "offset", 0, UINT64_MAX >> 1, &piece.offset) ||
+	    !call_u32(call, "upload", 0, UINT32_MAX, &piece.number))
 		return;
-	if (uploads_put(&call->api->uploads, call->match->segments[0], offset, &piece, &err) < 0)
+	if ((!piece.number && api_check_room(call->api, &err) < 0) ||
+	    uploads_put(&call->api->uploads, &piece, &err) < 0)
 		call_fail(call, &err);
 	else
-		reply_object(call, false, FIELD("bytes", offset + piece.count));
+		reply_object(call, false, FIELD("upload", piece.number),
+			     FIELD("bytes", piece.offset + piece.count));
 }

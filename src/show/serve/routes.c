@@ -23,7 +23,7 @@ const struct route api_routes[] = {
 	GET("status", "", OWN, api_status, "served traces, and how far they are loaded"),
 	POST("traces", "", OWN, api_traces,
 	     "opens another trace: from the user's folder, or one that was sent"),
-	PUT("uploads/{name}", "offset", OWN, api_upload,
+	PUT("uploads/{name}", "offset upload", OWN, api_upload,
 	    "a piece of a trace that the browser sends"),
 	GET("trace", "", ROUTE_TRACE, api_trace,
 	    "what was recorded, and what the recording can show"),

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "host/base/io.h"
@@ -28,12 +29,52 @@ void uploads_release(struct uploads *self)
 	if (self->folder.count)
 		nftw(strbuf_text(&self->folder), remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	strbuf_release(&self->folder);
+	for (u32 i = 0; i < UPLOADS_MAX; i++)
+		free(self->open[i].path);
 	pthread_mutex_destroy(&self->lock);
 }
 
-static int fail(struct err *err, const char *name)
+/* ---- with the lock ---- */
+
+/* With the folder that it is in. */
+static void file_remove(struct uploads *self, char *path, u64 bytes)
 {
-	return err_set(err, ERR_SYSTEM, "cannot keep '%.200s': %s", name, strerror(errno));
+	self->bytes -= bytes < self->bytes ? bytes : self->bytes;
+	unlink(path);
+	*strrchr(path, '/') = '\0';
+	rmdir(path);
+	free(path);
+}
+
+static void upload_drop(struct uploads *self, struct upload *upload)
+{
+	file_remove(self, upload->path, upload->bytes);
+	*upload = (struct upload){0};
+}
+
+/* NULL if there is none of that number. */
+static struct upload *upload_find(struct uploads *self, u32 number, struct err *err)
+{
+	for (u32 i = 0; i < UPLOADS_MAX; i++)
+		if (self->open[i].path && self->open[i].number == number)
+			return &self->open[i];
+	err_set(err, ERR_INPUT, "there is no upload %u; send the file again", number);
+	return NULL;
+}
+
+/* A free place; if there is none, that of who has not been heard of for longest. */
+static struct upload *place_find(struct uploads *self)
+{
+	struct upload *oldest = self->open;
+
+	for (u32 i = 0; i < UPLOADS_MAX; i++) {
+		if (!self->open[i].path)
+			return &self->open[i];
+		if (self->open[i].turn < oldest->turn)
+			oldest = &self->open[i];
+	}
+	upload_drop(self, oldest);
+	return oldest;
 }
 
 /* A file's name without folders. */
@@ -56,91 +97,116 @@ static int folder_make(struct uploads *self, struct err *err)
 	err_set(err, ERR_SYSTEM, "cannot create a folder in %s: %s", io_temporary_folder(),
 		strerror(errno));
 	strbuf_release(&self->folder);
-	return -1;
+	return err->code;
 }
 
-static int append(const char *path, u64 offset, const struct strbuf *piece, struct err *err)
+static struct upload *upload_begin(struct uploads *self, const char *name, struct err *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (offset ? 0 : O_TRUNC), 0600);
-	struct stat file;
-	int status = 0;
+	struct upload *upload;
+	char *path = NULL;
+	int length;
 
-	if (fd < 0 || fstat(fd, &file) != 0)
-		status = fail(err, path);
-	else if ((u64)file.st_size != offset)
-		status = err_set(err, ERR_USAGE, "the next piece begins at %llu",
-				 (unsigned long long)file.st_size);
-	else if (lseek(fd, 0, SEEK_END) < 0 ||
-		 (errno = io_write_all(fd, piece->text, piece->count, NULL)) != 0)
-		status = fail(err, path);
+	if (name_check(name, err) < 0 || folder_make(self, err) < 0)
+		return NULL;
+	length = asprintf(&path, "%s/%u/%s", strbuf_text(&self->folder), self->begun + 1, name);
+	if (length < 0) {
+		err_memory(err);
+		return NULL;
+	}
+	path[length - (int)strlen(name) - 1] = '\0';
+	if (mkdir(path, 0700) != 0) {
+		err_set(err, ERR_SYSTEM, "cannot create %s: %s", path, strerror(errno));
+		free(path);
+		return NULL;
+	}
+	path[length - (int)strlen(name) - 1] = '/';
+	upload = place_find(self);
+	*upload = (struct upload){.number = ++self->begun, .path = path};
+	return upload;
+}
+
+/* What is sent may not fill the disk, or the memory that the folder is in. */
+static int space_check(const struct uploads *self, const struct upload_piece *piece,
+		       struct err *err)
+{
+	struct statvfs disk;
+
+	if (statvfs(strbuf_text(&self->folder), &disk) != 0 ||
+	    self->bytes + piece->count <= (u64)disk.f_bavail * disk.f_frsize)
+		return 0;
+	return err_set(err, ERR_SYSTEM, "not enough space for '%.60s' in %s", piece->name,
+		       io_temporary_folder());
+}
+
+static int append(const char *path, const struct upload_piece *piece, struct err *err)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	int failure = fd < 0 ? errno : io_write_all(fd, piece->bytes, piece->count, NULL);
+
 	if (fd >= 0)
 		close(fd);
-	return status;
+	return failure ? err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(failure))
+		       : 0;
 }
 
-int uploads_put(struct uploads *self, const char *name, u64 offset, const struct strbuf *piece,
-		struct err *err)
+static int upload_add(struct uploads *self, struct upload *upload, const struct upload_piece *piece,
+		      struct err *err)
 {
-	struct strbuf path = {0};
-	int status = name_check(name, err);
+	if (piece->offset != upload->bytes)
+		return err_set(err, ERR_USAGE, "the next piece begins at %llu",
+			       (unsigned long long)upload->bytes);
+	if (space_check(self, piece, err) < 0 || append(upload->path, piece, err) < 0) {
+		upload_drop(self, upload);
+		return err->code;
+	}
+	upload->turn = ++self->turns;
+	upload->bytes += piece->count;
+	self->bytes += piece->count;
+	return 0;
+}
+
+/* ---- what is asked for ---- */
+
+int uploads_put(struct uploads *self, struct upload_piece *piece, struct err *err)
+{
+	struct upload *upload = NULL;
+	int status;
 
 	pthread_mutex_lock(&self->lock);
+	if (piece->number)
+		upload = upload_find(self, piece->number, err);
+	else if (piece->offset)
+		err_set(err, ERR_USAGE, "the first piece begins at 0");
+	else
+		upload = upload_begin(self, piece->name, err);
+	status = upload ? upload_add(self, upload, piece, err) : err->code;
 	if (status == 0)
-		status = folder_make(self, err);
-	strbuf_addf(&path, "%s/%s", strbuf_text(&self->folder), name);
-	if (status == 0)
-		status = path.failed ? err_memory(err)
-				     : append(strbuf_text(&path), offset, piece, err);
+		piece->number = upload->number;
 	pthread_mutex_unlock(&self->lock);
-	strbuf_release(&path);
 	return status;
 }
 
-static bool is_file(const char *path)
+char *uploads_take(struct uploads *self, u32 number, struct err *err)
 {
-	struct stat known;
-
-	return lstat(path, &known) == 0 && S_ISREG(known.st_mode);
-}
-
-/* Into a folder of its own, whose name no file that is sent can have. Before the first piece there
- * is nothing to move: without a folder the name would be one of the root folder. */
-static char *move(struct uploads *self, const char *name, struct err *err)
-{
-	char *from = NULL, *folder = NULL, *to = NULL;
-
-	if (!self->folder.count) {
-		err_set(err, ERR_INPUT, "no file '%.200s' was sent", name);
-		return NULL;
-	}
-	if (asprintf(&from, "%s/%s", strbuf_text(&self->folder), name) < 0 ||
-	    asprintf(&folder, "%s/.%u", strbuf_text(&self->folder), self->taken) < 0 ||
-	    asprintf(&to, "%s/%s", folder, name) < 0) {
-		err_memory(err);
-	} else if (!is_file(from)) {
-		err_set(err, ERR_INPUT, "no file '%.200s' was sent", name);
-	} else if (mkdir(folder, 0700) != 0 || rename(from, to) != 0) {
-		fail(err, name);
-	} else {
-		self->taken++;
-		free(from);
-		free(folder);
-		return to;
-	}
-	free(from);
-	free(folder);
-	free(to);
-	return NULL;
-}
-
-char *uploads_take(struct uploads *self, const char *name, struct err *err)
-{
+	struct upload *upload;
 	char *path = NULL;
 
-	if (name_check(name, err) < 0)
-		return NULL;
 	pthread_mutex_lock(&self->lock);
-	path = move(self, name, err);
+	upload = upload_find(self, number, err);
+	if (upload) {
+		path = upload->path;
+		*upload = (struct upload){0};
+	}
 	pthread_mutex_unlock(&self->lock);
 	return path;
+}
+
+void uploads_remove(struct uploads *self, char *path)
+{
+	struct stat known = {0};
+
+	pthread_mutex_lock(&self->lock);
+	stat(path, &known);
+	file_remove(self, path, (u64)known.st_size);
+	pthread_mutex_unlock(&self->lock);
 }

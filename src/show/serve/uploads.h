@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Traces that a browser sends, piece by piece: files in a folder of their own, which is removed
- * with the server. Runs on threads of the server. */
+ * with the server. Each has a number, so that two of one name do not meet. Runs on threads of the
+ * server. */
 #ifndef SHOW_SERVE_UPLOADS_H
 #define SHOW_SERVE_UPLOADS_H
 
@@ -9,23 +10,46 @@
 #include "host/base/err.h"
 #include "host/base/strbuf.h"
 
+enum { UPLOADS_MAX = 16 };
+
+struct upload { /* path NULL = a place that is free */
+	u32 number;
+	char *path;
+	u64 bytes;
+	u32 turn; /* of its last piece */
+};
+
 struct uploads { /* all zero = nothing was sent yet */
 	pthread_mutex_t lock;
 	struct strbuf folder; /* of this server's, made by the first piece */
-	u32 taken;            /* whole files so far, each in a folder .NUMBER */
+	u32 begun;            /* uploads so far, each in a folder of its number */
+	u32 turns;            /* pieces so far */
+	u64 bytes;            /* that the files take, those of open traces included */
+	struct upload open[UPLOADS_MAX];
 };
 
 void uploads_init(struct uploads *self);
 /* Removes what was sent; nobody reads it any more. */
 void uploads_release(struct uploads *self);
 
-/* The piece of a file at that offset, which must be its end; 0 begins it anew. ERR_USAGE: a name
- * that is none, or another offset. */
-int uploads_put(struct uploads *self, const char *name, u64 offset, const struct strbuf *piece,
-		struct err *err);
+struct upload_piece {
+	const char *name;
+	u32 number; /* of the upload; 0 begins one, whose number is here then */
+	u64 offset; /* the end of what was sent before */
+	const void *bytes;
+	u64 count;
+};
 
-/* The file is whole: where it is from now on, which no later piece can change. For free; NULL: err
- * says why, ERR_INPUT: no such file was sent. */
-char *uploads_take(struct uploads *self, const char *name, struct err *err);
+/* Adds a piece. An upload that cannot be kept is removed; so is, if a new one finds no place, the
+ * one that has waited longest for its next piece. All files together may take half of the space
+ * that there is. ERR_USAGE: a name that is none, or another offset; ERR_INPUT: no such number. */
+int uploads_put(struct uploads *self, struct upload_piece *piece, struct err *err);
+
+/* The file is whole: its path, for free, and no later piece changes it. NULL: err says why,
+ * ERR_INPUT: no such number. */
+char *uploads_take(struct uploads *self, u32 number, struct err *err);
+
+/* Removes a file that was taken, and frees the path. */
+void uploads_remove(struct uploads *self, char *path);
 
 #endif
