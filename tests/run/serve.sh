@@ -714,6 +714,9 @@ case_notes()
 	refused "a file of something else" "$(get /api/v1/notes)" 500 failed
 	refused "which is not written over" "$(get /api/v1/notes/leak-1 -X PUT -H "$header" -d '{"status":"fixed","text":""}')" 500 failed
 	equal "it is as it was" "$(cat "$notes")" '{"notes": 5}'
+	rm "$notes"
+	mkdir "$notes"
+	refused "a file that cannot be read" "$(get /api/v1/notes)" 500 failed
 	end
 }
 

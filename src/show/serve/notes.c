@@ -14,7 +14,7 @@
 #include "study/analysis/findings/findings.h"
 
 static const char suffix[] = ".notes.json";
-enum { FILE_MAX = 32 << 20 };
+enum { FILE_MAX = 32 << 20 }; /* with escapes the longest notes take three times as much */
 
 /* Two clients may write at once, each of which replaces what the other has read. */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
@@ -58,8 +58,8 @@ int notes_read(const char *trace, struct notes *notes, struct err *err)
 		status = err_memory(err);
 	else if (access(strbuf_text(&path), F_OK) != 0)
 		goto done; /* nobody has written any */
-	else
-		status = io_read_file(strbuf_text(&path), FILE_MAX, &text, err);
+	else if (io_read_file(strbuf_text(&path), FILE_MAX, &text, err) < 0)
+		status = err->code = ERR_SYSTEM; /* the file is there: not the client's fault */
 	if (status == 0)
 		root = json_read(strbuf_text(&text), text.count, &notes->arena, err);
 	list = json_member(root, "notes");
@@ -119,7 +119,11 @@ static int write_all(const char *trace, const struct notes *notes, struct err *e
 		json_close(&json, ']');
 		json_close(&json, '}');
 		json_end(&json);
-		status = outfile_close(&out, 0, err);
+		if (ftell(out.file) > FILE_MAX) /* it could not be read again */
+			status = err_set(err, ERR_USAGE,
+					 "the notes of a trace must not take more than %d MiB",
+					 FILE_MAX >> 20);
+		status = outfile_close(&out, status, err);
 	}
 	strbuf_release(&path);
 	return status;
