@@ -4,12 +4,16 @@
 #include "host/base/outfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/base/io.h"
+
+enum { UNIQUE_CHARS = 6, UNIQUE_TRIES = 100 };
 
 static int fail(const struct outfile *self, const char *what, struct err *err)
 {
@@ -25,22 +29,40 @@ static void names_release(struct outfile *self)
 	strbuf_release(&self->temporary);
 }
 
-/* A file that others may read as far as the umask lets them, as any program makes it. */
+/* A name that no file has, in place of the six X at the end. Others may read the file as far as the
+ * umask lets them, as any program makes it; mkstemp would make it ours alone, and to ask for the
+ * umask is to change it, for all threads. */
+static int create_unique(struct strbuf *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+	char *end = name->text + name->count - UNIQUE_CHARS;
+
+	for (u32 i = 0; i < UNIQUE_TRIES; i++) {
+		u8 random[UNIQUE_CHARS];
+		int fd;
+
+		if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+			return -1;
+		for (u32 k = 0; k < UNIQUE_CHARS; k++)
+			end[k] = letters[random[k] % (sizeof(letters) - 1)];
+		fd = open(name->text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+	}
+	return -1;
+}
+
 static int make_temporary(struct outfile *self, struct err *err)
 {
-	mode_t mask = umask(0);
 	int fd, status;
 
-	umask(mask);
 	if (self->temporary.failed || self->target.failed) {
 		names_release(self);
 		return err_memory(err);
 	}
-	fd = mkstemp(self->temporary.text);
-	if (fd >= 0) {
-		fchmod(fd, 0666 & ~mask);
+	fd = create_unique(&self->temporary);
+	if (fd >= 0)
 		self->file = fdopen(fd, "w");
-	}
 	if (self->file)
 		return 0;
 	status = fail(self, "write", err);
