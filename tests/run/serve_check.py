@@ -817,7 +817,10 @@ def documentation(page):
             continue
         status, answer = ask(path, method, body.strip() or None)
         check(status == 200, f"{method} {path} is {status}: {answer[:200]}")
-        has_keys(json.loads(shown), json.loads(answer), f"{method} {path}")
+        shown, answer = json.loads(shown), json.loads(answer)
+        has_keys(shown, answer, f"{method} {path}")
+        for key in ("matched", "total"):
+            check((shown.get(key) is None) == (answer.get(key) is None), f"{method} {path}: {key} is {answer.get(key)}")
         asked.add((method, urllib.parse.urlsplit(path).path))
     for method, form in routes():
         pattern = re.compile(re.sub(r"\{\w+\}", "[^/]+", form.replace(".", r"\.")) + "$")
