@@ -99,7 +99,7 @@ static const struct command *command_find(int argc, char **words, int *used)
 static char **rename_old(int *argc, char **words)
 {
 	struct old_name *old = old_names, *end = old + sizeof old_names / sizeof *old_names;
-	char **renamed;
+	static char **renamed; /* so that it is no leak */
 	int count = 0;
 
 	while (old < end && (*argc < 1 || strcmp(old->name, words[0]) != 0))
