@@ -60,8 +60,9 @@ describe("names", () => {
 		const name = "<img src=x onerror=window.__pwned=1>";
 		await page.getByLabel("Search", { exact: true }).fill(name);
 		await settle(page);
-		assert.match(await page.locator("main .controls").innerText(), /1 frame/);
-		await page.getByRole("button", { name: "Only hits" }).click();
+		assert.match(await page.locator('[data-t="hits"]').innerText(), /^1 hit, /);
+		await page.locator("#query").fill(`all | where stack ~ "${name}"`);
+		await page.locator("#query").press("Enter");
 		await settle(page);
 		assert.match(await page.locator('[data-t="matched"]').innerText(), /^200 of /);
 		await page.reload();

@@ -173,6 +173,64 @@ describe("parts", () => {
 		await page.context().close();
 	});
 
+	test("flame graph: neither a search, a zoom, the inspector nor a sandwich moves it, and the page does not scroll", async () => {
+		const page = await open(browser, server, { viewport: { width: 1440, height: 900 } });
+		const top = () => page.locator('[data-t="chart-flame"]').evaluate((element) => [Math.round(element.getBoundingClientRect().top), document.documentElement.scrollHeight - window.innerHeight, document.documentElement.scrollWidth - window.innerWidth]);
+		await view(page, "#/flame?metric=bytes");
+		const still = await top();
+		assert.deepEqual(still.slice(1), [0, 0]);
+		const { id } = await page.evaluate(() => window.__hw.items("flame").find((item) => item.label === "page_find"));
+		for (const keys of ["s=page_find", "sel=f:page_find", `z=n:${id}`, "dir=up", "dir=pivot", "hide=page_find"]) {
+			await view(page, `#/flame?metric=bytes&${keys}`);
+			assert.deepEqual(await top(), still, keys);
+		}
+		await page.context().close();
+	});
+
+	test("flame graph: a search counts the frames that are marked", async () => {
+		const page = await open(browser, server);
+		await view(page, "#/flame?metric=bytes&s=page_find");
+		const found = await page.evaluate(() => window.__hw.items("flame").filter((item) => item.label.includes("page_find")).length);
+		const words = await page.locator('[data-t="hits"]').innerText();
+		assert.match(words, new RegExp(`^${found} hits?, [\\d.]+ [KM]?i?B, [\\d.]+ %$`));
+		shows(/, ([^,]*),/.exec(words)[1], cli("query", trace, "all | where stack == \"page_find\"").matched.bytes, "bytes of hits");
+		await page.context().close();
+	});
+
+	test("flame graph: a sandwich without a function takes the one that allocates most", async () => {
+		const page = await open(browser, server);
+		await view(page, "#/flame?metric=bytes&dir=up");
+		const { label } = (await page.evaluate(() => window.__hw.items("flame"))).find((item) => item.y > 0);
+		await page.getByRole("button", { name: "Sandwich", exact: true }).click();
+		await page.waitForFunction(() => /pivot=/.test(location.hash));
+		await settle(page);
+		assert.equal(await page.getByLabel("Function", { exact: true }).inputValue(), label);
+		assert.ok((await page.evaluate(() => window.__hw.items("flame"))).some((item) => item.label === label));
+		await page.context().close();
+	});
+
+	test("flame graph: one ink is read on all frames of a theme, which have their colours at once", async () => {
+		const light = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255).map((part) => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)).reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
+		for (const [colorScheme, contrast] of [["light", (colour) => (light(colour) + 0.05) / 0.05], ["dark", (colour) => 1.05 / (light(colour) + 0.05)]]) {
+			const page = await open(browser, server, { colorScheme });
+			await settle(page);
+			await page.route("**/api/v1/trace?*", async (route) => setTimeout(() => void route.continue(), 1000));
+			await page.route("**/api/v1/trace", async (route) => setTimeout(() => void route.continue(), 1000));
+			await page.evaluate(() => {
+				location.hash = "#/flame?metric=bytes";
+				location.reload();
+			});
+			await page.waitForFunction(() => window.__hw?.items("flame").length > 1);
+			const colours = () => page.evaluate(() => window.__hw.items("flame").map((item) => item.colour));
+			const first = await colours();
+			await settle(page);
+			assert.deepEqual(await colours(), first);
+			for (const colour of first) assert.ok(contrast(colour) >= 4.5, `${colorScheme}: ${colour}`);
+			assert.ok(new Set(first).size > 4, "functions are told apart");
+			await page.context().close();
+		}
+	});
+
 	test("flame graph: while the cursor is dragged along the time strip, the picture follows", async () => {
 		const page = await open(browser, server);
 		await view(page, "#/flame?metric=live&at=1");

@@ -132,7 +132,7 @@ for (const name of ["logstat", "contrived", "threads"])
 					assert.match(await page.locator("main").innerText(), /Nothing|Everything was freed/);
 					continue;
 				}
-				await page.getByRole("button", { name: "Table", exact: true }).click();
+				await page.getByRole("link", { name: "Call tree" }).click();
 				const table = await rows(page, "Flame graph as a table", 1000);
 				shows(table[0].Total, total, `${metric} of all`);
 				const own = cli("query", traces[name], "all | join fn | sort size desc").rows;
@@ -141,7 +141,6 @@ for (const name of ["logstat", "contrived", "threads"])
 						const boxes = table.filter((box) => box.Function === row.fn);
 						assert.ok(boxes.length > 0, `${row.fn} is in the flame graph`);
 					}
-				await page.getByRole("button", { name: "Table", exact: true }).click();
 			}
 		});
 
@@ -367,9 +366,8 @@ describe("geometry", () => {
 		for (const hash of ["flame?metric=bytes", "flame?metric=allocs&dir=up", "flame?metric=peak"]) {
 			await see("logstat", hash);
 			const items = await page.evaluate(() => window.__hw.items("flame"));
-			await page.getByRole("button", { name: "Table", exact: true }).click();
+			await page.getByRole("link", { name: "Call tree" }).click();
 			const table = await rows(page, "Flame graph as a table", 1000);
-			await page.getByRole("button", { name: "Table", exact: true }).click();
 			const root = items.find((item) => item.y === 0);
 			assert.equal(items.length, table.length);
 			const levels = Map.groupBy ? Map.groupBy(items, (item) => item.y) : items.reduce((all, item) => all.set(item.y, [...(all.get(item.y) ?? []), item]), new Map());

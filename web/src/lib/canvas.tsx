@@ -46,6 +46,7 @@ interface Props {
 	onHover?(item: Item | null): void;
 	menu?(item: Item): Subject | null;
 	tooltip(item: Item): ComponentChildren;
+	tip?: "above" | "below"; // of the pointer, away from what is pressed next, over whatever is around the chart
 	children?: ComponentChildren; // laid over the canvas
 }
 
@@ -201,6 +202,13 @@ export function CanvasView(props: Props) {
 		}
 	};
 
+	/** Where the tooltip is for a pointer there. */
+	const tipAt = (x: number, y: number) => {
+		const box = canvas.current?.getBoundingClientRect();
+		if (!props.tip || !box) return { left: `${Math.min(x + 12, Math.max(0, width - 340))}px`, top: `${y + 16}px` };
+		const left = `${Math.max(4, Math.min(box.left + x + 12, window.innerWidth - 350))}px`;
+		return props.tip === "above" ? { position: "fixed", left, bottom: `${window.innerHeight - box.top - y + 10}px` } : { position: "fixed", left, top: `${Math.min(box.top + y + 18, window.innerHeight - 140)}px` };
+	};
 	const marked = items.current.find((item) => item.id === (focus?.id ?? props.selected));
 	return (
 		<div
@@ -245,7 +253,7 @@ export function CanvasView(props: Props) {
 			{marked && <div class="ring" style={{ left: `${marked.x}px`, top: `${marked.y}px`, width: `${Math.max(3, marked.w)}px`, height: `${Math.max(3, marked.h)}px` }} />}
 			{props.children}
 			{hover && !dragging.current && (
-				<div class="tip" role="tooltip" style={{ left: `${Math.min(hover.x + 12, Math.max(0, width - 340))}px`, top: `${hover.y + 16}px` }}>
+				<div class="tip" role="tooltip" style={tipAt(hover.x, hover.y)}>
 					{props.tooltip(hover.item)}
 				</div>
 			)}

@@ -7,13 +7,13 @@ import { signal } from "@preact/signals";
 /** 1 is best, 12 is worst: ColorBrewer's RdYlBu sampled at twelve places. */
 const ramp = ["#313695", "#476eb1", "#6ca2cb", "#9ccce2", "#cce9ef", "#f0f8d8", "#feefaa", "#fecd7f", "#fa9b5a", "#ed623e", "#d02d2a", "#a50026"];
 
-/** The same in gray: light is good, dark is bad. */
-const grays = Array.from({ length: 12 }, (_, step) => `#${Math.round(245 - step * 20).toString(16).repeat(3)}`);
+/** The same in grey: light is good, dark is bad. */
+const greys = Array.from({ length: 12 }, (_, step) => `#${Math.round(245 - step * 20).toString(16).repeat(3)}`);
 
 /** As in Memoro: a rainbow from blue over green to red. */
 const rainbow = Array.from({ length: 12 }, (_, step) => hslHex(209 - step * 19, 100, 50));
 
-const palettes = { safe: ramp, memoro: rainbow, gray: grays };
+const palettes = { safe: ramp, memoro: rainbow, gray: greys };
 export type Palette = keyof typeof palettes;
 
 /** A word of the address. */
@@ -64,15 +64,26 @@ function hash(text: string): number {
 	return value >>> 0;
 }
 
-/** The colour of a module, pale: one of the eight, a warm one for the program itself. Functions of one differ a little, so that neighbours can be told apart. */
+/** Of OKLCH, whose lightness is that which eyes see: ink that is read on one hue is read on all of the same lightness. */
+function lchHex(lightness: number, chroma: number, hue: number): string {
+	const a = chroma * Math.cos((hue * Math.PI) / 180);
+	const b = chroma * Math.sin((hue * Math.PI) / 180);
+	const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+	const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+	const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+	const channels = [4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s, -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s, -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s];
+	const part = (light: number) => Math.round(255 * Math.min(1, Math.max(0, light <= 0.0031308 ? 12.92 * light : 1.055 * light ** (1 / 2.4) - 0.055)));
+	return `#${channels.map((light) => part(light).toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** The colour of a module: a warm hue for the program itself, one of five others for the rest. Functions of one are spread around it by their names, so that neighbours can be told apart. */
 export function moduleColour(module: string, dark: boolean, own = "", name = ""): string {
 	const file = module.replace(/^.*\//, "");
 	if (file === "") return dark ? "#2b313b" : "#e6e9ed";
-	const at = own !== "" && file === own ? 4 : ([0, 2, 3, 5, 6, 7][hash(file) % 6] ?? 0);
-	const shade = hash(name);
-	const colour = mix(category(at), category(at === 4 ? 1 : (at + 6) % 8), name === "" ? 0.1 : (shade % 5) * 0.08);
-	const step = name === "" ? 0 : (((shade >>> 8) % 5) - 2) * 0.04;
-	return dark ? mix(colour, "#13161b", 0.5 + step) : mix(colour, "#ffffff", 0.55 + step);
+	const mine = own !== "" && file === own;
+	const hue = mine ? 65 : 160 + 45 * (hash(file) % 5);
+	const spread = (bits: number) => (name === "" ? 0 : ((hash(name) >>> bits) & 255) / 127.5 - 1);
+	return lchHex((dark ? 0.42 : 0.83) + 0.06 * spread(16), dark ? 0.075 : 0.085, hue + (mine ? 40 : 20) * spread(4));
 }
 
 function hslHex(hue: number, saturation: number, lightness: number): string {
@@ -86,12 +97,10 @@ function hslHex(hue: number, saturation: number, lightness: number): string {
 	return `#${part(0)}${part(8)}${part(4)}`;
 }
 
-/** blue = less, orange = more, white = the same; log scale of the change. */
+/** Blue = less, orange = more, the ground's grey = the same. The root of the change, so that small ones are seen, and none is louder than it is. */
 export function difference(delta: number, most: number): string {
-	if (!delta || !most) return "#f4f4f4";
-	const strength = Math.min(1, Math.max(0.06, 1 + Math.log10(Math.abs(delta) / most) / 4)); // four decades
-	const mix = (to: number) => Math.round(244 + (to - 244) * strength).toString(16).padStart(2, "0");
-	return delta < 0 ? `#${mix(0)}${mix(114)}${mix(178)}` : `#${mix(230)}${mix(120)}${mix(0)}`;
+	const [same, less, more] = dark.value ? ["#2b313b", "#1f6fb5", "#a85a00"] : ["#eceff2", "#4da3e0", "#f08c1e"];
+	return mix(same, delta < 0 ? less : more, most ? Math.sqrt(Math.min(1, Math.abs(delta) / most)) : 0);
 }
 
 export type ThemeChoice = "auto" | "light" | "dark";

@@ -11,6 +11,7 @@ import { embedded } from "./source";
 
 export interface Act {
 	label: string;
+	on?: boolean; // of several of which one is chosen: this is the one
 	run(): void;
 }
 
@@ -181,7 +182,8 @@ export function Menu() {
 					{group !== "" && <span aria-hidden="true">{group}</span>}
 					{acts.map((act) => (
 						<button
-							role="menuitem"
+							role={act.on === undefined ? "menuitem" : "menuitemradio"}
+							aria-checked={act.on}
 							tabIndex={-1}
 							onClick={() => {
 								close();

@@ -72,9 +72,12 @@ export function set(change: Change, replace = false): void {
 /** Keys that every view has; the rest belongs to one view and is left behind on the way to another. */
 const shared = ["trace", "q", "g", "t", "tm", "at", "sel", "base"];
 
+/** One picture and its table: between them nothing is left behind. */
+const twins: Record<string, string> = { flame: "tree", tree: "flame" };
+
 /** path: "point/42", or its parts, which may hold anything. */
 export function linkTo(path: string | readonly string[], change: Change = {}): string {
-	const kept = new Map([...place.value.keys].filter(([name]) => shared.includes(name)));
+	const kept = new Map([...place.value.keys].filter(([name]) => shared.includes(name) || twins[view.value] === path));
 	return formatPlace({ path: typeof path === "string" ? path.split("/").filter((part) => part !== "") : [...path], keys: changed(kept, change) });
 }
 

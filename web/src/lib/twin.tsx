@@ -5,9 +5,8 @@ import { useEffect } from "preact/hooks";
 import { Icon } from "./icons";
 import { key, set } from "./state";
 
-export function useTwin(): [boolean, () => void] {
-	const on = key("as") === "table";
-	const toggle = () => set({ as: key("as") === "table" ? null : "table" });
+/** The key T. */
+export function useTableKey(toggle: () => void): void {
 	useEffect(() => {
 		const down = (event: KeyboardEvent) => {
 			if (event.key === "T" && !(event.target instanceof HTMLElement && event.target.matches("input, textarea, select"))) toggle();
@@ -15,7 +14,12 @@ export function useTwin(): [boolean, () => void] {
 		window.addEventListener("keydown", down);
 		return () => window.removeEventListener("keydown", down);
 	}, []);
-	return [on, toggle];
+}
+
+export function useTwin(): [boolean, () => void] {
+	const toggle = () => set({ as: key("as") === "table" ? null : "table" });
+	useTableKey(toggle);
+	return [key("as") === "table", toggle];
 }
 
 export function TwinButton({ on, toggle }: { on: boolean; toggle(): void }) {

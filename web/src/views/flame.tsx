@@ -5,11 +5,11 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Direction, type Item, type Painter } from "../lib/canvas";
 import { against } from "../lib/catalogue";
-import { type Palette, dark, difference, ink, inkOn, moduleColour, paletteOf, severity } from "../lib/colour";
-import { count, inUnit, ns, share, trimMiddle } from "../lib/format";
-import { Empty, MenuButton, Segment } from "../lib/controls";
+import { type Palette, dark, difference, ink, inkOn, mix, moduleColour, paletteOf, severity } from "../lib/colour";
+import { count, inUnit, ns, share } from "../lib/format";
+import { MenuButton, Segment } from "../lib/controls";
 import { Icon } from "../lib/icons";
-import { type Act, type Subject, menuOf } from "../lib/menu";
+import { type Act, type Subject, menuOf, openMenu } from "../lib/menu";
 import { plainName, shortName } from "../lib/names";
 import { Delta, oneOf } from "../lib/parts";
 import { copy, saveFile, say } from "../lib/say";
@@ -17,11 +17,12 @@ import { select, selectedPoint, selection } from "../lib/select";
 import { embedded } from "../lib/source";
 import { addWhere, common, cursor, exactly, go, key, lineOf, quote, set, timeWindow, view } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
-import { TwinButton, useTwin } from "../lib/twin";
+import { useTableKey } from "../lib/twin";
 import type { Flame as Data, FlameAbove, FlameReply } from "../lib/types";
 import { trace } from "../shell";
 
 const ROW = 20;
+const TALLEST = 30; // where few levels leave room
 export const FLAG = { leaf: 1, inline: 2, merged: 4, recursion: 8, match: 16, caller: 32, line: 64, above: 128 } as const; // above: of the page, an ancestor of what is zoomed to
 
 const metrics = [
@@ -43,6 +44,8 @@ const short: Record<string, string> = { peak: "Peak", lost: "Leaked", kept: "Nev
 
 /** What was never freed stands for what leaked only where no leak scan was made. */
 const isShort = (name: string) => name in short && !(name === "kept" && trace.value?.caps.lost);
+
+const ROOMY = 1700; // a window so wide has room for one more metric beside those
 
 /** With a window of time, two metrics mean what is inside it. A report has no others than those that it was made with. */
 function shownMetrics(): [string, string][] {
@@ -117,6 +120,12 @@ interface Look {
 	modules: boolean; // tips have the colour of their module, too
 	row: number; // pixels of a line
 	onPath: ReadonlySet<number> | null; // rows that stay bright; null = all
+	own: string; // the program's file
+}
+
+/** The program's own module, of which names and colours speak less. */
+function ownModule(): string {
+	return (trace.value?.program ?? "").replace(/^.*\//, "");
 }
 
 function childrenOf(data: Data): Map<number, number[]> {
@@ -150,33 +159,66 @@ function levelsOf(data: Data, flip: boolean): { levels: number[]; lines: number 
 	return { levels, lines: levels.reduce((most, level) => Math.max(most, level), 0) + 1 };
 }
 
+/** What may stand in a frame, the longest first: lines without their file, and code of the program that has no name without the program's. */
+function drawnNames(data: Data, row: number, own: string): string[] {
+	const name = labelOf(data, row);
+	const flags = data.flags[row] ?? 0;
+	if (flags & FLAG.line) return [name, `:${data.line[row]}`];
+	if (flags & FLAG.merged) return [name];
+	return [own !== "" && name.startsWith(`${own}+0x`) ? name.slice(own.length) : plainName(name)];
+}
+
+const FONT = "12px system-ui, sans-serif";
+const widths = new Map<string, number>(); // of texts in that font
+
+/** Writes a name into so many pixels, cut at its end, and a number at the right where both have room. */
+function writer(context: CanvasRenderingContext2D) {
+	const measure = (text: string) => {
+		const known = widths.get(text);
+		if (known !== undefined) return known;
+		if (widths.size > 20000) widths.clear();
+		const width = context.measureText(text).width;
+		widths.set(text, width);
+		return width;
+	};
+	context.textBaseline = "middle";
+	return (names: string[], number: string, x: number, y: number, room: number, bold: boolean) => {
+		context.font = FONT;
+		const whole = names.find((name) => measure(name) <= room);
+		const name = whole ?? names[names.length - 1] ?? "";
+		const long = measure(name);
+		const fits = Math.floor((name.length * (room - measure("…"))) / long);
+		if (whole !== undefined && long + measure(number) + 16 <= room) context.fillText(number, x + room - measure(number), y);
+		if (bold) context.font = `bold ${FONT}`;
+		if (whole !== undefined || fits > 1) context.fillText(whole ?? `${name.slice(0, fits)}…`, x, y, room);
+	};
+}
+
 function shape(data: Data, look: Look): Shape {
 	const { found, delta, from, to } = look;
 	const index = new Map(data.id.map((id, row) => [id, row]));
-	const mostDelta = delta ? delta.reduce((most, value) => Math.max(most, Math.abs(value)), 1) : 0;
+	const mostDelta = delta ? delta.reduce((most, value, row) => (data.depth[row] ? Math.max(most, Math.abs(value)) : most), 1) : 0;
 	const below = childrenOf(data);
 	const worst = look.worst ? worstBelow(data, index) : [];
 	const { levels, lines } = levelsOf(data, look.flip);
 	const high = look.row;
-	const own = (trace.value?.program ?? "").replace(/^.*\//, "");
-	const faded = (row: number, hit: boolean) => (((data.flags[row] ?? 0) & FLAG.above) !== 0 ? 0.5 : (found && !hit) || (look.onPath && !look.onPath.has(row)) ? 0.35 : 1);
+	const own = look.own;
+	const faded = (row: number, hit: boolean) => (((data.flags[row] ?? 0) & FLAG.above) !== 0 ? 0.6 : (found && !hit) || (look.onPath && !look.onPath.has(row)) ? 0.7 : 0);
 	const colourOf = (row: number): string => {
 		const step = look.worst ? worst[row] || 255 : (data.sev[row] ?? 255);
-		if (delta) return difference(delta[row] ?? 0, mostDelta);
-		if ((data.flags[row] ?? 0) & FLAG.merged || data.depth[row] === 0) return dark.value ? "#2b313b" : "#e6e9ed";
-		return step !== 255 && !(look.modules && !look.worst) ? severity(step, look.palette) : moduleColour(data.module[row] ?? "", dark.value, own, data.name[row] ?? "");
+		if (delta && data.depth[row]) return difference(delta[row] ?? 0, mostDelta);
+		if ((data.flags[row] ?? 0) & FLAG.merged || data.depth[row] === 0) return moduleColour("", dark.value);
+		return step !== 255 && !(look.modules && !look.worst) ? severity(step, look.palette) : moduleColour(data.module[row] ?? "", dark.value, own, (data.flags[row] ?? 0) & FLAG.line ? labelOf(data, row) : (data.name[row] ?? ""));
 	};
 	return {
 		index,
 		below,
 		lines,
 		paint(context, width) {
-			const { accent } = ink();
+			const { accent, ground, quiet } = ink();
 			const items: Item[] = [];
 			const scale = width / (to - from);
-			context.textBaseline = "middle";
-			context.font = "12px system-ui, sans-serif";
-			const letter = context.measureText("abcdefghimnoprstuvw_:").width / 20; // a little more than one takes
+			const write = writer(context);
 			for (let row = 0; row < data.id.length; row++) {
 				const left = Math.max(0, ((data.x0[row] ?? 0) - from) * scale);
 				const right = Math.min(width, ((data.x1[row] ?? 0) - from) * scale);
@@ -184,25 +226,22 @@ function shape(data: Data, look: Look): Shape {
 				const w = right - left;
 				const y = (levels[row] ?? 0) * high;
 				const colour = colourOf(row);
-				const name = labelOf(data, row);
-				const drawn = (data.flags[row] ?? 0) & (FLAG.merged | FLAG.line) ? name : plainName(name);
+				const isLine = ((data.flags[row] ?? 0) & FLAG.line) !== 0;
 				const hit = found?.(data.name[row] ?? "") ?? false;
-				context.globalAlpha = faded(row, hit);
-				context.fillStyle = colour;
+				const fade = faded(row, hit);
+				context.fillStyle = fade ? mix(colour, ground, fade) : colour;
 				context.fillRect(left, y, Math.max(0.5, w - 1), high - 1);
-				if (hit && w > 3) {
+				if (hit && !isLine && w > 3) {
 					context.strokeStyle = accent;
 					context.lineWidth = 2;
 					context.strokeRect(left + 1, y + 1, w - 3, high - 3);
 				}
 				if (w >= 30) {
-					context.font = `${hit ? "bold " : ""}12px system-ui, sans-serif`;
-					context.fillStyle = inkOn(colour);
-					context.fillText(trimMiddle(drawn, Math.floor((w - 6) / (hit ? letter * 1.1 : letter))), left + 5, y + high / 2);
+					context.fillStyle = fade ? quiet : inkOn(colour);
+					write(drawnNames(data, row, own), inUnit(data.value[row], data.unit), left + 5, y + high / 2, w - 11, hit && !isLine);
 				}
-				items.push({ id: data.id[row] ?? row, x: left, y, w, h: high - 1, colour, label: (data.flags[row] ?? 0) & FLAG.line ? name : (data.name[row] ?? "") });
+				items.push({ id: data.id[row] ?? row, x: left, y, w, h: high - 1, colour, label: isLine ? labelOf(data, row) : (data.name[row] ?? "") });
 			}
-			context.globalAlpha = 1;
 			return items;
 		},
 		step(start: Item, direction: Direction, items: Item[]): Item | null {
@@ -230,19 +269,20 @@ function labelOf(data: Data, row: number): string {
 	return (data.flags[row] ?? 0) & FLAG.merged ? `(${count(data.merged[row])} small)` : data.name[row] || "unknown";
 }
 
-function Tip({ data, row }: { data: Data; row: number }) {
+function Tip({ data, row, rated }: { data: Data; row: number; rated: boolean }) {
 	const value = data.value[row] ?? 0;
 	const flags = data.flags[row] ?? 0;
 	const parent = data.id.indexOf(data.parent[row] ?? -1);
+	const module = (data.module[row] ?? "").replace(/^.*\//, "");
+	const where = [data.file[row] && `${/[^/]*\/?[^/]*$/.exec(data.file[row] ?? "")?.[0]}:${data.line[row]}`, module === ownModule() ? "" : module, flags & FLAG.inline ? "inlined" : ""].filter((words) => words);
 	return (
 		<>
 			<b>{flags & FLAG.merged ? `${count(data.merged[row])} small callees` : data.name[row] || "unknown"}</b>
 			<div>{inUnit(value, data.unit)}, {share(value / Math.max(1, data.total))} of all{parent >= 0 && data.depth[row] ? `, ${share(value / Math.max(1, data.value[parent] ?? 1))} of its caller` : ""}</div>
-			<div>itself {inUnit(data.self[row], data.unit)}</div>
+			{data.self[row] !== value && <div>itself {inUnit(data.self[row], data.unit)}</div>}
 			{data.delta && <div>before {inUnit(value - (data.delta[row] ?? 0), data.unit)}, <Delta value={data.delta[row]} unit={data.unit} /></div>}
-			{data.file[row] && <div class="quiet">{data.file[row]}:{data.line[row]}</div>}
-			<div class="quiet">{data.module[row]}{flags & FLAG.inline ? ", inlined" : ""}</div>
-			{(data.sev[row] ?? 255) !== 255 && <div>severity {data.sev[row]} of 12</div>}
+			{where.length > 0 && <div class="quiet">{where.join(", ")}</div>}
+			{rated && (data.sev[row] ?? 255) !== 255 && <div>severity {data.sev[row]} of 12</div>}
 		</>
 	);
 }
@@ -317,16 +357,14 @@ function Legend({ data, palette, modules }: { data: Data; palette: Palette; modu
 		return (
 			<span class="legend" aria-label="Colours">
 				<span>less</span>
-				{[-1, -0.1, 0, 0.1, 1].map((part) => <span class="swatch" style={{ background: difference(part * 1000, 1000), color: "#000" }}>{part < 0 ? "▼" : part > 0 ? "▲" : "="}</span>)}
+				{[-1, -0.25, 0, 0.25, 1].map((part) => <span class="swatch" style={{ background: difference(part, 1) }} />)}
 				<span>more</span>
-				<span class="quiet">than before, on a logarithmic scale; widths are of this trace</span>
 			</span>
 		);
 	if (modules) {
 		const weights = new Map<string, number>();
 		data.self.forEach((self, row) => self > 0 && weights.set(data.module[row] ?? "", (weights.get(data.module[row] ?? "") ?? 0) + self));
-		const own = (trace.value?.program ?? "").replace(/^.*\//, "");
-		return <span class="key" aria-label="Colours">{[...weights].sort((a, b) => b[1] - a[1]).slice(0, 5).map(([module]) => <span><span class="swatch" style={{ background: moduleColour(module, dark.value, own) }} />{module.replace(/^.*\//, "") || "unknown"}</span>)}</span>;
+		return <span class="key" aria-label="Colours">{[...weights].sort((a, b) => b[1] - a[1]).slice(0, 5).map(([module]) => <span><span class="swatch" style={{ background: moduleColour(module, dark.value, ownModule()) }} />{module.replace(/^.*\//, "") || "unknown"}</span>)}</span>;
 	}
 	return (
 		<span class="legend" aria-label="Colours">
@@ -337,19 +375,28 @@ function Legend({ data, palette, modules }: { data: Data; palette: Palette; modu
 	);
 }
 
-/** The way to what is zoomed to, and how much that is. */
+/** The way to what is zoomed to, in one line whatever its length, and how much that is. */
 function Crumbs({ data, truncated, inspect }: { data: Data; truncated: boolean; inspect(row: number): void }) {
 	const root = data.above;
 	const value = data.value[root] ?? 0;
+	const zoom = (row: number) => set({ z: row === 0 ? null : `n:${data.id[row]}`, x: null });
+	const left = root > 4 ? root - 2 : 1; // those between the first and this one are behind a button
+	const crumb = (row: number) => <li><button class="plain" title={data.name[row]} onClick={() => zoom(row)}>{shortName(data.name[row] ?? "", 28)}</button></li>;
+	const others = (event: MouseEvent) => {
+		const box = (event.currentTarget as Element).getBoundingClientRect();
+		openMenu(box.left, box.bottom + 4, { title: "Callers", acts: [["", data.name.slice(1, left).map((name, at) => ({ label: shortName(name, 40), run: () => zoom(at + 1) }))]] });
+	};
 	return (
 		<nav class="crumbs" aria-label="Zoom">
-			{data.above > 0 && (
+			{root > 0 && (
 				<ol>
-					{data.name.slice(0, data.above).map((name, row) => <li><button class="plain" title={name} onClick={() => set({ z: row === 0 ? null : `n:${data.id[row]}`, x: null })}>{shortName(name, 28)}</button></li>)}
+					{crumb(0)}
+					{left > 1 && <li><button class="plain" aria-haspopup="menu" aria-label={`${left - 1} callers`} onClick={others}>…</button></li>}
+					{data.name.slice(left, root).map((_, at) => crumb(left + at))}
 					<li aria-current="true"><button class="plain" title="Inspect" onClick={() => inspect(root)}><b>{shortName(data.name[root] ?? "", 40)}</b></button></li>
 				</ol>
 			)}
-			<span class="quiet">{inUnit(value, data.unit)}{data.at != null && ` at ${ns(data.at)}`}{data.above > 0 ? `, ${share(value / Math.max(1, data.total))} of ${inUnit(data.total, data.unit)},` : ""} in {count(data.nodes_all)} frames{truncated ? `, the widest ${count(data.id.length - data.above)} are shown: zoom for the others` : ""}</span>
+			<span class="quiet">{inUnit(value, data.unit)}{data.at != null && ` at ${ns(data.at)}`}{root > 0 ? `, ${share(value / Math.max(1, data.total))} of ${inUnit(data.total, data.unit)},` : ""} in {count(data.nodes_all)} {data.nodes_all === 1 ? "frame" : "frames"}{truncated ? `, the widest ${count(data.id.length - root)} are shown: zoom for the others` : ""}</span>
 		</nav>
 	);
 }
@@ -358,7 +405,7 @@ function Crumbs({ data, truncated, inspect }: { data: Data; truncated: boolean; 
 function useRoom(): [{ current: HTMLDivElement | null }, number] {
 	const holder = useRef<HTMLDivElement>(null);
 	const [high, setHigh] = useState(480);
-	const fit = () => holder.current && setHigh(Math.max(260, Math.floor(window.innerHeight - holder.current.getBoundingClientRect().top - window.scrollY - 44)));
+	const fit = () => holder.current && setHigh(Math.max(260, Math.floor(window.innerHeight - holder.current.getBoundingClientRect().top - window.scrollY - 52)));
 	useLayoutEffect(() => void fit());
 	useEffect(() => {
 		window.addEventListener("resize", fit);
@@ -419,8 +466,9 @@ function collapsed(data: Data, index: Map<number, number>, up: boolean): string 
 
 function asSvg(items: Item[], width: number, height: number): string {
 	const safe = (text: string) => text.replace(/[&<>"]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[char] ?? "");
+	const cut = (text: string, most: number) => (text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1))}…`);
 	const boxes = items.map(({ x, y, w, h, colour, label }) => {
-		const words = w >= 30 ? `<text x="${(x + 4).toFixed(1)}" y="${y + 14}" fill="${inkOn(colour)}">${safe(trimMiddle(label, Math.floor((w - 6) / 6.6)))}</text>` : "";
+		const words = w >= 30 ? `<text x="${(x + 4).toFixed(1)}" y="${y + 14}" fill="${inkOn(colour)}">${safe(cut(label, Math.floor((w - 6) / 6.6)))}</text>` : "";
 		return `<g><title>${safe(label)}</title><rect x="${x.toFixed(1)}" y="${y}" width="${Math.max(0.5, w - 0.5).toFixed(1)}" height="${h}" fill="${colour}"/>${words}</g>`;
 	});
 	return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="12">${boxes.join("\n")}</svg>\n`;
@@ -430,7 +478,7 @@ function asSvg(items: Item[], width: number, height: number): string {
 export function Sandwich({ fn, metric, open }: { fn: string; metric: string; open(name: string): void }) {
 	const answer = useAnswer<FlameReply>("/flame", { ...common(), metric, dir: "pivot", pivot: fn, px: 1600 });
 	const data = useMemo(() => (answer.reply ? unpack(answer.reply.data) : null), [answer.reply]);
-	const painter = useMemo(() => (data ? shape(data, { found: null, delta: null, from: 0, to: 1, flip: false, worst: false, palette: "safe", modules: true, row: ROW, onPath: null }) : null), [data]);
+	const painter = useMemo(() => (data ? shape(data, { found: null, delta: null, from: 0, to: 1, flip: false, worst: false, palette: "safe", modules: true, row: ROW, onPath: null, own: ownModule() }) : null), [data, ownModule()]);
 	const rowOf = (item: Item) => painter?.index.get(item.id) ?? 0;
 	return (
 		<Panel answer={answer} label="Callers and callees" empty={(flame) => (flame.total === 0 ? "This function never led to an allocation." : null)}>
@@ -445,7 +493,7 @@ export function Sandwich({ fn, metric, open }: { fn: string; metric: string; ope
 					selected={null}
 					onSelect={(item) => item.label && select("f", item.label)}
 					onOpen={(item) => data.name[rowOf(item)] && open(data.name[rowOf(item)] ?? "")}
-					tooltip={(item) => <Tip data={data} row={rowOf(item)} />}
+					tooltip={(item) => <Tip data={data} row={rowOf(item)} rated={false} />}
 				/>
 			)}
 		</Panel>
@@ -472,10 +520,11 @@ export function Flame() {
 	const from = Math.min(0.999999, Math.max(0, Number(range?.[1] ?? 0)));
 	const to = Math.min(1, Math.max(from + 1e-6, Number(range?.[2] ?? 1)));
 	const hidden = key("hide") === "" ? [] : key("hide").split("\u0001");
-	const [twin, toggleTwin] = useTwin();
-	const tree = view.value === "tree"; // which is the table in its own right
-	const table = twin || tree;
-	const toggleTable = tree ? () => go("flame", { metric: key("metric") }) : toggleTwin;
+	const table = view.value === "tree"; // a view of its own
+	useTableKey(() => go(view.value === "tree" ? "flame" : "tree"));
+	useEffect(() => {
+		if (key("as") === "table") go("tree", { as: null }, true); // as older addresses say it
+	}, [key("as")]);
 	const hit = useRef(-1);
 	const held = useRef({ x: 0, from: 0, to: 1 });
 	const asked = {
@@ -493,20 +542,28 @@ export function Flame() {
 	};
 	const needsPivot = dir === "pivot" && key("pivot") === "";
 	const answer = useAnswer<FlameReply>(needsPivot ? null : "/flame", { ...asked, x0: from > 0 ? from : null, x1: to < 1 ? to : null });
+	const heaviest = useAnswer<FlameReply>(needsPivot ? "/flame" : null, { ...asked, base: null, root: null, dir: "up", px: 100 });
+	useEffect(() => {
+		// its first frame below all is the function that allocates most itself
+		const [name] = needsPivot && heaviest.reply ? unpack(heaviest.reply.data).name.slice(1) : [];
+		if (name) set({ pivot: name }, true);
+	}, [needsPivot, heaviest.reply]);
 	const search = useAnswer<Hits>(key("s") === "" || needsPivot || embedded ? null : "/flame/search", { ...asked, base: null, s: key("s") });
 	const reply = answer.reply;
 	const data = useMemo(() => (reply ? unpack(reply.data) : null), [reply]);
 	const found = useMemo(() => matcher(key("s")), [key("s")]);
 	const lines = useMemo(() => (data ? levelsOf(data, flip).lines : 1), [data, flip]);
-	const row = Math.min(26, Math.max(ROW, Math.floor(room / lines)));
+	const row = Math.min(TALLEST, Math.max(ROW, Math.floor(room / lines)));
 	const chosenText = key("sel");
 	const onPath = useMemo(() => (data ? rowsOfSelection(data, new Map(data.id.map((id, at) => [id, at]))) : null), [data, chosenText]);
-	const painter = useMemo(() => (data ? shape(data, { found, delta: data.delta, from, to, flip, worst, palette, modules, row, onPath }) : null), [data, found, from, to, flip, worst, palette, modules, row, onPath, dark.value]);
+	const own = trace.value && ownModule(); // before it is known, frames would have other colours
+	const painter = useMemo(() => (data && own != null ? shape(data, { found, delta: data.delta, from, to, flip, worst, palette, modules, row, onPath, own }) : null), [data, found, from, to, flip, worst, palette, modules, row, onPath, own, dark.value]);
 	const rowOf = (item: Item) => painter?.index.get(item.id) ?? 0;
 	const items = () => window.__hw?.items("flame") ?? [];
 	const width = () => document.querySelector('[data-t="chart-flame"]')?.clientWidth ?? 1;
 	const hits = search.reply && key("s") !== "" ? search.reply.data : null;
-	const drawnHits = embedded && data && found ? data.name.filter((name) => found(name)).length : null;
+	const drawnHits = embedded && data && found ? data.name.filter((name, at) => !((data.flags[at] ?? 0) & FLAG.line) && found(name)).length : null;
+	const hitWords = hits ? `${count(hits.frames)} ${hits.frames === 1 ? "hit" : "hits"}, ${inUnit(hits.total, data?.unit ?? "count")}, ${share(hits.pct / 100)}` : drawnHits != null ? `${count(drawnHits)} ${drawnHits === 1 ? "hit" : "hits"}` : (search.error?.message ?? "");
 	const look = (start: number, span: number, replace = true) => {
 		const size = Math.min(1, Math.max(1e-5, span));
 		const first = Math.min(1 - size, Math.max(0, start));
@@ -542,7 +599,7 @@ export function Flame() {
 		const focus = [
 			{ label: "Inspect", run: () => inspect(row) },
 			{ label: "Zoom here", run: () => (item ? zoom(item) : set({ z: `n:${data.id[row]}`, x: null })) },
-			{ label: "Turn around this function", run: () => pivot(name) },
+			{ label: "Sandwich", run: () => pivot(name) },
 			{ label: "Merge this frame into its caller", run: () => hide(name) },
 		];
 		return {
@@ -587,13 +644,15 @@ export function Flame() {
 	const nothing = metric === "lost" ? "Nothing is certainly lost. “Never freed” has what may be." : metric === "kept" ? "Everything was freed." : metric === "temporary" ? "Nothing was temporary." : trace.value?.caps.stacks === false ? "Stacks were not recorded." : "Nothing to show.";
 	const chooseMetric = (value: string) => set({ metric: value, z: null, x: null });
 	const all = shownMetrics();
-	const others = all.filter(([name]) => !isShort(name));
+	const inRow = ([name]: [string, string]) => isShort(name) || (name === "allocs" && window.innerWidth >= ROOMY);
+	const others = all.filter((item) => !inRow(item));
+	const colours = [["Module", "", ""], ["Severity of points", "sev", ""], ["Worst severity below", "worst", ""], ["Rainbow, as Memoro", "sev", "memoro"], ["Grey", "sev", "gray"]] as const;
 	const looks: [string, Act[]][] = [
-		["Colour", ([["Module", {}], ["Severity of points", { color: "sev" }], ["Worst severity below", { color: "worst" }], ["Rainbow, as Memoro", { color: "sev", pal: "memoro" }], ["Gray", { color: "sev", pal: "gray" }]] as const).map(([label, change]) => ({ label, run: () => set({ color: null, pal: null, ...change }) }))],
+		["Colour", table ? [] : colours.map(([label, color, pal]) => ({ label, on: key("color") === color && key("pal") === pal, run: () => set({ color, pal }) }))],
 		["Frames", [
 			...(embedded ? [] : [{ label: folded ? "Show library and start-up frames" : "Fold library and start-up frames", run: () => set({ fold: folded ? 0 : null, z: null, x: null }) }]),
 			...(embedded ? [] : [{ label: key("rec") === "0" ? "Fold recursion" : "Unfold recursion", run: () => set({ rec: key("rec") === "0" ? null : 0, z: null, x: null }) }]),
-			{ label: flip ? "Grow downwards" : "Grow upwards", run: () => set({ flip: flip ? null : 1 }) },
+			...(table ? [] : [{ label: flip ? "Grow downwards" : "Grow upwards", run: () => set({ flip: flip ? null : 1 }) }]),
 		]],
 	];
 	const shares: [string, Act[]][] = [
@@ -603,32 +662,30 @@ export function Flame() {
 	return (
 		<div class="view flame">
 			<div class="controls">
-				<Segment label="Metric" value={metric} options={all.filter(([name]) => isShort(name)).map(([name, words]) => [name, short[name] ?? name, words] as const)} onChange={chooseMetric} />
-				{others.length > 0 && <MenuButton label="More metrics" icon="chevron" words={isShort(metric) ? "More" : (all.find(([name]) => name === metric)?.[1] ?? metric)} groups={[["", others.map(([name, words]) => ({ label: words, run: () => chooseMetric(name) }))]]} />}
-				<Segment label="Direction" value={dir} options={[["down", "Callers", "From main to who allocates"], ["up", "Inverted", "From who allocates to main"], ...(embedded ? [] : [["pivot", "Sandwich", "Callers and callees of one function"] as const])]} onChange={(value) => set({ dir: value === "down" ? null : value, z: null, x: null })} />
-				{dir === "pivot" && <label class="choice">Function<input value={key("pivot")} placeholder="its name" onChange={(event) => set({ pivot: event.currentTarget.value, z: null })} /></label>}
+				<Segment label="Metric" value={metric} options={all.filter(inRow).map(([name, words]) => [name, short[name] ?? words, words] as const)} onChange={chooseMetric} />
+				{others.length > 0 && <MenuButton label="More metrics" icon="chevron" words={others.find(([name]) => name === metric)?.[1] ?? "Metric"} groups={[["", others.map(([name, words]) => ({ label: words, on: name === metric, run: () => chooseMetric(name) }))]]} />}
+				<Segment label="Direction" value={dir} options={[["down", "Normal", "From main to who allocates"], ["up", "Inverted", "From who allocates to main"], ...(embedded ? [] : [["pivot", "Sandwich", "Callers and callees of one function"] as const])]} onChange={(value) => set({ dir: value === "down" ? null : value, z: null, x: null, ...(value === "pivot" && data?.above ? { pivot: data.name[data.above] } : {}) })} />
 				<label class="choice find"><span class="sr-only">Search</span><Icon name="search" size={14} /><input id="search" value={key("s")} placeholder="Search" title="Text or /regex/" onInput={(event) => set({ s: event.currentTarget.value }, true)} onKeyDown={(event) => event.key === "Enter" && walk(event.shiftKey ? -1 : 1)} /></label>
-				{hits && <span role="status" data-t="hits">{count(hits.frames)} {hits.frames === 1 ? "frame" : "frames"}, {inUnit(hits.total, data?.unit ?? "count")} ({share(hits.pct / 100)} of total)</span>}
-				{drawnHits != null && <span role="status">{count(drawnHits)} {drawnHits === 1 ? "frame" : "frames"}</span>}
-				{search.error && <span role="status">{search.error.message}</span>}
-				{key("s") !== "" && !embedded && <button onClick={() => addWhere(key("s").startsWith("/") ? `stack ~ ${key("s")}` : `stack ~ ${quote(key("s"))}`)}>Only hits</button>}
-				{hidden.map((name) => <button class="chip" title="Show this frame again" onClick={() => set({ hide: hidden.filter((other) => other !== name).join("\u0001") || null, z: null })}>without {name} <Icon name="x" size={12} /></button>)}
 				<span class="end">
 					<button class="ghost" title="Whole graph: 0" aria-label="Whole graph" disabled={key("z") === "" && key("x") === ""} onClick={() => set({ z: null, x: null })}><Icon name="reset" /></button>
 					<MenuButton label="How it is drawn" icon="eye" words="View" groups={looks} />
-					<TwinButton on={table} toggle={toggleTable} />
 					<MenuButton label="Copy or save" icon="download" groups={shares} />
 				</span>
 			</div>
 			{point != null && data && chosen == null && !embedded && data.total > 0 && <p class="note" role="note">The selected point is too small to be drawn here, or part of a wider frame. <button class="plain" onClick={() => addWhere(`point == ${point}`)}>Show it alone</button></p>}
-			{needsPivot ? <Empty icon="flame"><p>Name a function, or press <kbd>v</kbd> on a frame.</p></Empty> : (
 			<Panel answer={answer} label="Flame graph" empty={(flame) => (flame.total === 0 ? nothing : null)}>
 				{(raw, { truncated }) => {
 					const flame = data;
 					if (!flame) return null;
 					return (
 						<>
-							<div class="crumb-line"><Crumbs data={flame} truncated={truncated} inspect={inspect} />{!table && <Legend data={flame} palette={palette} modules={modules} />}</div>
+							<div class="crumb-line">
+								{dir === "pivot" && <label class="choice">Function<input value={key("pivot")} onChange={(event) => set({ pivot: event.currentTarget.value, z: null })} /></label>}
+								<Crumbs data={flame} truncated={truncated} inspect={inspect} />
+								{key("s") !== "" && <span class="hits" role="status" data-t="hits">{hitWords}</span>}
+								{hidden.map((name) => <button class="chip" title="Show this frame again" onClick={() => set({ hide: hidden.filter((other) => other !== name).join("\u0001") || null, z: null })}>without {shortName(name, 24)} <Icon name="x" size={12} /></button>)}
+								{!table && <Legend data={flame} palette={palette} modules={modules} />}
+							</div>
 							{table ? (
 								<Twin data={flame} menu={menu} />
 							) : (
@@ -658,7 +715,8 @@ export function Flame() {
 											return true;
 										}}
 										menu={(item) => menu(rowOf(item))}
-										tooltip={(item) => <Tip data={flame} row={rowOf(item)} />}
+										tip={flip ? "below" : "above"}
+										tooltip={(item) => <Tip data={flame} row={rowOf(item)} rated={!modules} />}
 									/>
 									</div>
 								)
@@ -668,7 +726,6 @@ export function Flame() {
 					);
 				}}
 			</Panel>
-			)}
 		</div>
 	);
 }
