@@ -179,7 +179,7 @@ describe("for eyes of all kinds", () => {
 
 	test("tables of points and types are whole on a screen of 1280 pixels, and rows as wide as their table", async () => {
 		const page = await open(browser, server);
-		for (const name of ["points", "types", "threads"]) {
+		for (const name of ["points", "scores", "types", "threads"]) {
 			await view(page, `#/${name}`);
 			const found = await page.evaluate(() => {
 				const table = document.querySelector('main [role="grid"], main [role="table"]');
@@ -189,7 +189,7 @@ describe("for eyes of all kinds", () => {
 			});
 			assert.equal(found.hidden, 0, `${name}: pixels that are out of sight`);
 			assert.deepEqual([found.head, found.row], [found.edge, found.edge], name);
-			if (name === "points") assert.equal(found.columns, 12, "with accesses all columns are there");
+			if (name === "scores") assert.equal(found.columns, 12, "with accesses all columns are there");
 		}
 		await page.context().close();
 	});

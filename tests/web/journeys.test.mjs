@@ -120,7 +120,7 @@ describe("Memoro's contrived program", () => {
 		const drawer = page.getByRole("complementary", { name: "Selection" });
 		await drawer.getByRole("button", { name: "Chunks", exact: true }).click();
 		await settle(page);
-		await page.getByRole("button", { name: "Single rows" }).click();
+		await page.getByRole("button", { name: "Page by page" }).click();
 		await settle(page);
 		await page.getByRole("button", { name: "Table", exact: true }).click();
 		await page.getByRole("grid", { name: "Chunks" }).getByRole("row").nth(1).click();

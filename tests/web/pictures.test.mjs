@@ -101,7 +101,8 @@ describe("filter graph", () => {
 		await page.locator('[data-t="box-sort"] b').click();
 		await page.keyboard.up("Control");
 		assert.ok(Math.abs((await place("where")).x - (await place("sort")).x) > 50);
-		await page.getByRole("button", { name: "Align left" }).click();
+		await page.locator("main").getByRole("button", { name: "More" }).click();
+		await page.getByRole("menuitem", { name: "Align left" }).click();
 		await until(async () => Math.abs((await place("where")).x - (await place("sort")).x) < 2, "left edges in one line");
 		assert.equal((await text()).trim().split("\n")[0], "all | where size >= 100 | sort size desc", "their order is what the lines say");
 		await page.getByRole("button", { name: "Undo" }).click();
@@ -112,7 +113,8 @@ describe("filter graph", () => {
 		await page.locator('[data-t="box-where"] b').click();
 		await page.keyboard.up("Control");
 		await page.getByLabel("Name", { exact: true }).fill("large-ones");
-		await page.getByRole("button", { name: "Save chosen boxes" }).click();
+		await page.locator("main").getByRole("button", { name: "More" }).click();
+		await page.getByRole("menuitem", { name: "Save chosen boxes" }).click();
 		await page.getByRole("button", { name: "Insert large-ones" }).waitFor();
 		await view(page, `#/graph?q=${encodeURIComponent("all | limit 3")}`);
 		await page.getByRole("button", { name: "Insert large-ones" }).click();

@@ -2,10 +2,13 @@
  * Allocation points over HTTP. Runs on threads of the server. */
 #define _GNU_SOURCE
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/path.h"
 #include "show/serve/api.h"
+#include "study/analysis/findings/findings.h"
 #include "study/layout/moments.h"
 #include "study/layout/pairs.h"
 #include "study/layout/points.h"
@@ -48,8 +51,8 @@ static bool sorts_need_base(const struct points_query_view *query)
 /* ---- columns of a row ---- */
 
 /* All of a row; "cols" may name some of them. */
-static const char row_columns[] = "id,fn,file,line,module,type,chunks,bytes,peak,live,kept,"
-				  "temporary,avg_life,threads,sev,lifetime,usage,useful,inf,"
+static const char row_columns[] = "id,fn,file,line,module,type,caller,chunks,bytes,peak,live,"
+				  "kept,temporary,avg_life,threads,sev,lifetime,usage,useful,inf,"
 				  "allocs_pct,spark";
 
 static bool list_has(const char *list, const char *word, size_t bytes)
@@ -85,7 +88,7 @@ static bool is_wanted(const char *cols, const char *name)
 	return !cols || strcmp(name, "id") == 0 || list_has(cols, name, strlen(name));
 }
 
-enum { SCORE_FIELDS = 4, SUM_FIELDS = 8 };
+enum { NAME_FIELDS = 8, SCORE_FIELDS = 4, SUM_FIELDS = 8 };
 
 static void score_fields(struct named_value *to, const struct study *trace, u32 point)
 {
@@ -205,12 +208,27 @@ static struct named_value gone_field(struct call *call, const struct points_base
 		    FIELD("bytes", bytes));
 }
 
+/* What calls the function of the point, which tells points of one function apart; "" = unknown. */
+static const char *caller_of(const struct study *trace, u32 point, char *text, size_t size)
+{
+	struct finding_place place =
+		finding_place(&trace->stacks, trace->model->points.data[point].frame);
+	const struct finding_frame *caller = &place.caller;
+
+	if (*caller->function || !*caller->module)
+		return caller->function;
+	snprintf(text, size, "%.400s+0x%llx", path_file(caller->module),
+		 (unsigned long long)caller->offset);
+	return text;
+}
+
 static void put_row(struct json *json, const void *list, u64 i)
 {
 	const struct points_answer *self = list;
 	const struct point_row *row = &self->page.rows.data[i];
 	struct call *call = self->call;
 	const char *inferences[INFERENCES];
+	char caller[512];
 	double chunks = self->page.chunks;
 	struct named_value fields[] = {
 		FIELD("id", row->point),
@@ -220,7 +238,8 @@ static void put_row(struct json *json, const void *list, u64 i)
 		NAME("module", row->module),
 		FIELD("offset", row->offset),
 		NAME("type", row->type),
-		[7 + SUM_FIELDS + SCORE_FIELDS] =
+		NAME("caller", caller_of(call->trace, row->point, caller, sizeof caller)),
+		[NAME_FIELDS + SUM_FIELDS + SCORE_FIELDS] =
 			inferences_field(call->trace, row->point, inferences),
 		FIELD("allocs_pct", chunks > 0 ? 100 * row->sums.chunks / chunks : NAN),
 		row->spark ? field_base64("spark", call, row->spark, self->query.spark)
@@ -230,9 +249,9 @@ static void put_row(struct json *json, const void *list, u64 i)
 	};
 	u64 count = sizeof fields / sizeof *fields;
 
-	sum_fields(fields + 7, &row->sums, self->live ? self->live[row->point] : NAN,
+	sum_fields(fields + NAME_FIELDS, &row->sums, self->live ? self->live[row->point] : NAN,
 		   call->trace->model);
-	score_fields(fields + 7 + SUM_FIELDS, call->trace, row->point);
+	score_fields(fields + NAME_FIELDS + SUM_FIELDS, call->trace, row->point);
 	for (u64 k = 0; k < count - 2; k++)
 		fields[k] = field_when(is_wanted(self->cols, fields[k].name), fields[k]);
 	if (call_is_compared(call))

@@ -5,8 +5,7 @@ import { useState } from "preact/hooks";
 import { type Maybe, inUnit } from "./format";
 import type { Subject } from "./menu";
 import { sorted } from "./sort";
-import { type Column, Table, csv } from "./table";
-import { copy } from "./say";
+import { type Column, Table } from "./table";
 
 export interface SchemaColumn {
 	name: string;
@@ -61,7 +60,7 @@ export function ResultTable({ label, rows, schema, hide = [], height = 480, onOp
 		.sort((a, b) => Number(numbers.has(a.unit)) - Number(numbers.has(b.unit))) // what it is, then how much
 		.map((column) => ({
 			name: column.name,
-			label: column.name.replace(/_/g, " "),
+			label: column.name.charAt(0).toUpperCase() + column.name.slice(1).replace(/_/g, " "),
 			title: column.meaning,
 			number: numbers.has(column.unit),
 			width: numbers.has(column.unit) ? `${Math.max(8, column.name.length + 3)}ch` : "minmax(16ch, 2fr)",
@@ -75,12 +74,7 @@ export function ResultTable({ label, rows, schema, hide = [], height = 480, onOp
 			},
 		}));
 	const shown = sort === "" ? rows : sorted(rows, sort);
-	return (
-		<>
-			<Table label={label} columns={columns} rows={shown} rowKey={(_, index) => index} height={height} rowHeight={28} sort={sort} onSort={setSort} selected={chosen} onSelect={(_, index) => setChosen(index)} {...(onOpen ? { onOpen } : {})} {...(menu ? { menu } : {})} />
-			<p><button onClick={() => void copy(csv(columns, shown), "the table as CSV")}>Copy as CSV</button></p>
-		</>
-	);
+	return <Table copied={() => shown} label={label} columns={columns} rows={shown} rowKey={(_, index) => index} height={height} rowHeight={28} sort={sort} onSort={setSort} selected={chosen} onSelect={(_, index) => setChosen(index)} {...(onOpen ? { onOpen } : {})} {...(menu ? { menu } : {})} />;
 }
 
 /** One table of a command, as the server sends it. */

@@ -119,6 +119,7 @@ export interface PointRow {
 	module: string | null;
 	offset: number; // in the module
 	type: string | null;
+	caller: string | null;
 	chunks: number;
 	bytes: number;
 	peak: number;

@@ -6,16 +6,17 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { scoped } from "../lib/catalogue";
 import { inkOn, moduleColour, dark } from "../lib/colour";
-import { bytes, count, share, trimMiddle } from "../lib/format";
+import { bytes, count, share } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
+import { shortName } from "../lib/names";
 import { Unfiltered } from "../lib/notice";
 import { Choice, Keys, oneOf } from "../lib/parts";
 import { say } from "../lib/say";
 import { select } from "../lib/select";
 import { embedded, type Params, source } from "../lib/source";
-import { go, key, linkTo, set, whole } from "../lib/state";
+import { go, key, set, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
-import { TwinButton } from "../lib/twin";
+import type { Overview } from "../lib/types";
 import { Sandwich } from "./flame";
 
 interface Node {
@@ -225,11 +226,13 @@ function Graph({ data }: { data: Data }) {
 		event.preventDefault();
 	};
 	return (
-		<>
-			<p class="buttons">
+		<div class="cornered">
+			<p class="buttons corner">
 				<button onClick={fit}>Fit</button>
 				<button aria-label="Larger" onClick={() => setScale(Math.min(2, scale * 1.25))}>+</button>
 				<button aria-label="Smaller" onClick={() => setScale(Math.max(0.2, scale * 0.8))}>−</button>
+			</p>
+			<p class="buttons">
 				{path.length > 0 && <button onClick={() => setPath([])}>Forget the path: {path.map((id) => data.nodes.find((node) => node.id === id)?.fn).join(" › ")}</button>}
 				{marked != null && <span role="status">Shift and a click on a second function shows the heaviest path.</span>}
 			</p>
@@ -279,7 +282,7 @@ function Graph({ data }: { data: Data }) {
 								<rect width={W} height={H} rx={6} fill={colour} stroke={path.includes(node.id) || marked === node.id ? "#d55e00" : "currentColor"} stroke-width={node.id === data.center || path.includes(node.id) || marked === node.id ? 2.5 : 0.6} stroke-dasharray={loop ? "5 3" : undefined} />
 								<rect y={H - 4} width={W * (node.total / most)} height={4} fill="currentColor" opacity={0.6} />
 								<title>{node.fn}{"\n"}{node.module ?? ""}{loop ? "\ncalls itself" : ""}</title>
-								<text x={W / 2} y={18} text-anchor="middle" font-size="12" fill={inkOn(colour)}>{trimMiddle(node.fn || "unknown", 27)}</text>
+								<text x={W / 2} y={18} text-anchor="middle" font-size="12" fill={inkOn(colour)}>{shortName(node.fn || "unknown", 27)}</text>
 								<text x={W / 2} y={34} text-anchor="middle" font-size="11" fill={inkOn(colour)}>{count(node.total)} · itself {count(node.self)}{node.hidden_in + node.hidden_out ? ` · +${node.hidden_in + node.hidden_out}` : ""}</text>
 							</g>
 						);
@@ -288,7 +291,7 @@ function Graph({ data }: { data: Data }) {
 			</div>
 			<p class="quiet">A bar is the share of all allocations; +N are neighbours that are not shown. Dashed is what calls itself; a dashed frame holds functions that call each other in a circle.</p>
 			<Keys>A click centres. Shift and two clicks show the heaviest path between two functions. + and − zoom, 0 shows all; + on a function shows its hidden neighbours.</Keys>
-		</>
+		</div>
 	);
 }
 
@@ -299,7 +302,7 @@ interface Line {
 
 function Side({ label, lines, data }: { label: string; lines: Line[]; data: Data }) {
 	const columns: Column<Line>[] = [
-		{ name: "fn", label, cell: ({ node }) => <button title={node.fn} onClick={() => set({ fn: node.fn })}>{node.fn || "unknown"}</button> },
+		{ name: "fn", label, cell: ({ node }) => <button class="plain" title={node.fn} onClick={() => set({ fn: node.fn })}>{node.fn || "unknown"}</button> },
 		{ name: "bytes", label: "Bytes", number: true, width: "12ch", cell: ({ edge }) => bytes(edge.bytes) },
 		{ name: "pct", label: "Share", number: true, width: "9ch", cell: ({ edge }) => share(edge.calls / Math.max(1, data.total)) },
 		{ name: "calls", label: "Allocations", number: true, width: "12ch", cell: ({ edge }) => count(edge.calls) },
@@ -318,14 +321,24 @@ function Tables({ data }: { data: Data }) {
 	);
 }
 
+/** The function of the program that allocates most often. */
+function largestOwn(data: Overview | undefined): string {
+	const sums = new Map<string, number>();
+	for (const item of data?.top.allocs ?? []) if (item.fn) sums.set(item.fn, (sums.get(item.fn) ?? 0) + item.value);
+	return [...sums].sort(([, a], [, b]) => b - a)[0]?.[0] ?? "";
+}
+
 export function Calls() {
 	const mode = oneOf("mode", embedded ? modes.filter(([name]) => name !== "sandwich") : modes, "graph");
 	const [names, setNames] = useState<string[]>([]);
 	const asked = { ...scoped("/callgraph"), metric: oneOf("metric", weights, "allocs") === "allocs" ? null : key("metric") };
-	const answer = useAnswer<Data>("/callgraph", { ...asked, center: key("fn"), up: key("up") || 2, down: key("down") || 2, min: key("min") || 0.005 });
+	// the program's own code: the largest of all is often the inside of a library. A report has the graph around that alone.
+	const overview = useAnswer<Overview>(embedded || key("fn") !== "" ? null : "/overview", { ...whole(), top: 10 });
+	const largest = largestOwn(overview.reply?.data);
+	const answer = useAnswer<Data>(overview.reply || overview.error || embedded || key("fn") !== "" ? "/callgraph" : null, { ...asked, center: key("fn") || largest, up: key("up") || 2, down: key("down") || 2, min: key("min") || 0.005 });
 	const all = useExpanded(answer.reply?.data ?? null, asked);
 	const picture = useMemo(() => (all ? heaviest(all.data, all.more) : null), [all]);
-	const levels = [["1", "1 level"], ["2", "2 levels"], ["3", "3 levels"], ["4", "4 levels"]] as const;
+	const levels = ["1", "2", "3", "4"].map((n) => [n, n] as const);
 	const suggest = (text: string) => {
 		if (embedded || text.length < 2) return;
 		source.get<{ label: string }[]>("/suggest", { ...whole(), kind: "fn", s: text, n: 20 }).then((reply) => setNames(reply.data.map((row) => row.label)), () => undefined);
@@ -339,15 +352,13 @@ export function Calls() {
 	return (
 		<div class="view">
 			<div class="controls">
-				<label class="choice">Function<input id="search" list="functions" value={key("fn")} placeholder="the largest" onInput={(event) => suggest(event.currentTarget.value)} onChange={(event) => set({ fn: event.currentTarget.value })} /></label>
+				<label class="choice">Function<input id="search" list="functions" value={key("fn")} placeholder={largest || "the largest"} onInput={(event) => suggest(event.currentTarget.value)} onChange={(event) => set({ fn: event.currentTarget.value })} /></label>
 				<datalist id="functions">{names.map((name) => <option value={name} />)}</datalist>
 				<Choice label="Callers" value={key("up") || "2"} options={levels} onChange={(value) => set({ up: value })} />
 				<Choice label="Callees" value={key("down") || "2"} options={levels} onChange={(value) => set({ down: value })} />
 				<Choice label="By" value={key("metric") || "allocs"} options={weights} onChange={(value) => set({ metric: value === "allocs" ? null : value })} />
 				<Choice label="From" value={key("min") || "0.005"} options={[["0.05", "5 %"], ["0.005", "0.5 %"], ["0.0005", "0.05 %"], ["0", "all"]]} onChange={(value) => set({ min: value === "0.005" ? null : value })} />
 				<Choice label="As" value={mode} options={embedded ? modes.filter(([name]) => name !== "sandwich") : modes} onChange={(value) => set({ mode: value === "graph" ? null : value })} />
-				<TwinButton on={mode === "table"} toggle={useTable} />
-				{answer.reply && !embedded && answer.reply.data.nodes.length > 0 && <a class="button" href={linkTo("flame", { dir: "pivot", pivot: answer.reply.data.nodes.find((node) => node.id === answer.reply?.data.center)?.fn })}>Callers and callees as a flame graph</a>}
 			</div>
 			<Panel answer={answer} label="Call graph" empty={(data) => (data.nodes.length === 0 ? "This function never led to an allocation." : null)}>
 				{(data) => (

@@ -6,14 +6,14 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Item, type Painter } from "../lib/canvas";
 import { dark, ink, inkOn, severity } from "../lib/colour";
-import { type Maybe, bytes, count, ns, score } from "../lib/format";
+import { type Maybe, bytes, count, ns, score, tick } from "../lib/format";
 import type { Subject } from "../lib/menu";
 import { Choice, Keys, TimeAxis, oneOf } from "../lib/parts";
-import { copy, say } from "../lib/say";
+import { say } from "../lib/say";
 import { select, selection } from "../lib/select";
 import { source } from "../lib/source";
 import { addWhere, common, go, key, set, whole } from "../lib/state";
-import { type Column, Table, csv } from "../lib/table";
+import { type Column, Table } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
 import type { Columns, Frame } from "../lib/types";
 import { type PointDetail, stackText } from "../drawer";
@@ -83,7 +83,7 @@ function unpack(reply: Reply): Data {
 }
 
 const orders = [["time", "Time of allocation"], ["size", "Size"], ["life", "Life"], ["addr", "Address"], ["last", "Last access"]] as const;
-const lanes = [["row", "One row each"], ["packed", "Packed"], ["thread", "By thread"]] as const;
+const lanes = [["row", "One per chunk"], ["packed", "Packed"], ["thread", "By thread"]] as const;
 const paints = [["size", "Size"], ["sev", "Severity"], ["query", "Colour of the query"]] as const;
 const HEIGHT = 520;
 const THICK = 18; // of a row, at most
@@ -250,10 +250,7 @@ function Twin({ data }: { data: Bars }) {
 		{ name: "last", label: "Last access", number: true, width: "13ch", cell: ({ at }) => ns(data.last[at]), text: ({ at }) => String(data.last[at] ?? "") },
 	];
 	return (
-		<>
-			<button onClick={() => void copy(csv(columns, rows), "the chunks as CSV")}>Copy as CSV</button>
-			<Table label="Chunks" columns={columns} rows={rows} rowKey={({ at }) => data.id[at] ?? at} height={HEIGHT} rowHeight={26} selected={selection.value?.kind === "c" ? Number(selection.value.id) : null} onSelect={({ at }) => select("c", data.id[at] ?? 0)} menu={({ at }) => subjectOf(data.id[at] ?? 0)} />
-		</>
+		<Table copied={() => rows} label="Chunks" columns={columns} rows={rows} rowKey={({ at }) => data.id[at] ?? at} height={HEIGHT} rowHeight={26} selected={selection.value?.kind === "c" ? Number(selection.value.id) : null} onSelect={({ at }) => select("c", data.id[at] ?? 0)} menu={({ at }) => subjectOf(data.id[at] ?? 0)} />
 	);
 }
 
@@ -371,12 +368,14 @@ export function Chunks() {
 				{point !== "" && <button class="chip" onClick={() => set({ point: null })}>point {point} ✕</button>}
 				<Choice label="Order" value={order} options={orders} onChange={(value) => set({ order: value })} />
 				<Choice label="Rows" value={lane} options={lanes} onChange={(value) => set({ lane: value })} />
-				<Choice label="Colour" value={by} options={reply?.data.palette?.length ? paints : paints.slice(0, 2)} onChange={(value) => set({ c: value === "size" ? null : value })} />
-				<button onClick={() => zoom(0.5, (from + to) / 2)}>Zoom in</button>
-				<button onClick={() => zoom(2, (from + to) / 2)}>Zoom out</button>
+				{data?.mode !== "density" && <Choice label="Colour" value={by} options={reply?.data.palette?.length ? paints : paints.slice(0, 2)} onChange={(value) => set({ c: value === "size" ? null : value })} />}
+				<span class="buttons">
+					<button aria-label="Zoom in" title="Zoom in" onClick={() => zoom(0.5, (from + to) / 2)}>+</button>
+					<button aria-label="Zoom out" title="Zoom out" onClick={() => zoom(2, (from + to) / 2)}>−</button>
+				</span>
 				{(key("x0") !== "" || key("x1") !== "") && <button onClick={() => set({ x0: null, x1: null })}>Whole run</button>}
 				{point !== "" && <button aria-pressed={key("groups") === "1"} title="Allocations close to each other are a group of the lifetime score" onClick={() => set({ groups: key("groups") === "1" ? null : 1 })}>Lifetime groups</button>}
-				<button aria-pressed={row != null} onClick={() => set({ y: row == null ? 0 : null })}>Single rows</button>
+				<button aria-pressed={row != null} onClick={() => set({ y: row == null ? 0 : null })} title="Bars of readable height, a page of rows at a time">Page by page</button>
 				{row != null && <button disabled={row === 0} onClick={() => scroll(-ROWS)}>Previous</button>}
 				{row != null && <button disabled={row + ROWS >= rowsAll} onClick={() => scroll(ROWS)}>Next</button>}
 				<TwinButton on={table} toggle={toggleTable} />
@@ -387,45 +386,54 @@ export function Chunks() {
 		</div>
 	);
 
+	/** What is on the other axis, read from the top. */
+	function yWords(): string {
+		const ordered = (orders.find(([name]) => name === order)?.[1] ?? order).toLowerCase();
+		return lane === "row" ? `chunks by ${ordered}` : lane === "thread" ? "threads" : "chunks, as few rows as there can be";
+	}
+
 	function body(shown: Data) {
 		return (
 			<>
 				<p class="quiet">
-					{count(shown.total)} chunks, {ns(from)} to {ns(to)}{row != null ? `, rows ${count(row + 1)} to ${count(Math.min(rowsAll, row + ROWS))} of ${count(rowsAll)}` : ""}
-					{lane === "row" ? `, from top to bottom by ${(orders.find(([name]) => name === order)?.[1] ?? order).toLowerCase()}` : ""}
+					{count(shown.total)} chunks, {tick(from, "ns")} to {ns(to)}{row != null ? `, rows ${count(row + 1)} to ${count(Math.min(rowsAll, row + ROWS))} of ${count(rowsAll)}` : ""}
 					{shown.mode === "density" ? "; too many for bars, so darker is more of them" : ""}
 				</p>
 				{table ? (
 					shown.mode === "bars" ? <Twin data={shown} /> : <DensityTwin data={shown} seen={seen} />
 				) : (
 					painter && (
-						<CanvasView
-							name="chunks"
-							label="Chunks over time"
-							description="lifetime chart"
-							height={heightOf(shown)}
-							painter={painter}
-							version={`${dark.value}`}
-							selected={selection.value?.kind === "c" ? Number(selection.value.id) : null}
-							onSelect={(item) => shown.mode === "bars" && select("c", item.id)}
-							onOpen={(item) => (shown.mode === "density" ? zoom(0.25, timeAt(item.x)) : select("c", item.id))}
-							onDrag={drag}
-							onKey={keys}
-							onWheel={(event, x) => {
-								if (event.ctrlKey) zoom(event.deltaY > 0 ? 1.25 : 0.8, timeAt(x));
-								else if (row != null) scroll(Math.round(event.deltaY / 18));
-								else return false;
-								return true;
-							}}
-							menu={(item) => (shown.mode === "bars" ? subjectOf(item.id) : null)}
-							tooltip={(item) => (shown.mode === "bars" ? <BarTip data={shown} at={shown.id.indexOf(item.id)} /> : <>{item.label}, {bytes(shown.bytes[item.id])}</>)}
-						>
-							{groups.map((group) => <div class="group" data-t="group" style={{ left: `${at(group.t0)}%`, width: `${at(group.t1) - at(group.t0)}%` }}><span>{score(group.score)}</span></div>)}
-							{frame && <div class="rect" style={{ left: `${Math.min(frame.x0, frame.x1)}px`, top: `${Math.min(frame.y0, frame.y1)}px`, width: `${Math.abs(frame.x1 - frame.x0)}px`, height: `${Math.abs(frame.y1 - frame.y0)}px` }} />}
-						</CanvasView>
+						<div class="with-y">
+							<span class="y-label" aria-hidden="true">← {yWords()}</span>
+							<CanvasView
+								name="chunks"
+								label="Chunks over time"
+								description="lifetime chart"
+								height={heightOf(shown)}
+								painter={painter}
+								version={`${dark.value}`}
+								selected={selection.value?.kind === "c" ? Number(selection.value.id) : null}
+								onSelect={(item) => shown.mode === "bars" && select("c", item.id)}
+								onOpen={(item) => (shown.mode === "density" ? zoom(0.25, timeAt(item.x)) : select("c", item.id))}
+								onDrag={drag}
+								onKey={keys}
+								onWheel={(event, x) => {
+									if (event.ctrlKey) zoom(event.deltaY > 0 ? 1.25 : 0.8, timeAt(x));
+									else if (row != null) scroll(Math.round(event.deltaY / 18));
+									else return false;
+									return true;
+								}}
+								menu={(item) => (shown.mode === "bars" ? subjectOf(item.id) : null)}
+								tooltip={(item) => (shown.mode === "bars" ? <BarTip data={shown} at={shown.id.indexOf(item.id)} /> : <>{item.label}, {bytes(shown.bytes[item.id])}</>)}
+							>
+								{groups.map((group) => <div class="group" data-t="group" style={{ left: `${at(group.t0)}%`, width: `${at(group.t1) - at(group.t0)}%` }}><span>{score(group.score)}</span></div>)}
+								{frame && <div class="rect" style={{ left: `${Math.min(frame.x0, frame.x1)}px`, top: `${Math.min(frame.y0, frame.y1)}px`, width: `${Math.abs(frame.x1 - frame.x0)}px`, height: `${Math.abs(frame.y1 - frame.y0)}px` }} />}
+							</CanvasView>
+							<span />
+							<TimeAxis from={from} to={to} />
+						</div>
 					)
 				)}
-				{!table && <TimeAxis from={from} to={to} />}
 				{key("groups") === "1" && scores && <p class="quiet" role="status">{count(scores.groups)} {scores.groups === 1 ? "group" : "groups"} of allocations close to each other; dashed: {(scores.groups ?? 0) > (scores.worst_groups?.length ?? 0) ? `the ${count(scores.worst_groups?.length)} with the lowest lifetime scores` : "each with its lifetime score"}{groups.length === 0 ? ", none of them here" : ""}.</p>}
 				{!table && (shown.mode === "bars" ? <SizeLegend data={shown} by={by} /> : <DensityLegend data={shown} />)}
 				<Keys>Ctrl and the wheel zoom in time, a drag moves it, Shift and a drag filter by a rectangle. o changes the order, l the rows; + and − zoom, 0 shows the whole run.</Keys>

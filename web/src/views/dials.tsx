@@ -7,16 +7,14 @@ import { embedded } from "../lib/source";
 import { addWhere, linkTo } from "../lib/state";
 import type { Overview as Data, ScoreSummary } from "../lib/types";
 
+/** What was not measured has no card. */
 function Dial({ name, label, value }: { name: string; label: string; value: ScoreSummary }) {
+	if (value.g == null) return null;
 	return (
 		<a class="dial" href={linkTo("scores", { sort: name })} title={`Points sorted by ${label}, worst first`}>
 			<span class="dial-value">{score(value.g)}</span>
 			<span class="dial-label">{label}</span>
-			{value.g == null ? (
-				<span class="quiet">accesses were not recorded</span>
-			) : (
-				<span class="quiet">by allocations {score(value.w_allocs)} · by bytes {score(value.w_bytes)} · variance {score(value.var)}</span>
-			)}
+			<span class="quiet">by allocations {score(value.w_allocs)} · by bytes {score(value.w_bytes)} · variance {score(value.var)}</span>
 		</a>
 	);
 }

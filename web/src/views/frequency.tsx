@@ -7,17 +7,16 @@ import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Item, type Painter } from "../lib/canvas";
 import { scoped } from "../lib/catalogue";
 import { category, ink } from "../lib/colour";
-import { type Maybe, bytes, count, ns } from "../lib/format";
+import { type Maybe, bytes, count, ns, tick } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
 import { Unfiltered } from "../lib/notice";
 import { Choice, oneOf } from "../lib/parts";
 import type { TableReply } from "../lib/result";
-import { copy } from "../lib/say";
 import { select, selection } from "../lib/select";
 import { sorted } from "../lib/sort";
 import { embedded } from "../lib/source";
 import { key, quote, set } from "../lib/state";
-import { type Column, Table, csv } from "../lib/table";
+import { type Column, Table } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
 import type { Columns } from "../lib/types";
 
@@ -124,6 +123,7 @@ function scale(values: number[], log: boolean, from: number, to: number): Scale 
 
 const LEFT = 80;
 const BOTTOM = 36;
+const ROOM = 16; // inside the frame, for marks at its edges
 
 /** The same object in the other trace. */
 function sameAs(object: Obj): string {
@@ -137,8 +137,8 @@ function scatter(objects: Obj[], log: boolean, base: Obj[]): Painter {
 		paint(context, width, height) {
 			const { text, line, quiet, accent } = ink();
 			const both = [...objects, ...base];
-			const x = scale(both.map((object) => object.freq), log, LEFT, width - 20);
-			const y = scale(both.map((object) => object.life ?? 0), log, height - BOTTOM, 14);
+			const x = scale(both.map((object) => object.freq), log, LEFT + ROOM, width - 20 - ROOM);
+			const y = scale(both.map((object) => object.life ?? 0), log, height - BOTTOM - ROOM, 14 + ROOM);
 			context.fillStyle = accent;
 			context.globalAlpha = 0.07;
 			context.fillRect((LEFT + width - 20) / 2, (height - BOTTOM + 14) / 2, (width - 20 - LEFT) / 2, (height - BOTTOM - 14) / 2);
@@ -146,21 +146,23 @@ function scatter(objects: Obj[], log: boolean, base: Obj[]): Painter {
 			context.font = "11px system-ui, sans-serif";
 			context.strokeStyle = line;
 			context.fillStyle = quiet;
-			for (const tick of x.ticks) {
-				context.fillRect(x(tick), height - BOTTOM, 1, 4);
+			for (const value of x.ticks) {
+				context.fillRect(x(value), height - BOTTOM, 1, 4);
 				context.textAlign = "center";
-				context.fillText(count(tick), x(tick), height - BOTTOM + 16);
+				context.fillText(count(value), x(value), height - BOTTOM + 16);
 			}
-			for (const tick of y.ticks) {
+			for (const value of y.ticks) {
 				context.textAlign = "right";
-				context.fillText(ns(tick), LEFT - 8, y(tick) + 4);
+				context.fillText(tick(value, "ns"), LEFT - 8, y(value) + 4);
 			}
 			context.strokeRect(LEFT, 14, width - 20 - LEFT, height - BOTTOM - 14);
 			context.textAlign = "center";
 			context.fillText("frequency →", (LEFT + width) / 2, height - 4);
 			context.textAlign = "left";
 			context.fillText("mean life", 4, 12);
-			const named: { x: number; y: number; w: number }[] = []; // labels must not lie over each other
+			// labels lie neither over each other nor over rings
+			const taken = objects.filter((object) => object.flagged).map((object) => ({ x: x(object.freq) - 11, y: y(object.life ?? 0), w: 22 }));
+			const isFree = (left: number, at: number, w: number) => left > LEFT && left + w < width - 20 && !taken.some((other) => left < other.x + other.w && other.x < left + w && Math.abs(other.y - at) < 16);
 			return objects.map((object): Item => {
 				const at = { x: x(object.freq), y: y(object.life ?? 0) };
 				const colour = object.cluster == null ? quiet : category(object.cluster);
@@ -179,11 +181,11 @@ function scatter(objects: Obj[], log: boolean, base: Obj[]): Painter {
 					context.fillStyle = text;
 					const words = object.caller.slice(0, 32);
 					const w = context.measureText(words).width;
-					const left = at.x > width - 180 ? at.x - 13 - w : at.x + 13;
+					const left = [at.x + 14, at.x - 14 - w].find((place) => isFree(place, at.y, w));
 					context.textAlign = "left";
-					if (!named.some((other) => left < other.x + other.w && other.x < left + w && Math.abs(other.y - at.y) < 12)) {
+					if (left !== undefined) {
 						context.fillText(words, left, at.y + 4);
-						named.push({ x: left, y: at.y, w });
+						taken.push({ x: left, y: at.y, w });
 					}
 				}
 				return { id: object.id, x: at.x - 6, y: at.y - 6, w: 12, h: 12, colour, label: object.caller };
@@ -201,7 +203,7 @@ function ratios(data: Data): Painter {
 	return {
 		paint(context, width, height) {
 			const { text, quiet, line } = ink();
-			const y = scale([...sorted.map((object) => object.ratio ?? 0), data.threshold ?? 1], true, height - 20, 14);
+			const y = scale([...sorted.map((object) => object.ratio ?? 0), data.threshold ?? 1], true, height - 30, 26);
 			context.font = "11px system-ui, sans-serif";
 			context.strokeStyle = line;
 			context.strokeRect(LEFT, 14, width - 20 - LEFT, height - 34);
@@ -235,6 +237,21 @@ const columns: Column<Obj>[] = [
 	{ name: "ratio", label: "R (per ms)", title: "frequency divided by mean life in ms", number: true, width: "12ch", cell: (row) => (row.ratio == null ? "" : row.ratio.toPrecision(4)), text: (row) => String(row.ratio ?? "") },
 	{ name: "cluster", label: "Cluster", number: true, width: "9ch", cell: (row) => (row.cluster == null ? "" : String(row.cluster + 1)), text: (row) => String(row.cluster ?? "") },
 ];
+
+const outlines = ["M5 0A5 5 0 1 0 5 10A5 5 0 1 0 5 0", "M0 0H10V10H0Z", "M5 0L10 10H0Z", "M5 0L10 5L5 10L0 5Z"]; // as dot() draws them
+
+function Clusters({ list }: { list: Data["clusters"] }) {
+	return (
+		<div class="key" aria-label="Clusters">
+			{list.map((cluster, at) => (
+				<span>
+					<svg width="10" height="10" aria-hidden="true"><path d={outlines[at % outlines.length]} fill={category(at)} /></svg>{" "}
+					{cluster.excessive ? "excessive: " : ""}{count(cluster.n)} {cluster.n === 1 ? "object" : "objects"}, {cluster.freq < 1.5 ? "once" : `about ${count(cluster.freq)} times`}, {ns(cluster.life)}
+				</span>
+			))}
+		</div>
+	);
+}
 
 const methods = [["both", "Both"], ["kmeans", "Clusters"], ["iqr", "Ratio"]] as const;
 
@@ -300,7 +317,7 @@ export function Frequency() {
 	);
 
 	/** How the objects were found: the paper's two ways, and their numbers. */
-	function method(shown: Data, rows: Obj[]) {
+	function method(shown: Data) {
 		return (
 			<details class="method" open={["k", "seed", "mu", "method", "raw"].some((name) => key(name) !== "")}>
 				<summary>How they were found</summary>
@@ -315,8 +332,7 @@ export function Frequency() {
 					{mu !== "" && <button onClick={() => set({ mu: null })}>μ automatic</button>}
 					<label><input type="checkbox" checked={key("raw") === "1"} onChange={(event) => set({ raw: event.currentTarget.checked ? 1 : null })} /> Raw features</label>
 				</div>
-				<p class="quiet" data-t="iqr">Q1 {shown.q1?.toPrecision(4) ?? "?"}, Q3 {shown.q3?.toPrecision(4) ?? "?"}, IQR {shown.iqr?.toPrecision(4) ?? "?"}, μ {shown.mu?.toPrecision(4) ?? "?"}, threshold {shown.threshold?.toPrecision(4) ?? "?"} per ms
-					{" "}<button onClick={() => void copy(csv(columns, rows), "the objects as CSV")}>Copy as CSV</button></p>
+				<p class="quiet" data-t="iqr">Q1 {shown.q1?.toPrecision(4) ?? "?"}, Q3 {shown.q3?.toPrecision(4) ?? "?"}, IQR {shown.iqr?.toPrecision(4) ?? "?"}, μ {shown.mu?.toPrecision(4) ?? "?"}, threshold {shown.threshold?.toPrecision(4) ?? "?"} per ms</p>
 			</details>
 		);
 	}
@@ -333,10 +349,11 @@ export function Frequency() {
 						{frame && <div class="rect" style={{ left: `${frame.x0}px`, top: `${frame.y0}px`, width: `${frame.x1 - frame.x0}px`, height: `${frame.y1 - frame.y0}px` }} />}
 					</CanvasView>
 				)}
+				{!table && <Clusters list={shown.clusters} />}
 				{!table && <p class="quiet">Low and to the right: allocated often, freed soon. A ring marks what is excessive; colour and shape are the cluster{before.length ? "; arrows come from where an object was before" : ""}. Objects that are rare may be flagged by their ratio only. Drag to pick some.</p>}
 				{!table && chart && <CanvasView name="ratios" label="Sorted ratios" description="ratio chart" height={220} painter={chart} version={mu} selected={chosen} onSelect={(item) => select("o", item.id)} menu={(item) => menu(item.id)} tooltip={(item) => tip(shown.objects, item.id)} />}
-				{method(shown, rows)}
-				<Table label="Objects" columns={columns} rows={rows} rowKey={(row) => row.id} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={chosen} onSelect={(row) => select("o", row.id)} menu={subjectOf} />
+				{method(shown)}
+				<Table copied={() => rows} label="Objects" columns={columns} rows={rows} rowKey={(row) => row.id} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={chosen} onSelect={(row) => select("o", row.id)} menu={subjectOf} />
 				{(shown.never_freed ?? 0) > 0 && <p class="quiet">{count(shown.never_freed)} objects were never freed: they have no lifetime, and are in no cluster.</p>}
 				{chosen != null && <Tree id={chosen} />}
 			</>

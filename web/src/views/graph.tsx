@@ -7,6 +7,7 @@ import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAnswer } from "../lib/answer";
 import { dark } from "../lib/colour";
+import { MenuButton } from "../lib/controls";
 import { count } from "../lib/format";
 import { ApiError, source } from "../lib/source";
 import { type ResultRow, type SchemaColumn, cellText, isNumber } from "../lib/result";
@@ -238,6 +239,7 @@ export function GraphEditor() {
 	const [saveAs, setSaveAs] = useState(name);
 	const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
 	const [begun, setBegun] = useState<{ id: string; at: number } | null>(null);
+	const chooser = useRef<HTMLInputElement>(null); // of a file
 	const clip = useRef<Graph>({ boxes: [], edges: [] });
 	const flow = useRef<ReactFlowInstance<Node<BoxData>, Edge> | null>(null);
 	const fit = () => setTimeout(() => void flow.current?.fitView({ maxZoom: 1, padding: 0.04 }), 50);
@@ -399,15 +401,17 @@ export function GraphEditor() {
 					<button onClick={undo}>Undo</button>
 					<button onClick={redo}>Redo</button>
 					<button onClick={() => { void fromBoxes(arrange(graph)); fit(); }}>Arrange</button>
-					<button title="Left edges of the chosen boxes in one line" onClick={() => align("x")}>Align left</button>
-					<button title="Upper edges of the chosen boxes in one line" onClick={() => align("y")}>Align top</button>
 					<button disabled={text === "" || problem != null} onClick={() => go("", { q: text, g: null })}>Apply to all views</button>
-					<button onClick={() => void copy(text, "the query")}>Copy text</button>
 					<label class="choice">Name<input value={saveAs} onInput={(event) => setSaveAs(event.currentTarget.value)} /></label>
 					<button onClick={() => void save()}>Save</button>
-					<button disabled={chosen.size === 0} title="The chosen boxes as a saved graph of their own" onClick={() => void saveChosen()}>Save chosen boxes</button>
-					<button disabled={text === ""} onClick={() => saveFile(`${saveAs || "query"}.hwq`, `${text}\n`)}>Export .hwq</button>
-					<label class="button">Import .hwq<input class="sr-only" type="file" accept=".hwq,text/plain" onChange={(event) => { const input = event.currentTarget; void input.files?.[0]?.text().then((content) => fromText(content.trim())); input.value = ""; }} /></label>
+					<MenuButton
+						label="More"
+						groups={[
+							["Chosen boxes", chosen.size === 0 ? [] : [{ label: "Align left", run: () => align("x") }, { label: "Align top", run: () => align("y") }, { label: "Save chosen boxes", run: () => void saveChosen() }]],
+							["Text", [...(text === "" ? [] : [{ label: "Copy text", run: () => void copy(text, "the query") }, { label: "Export .hwq", run: () => saveFile(`${saveAs || "query"}.hwq`, `${text}\n`) }]), { label: "Import .hwq", run: () => chooser.current?.click() }]],
+						]}
+					/>
+					<input ref={chooser} hidden aria-label="Import .hwq" type="file" accept=".hwq,text/plain" onChange={(event) => { const input = event.currentTarget; void input.files?.[0]?.text().then((content) => fromText(content.trim())); input.value = ""; }} />
 					{(saved.reply?.data ?? []).map((item) => (typeof item === "string" ? item : item.name)).map((item) => (
 						<span class="saved">
 							<button class="chip" onClick={() => go(["graph", item], { q: null, g: null })}>{item}</button>

@@ -3,6 +3,7 @@
 
 import { Panel, useAnswer } from "../lib/answer";
 import { scoped } from "../lib/catalogue";
+import { Segment } from "../lib/controls";
 import { bytes, count } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
 import { Unfiltered } from "../lib/notice";
@@ -86,7 +87,7 @@ function Graph({ rows }: { rows: ResultRow[] }) {
 			<table class="mprof">
 				<caption class="sr-only">Callers above, the function in bold, callees below</caption>
 				<thead>
-					<tr><th scope="col">index</th><th scope="col">self + desc %</th><th scope="col">bytes</th><th scope="col">%</th>{columns.map(([, letter, words]) => <th scope="col" title={words}>{letter}</th>)}<th scope="col">called</th><th scope="col">name</th></tr>
+					<tr><th scope="col">Index</th><th scope="col">Self + desc %</th><th scope="col">Bytes</th><th scope="col">%</th>{columns.map(([, letter, words]) => <th scope="col" title={words}>{letter}</th>)}<th scope="col">Called</th><th scope="col">Name</th></tr>
 				</thead>
 				{(pages[page] ?? []).map((block) => (
 					<tbody>
@@ -134,6 +135,9 @@ function options() {
 	return { verb: oneOf("verb", verbs, "normal") === "normal" ? null : key("verb"), depth: key("depth"), offsets: key("off"), log: key("log"), cycles: key("cycles") };
 }
 
+/** Columns that say nothing where nothing was freed. */
+const freed = ["frees", "freed_bytes", "freed_share"];
+
 /** The rows that are no size of their own: what is larger than all bins, and the sum. */
 function binName(row: ResultRow): ResultRow {
 	if (row.size == null) return { ...row, types: "<TOTAL>" };
@@ -149,19 +153,17 @@ export function Mprof() {
 	const check = (name: string, label: string) => <label><input type="checkbox" checked={key(name) === "1"} onChange={(event) => set({ [name]: event.currentTarget.checked ? 1 : null })} /> {label}</label>;
 	return (
 		<div class="view">
-			<div class="controls" role="group" aria-label="Tables">
-				{shown.map(([name, label]) => <button aria-pressed={tab === name} onClick={() => set({ tab: name, page: null })}>{label}</button>)}
-			</div>
-			{!embedded && (
-				<div class="controls" role="group" aria-label="Options">
+			<div class="controls">
+				<Segment label="Tables" value={tab} options={shown} onChange={(name) => set({ tab: name, page: null })} />
+				{!embedded && <>
 					<Choice label="Rows" value={key("verb") || "normal"} options={verbs} onChange={(value) => set({ verb: value === "normal" ? null : value })} />
 					{tab === "leaks" && <label class="choice">Depth of paths<input type="number" min={1} max={64} value={key("depth")} placeholder="5" onChange={(event) => set({ depth: event.currentTarget.value })} /></label>}
 					{tab === "leaks" && check("off", "Offsets in paths")}
 					{tab === "bins" && !lisp && check("log", "Powers of two")}
 					{tab === "graph" && check("cycles", "Keep cycles apart")}
 					<button onClick={() => void copyText()}>Copy all as text</button>
-				</div>
-			)}
+				</>}
+			</div>
 			<Panel answer={answer} label={shown.find(([name]) => name === tab)?.[1] ?? tab}>
 				{(data, reply) => (
 					<>
@@ -172,10 +174,10 @@ export function Mprof() {
 						) : tab === "graph" ? (
 							<Graph rows={data.rows} />
 						) : (
-							<ResultTable label={data.title} rows={tab === "bins" && !lisp ? data.rows.map(binName) : data.rows} schema={data.columns} menu={subjectOf} />
+							<ResultTable label={data.title} rows={tab === "bins" && !lisp ? data.rows.map(binName) : data.rows} schema={data.columns} hide={freed.filter((name) => data.rows.every((row) => row[name] === 0))} menu={subjectOf} />
 						)}
 						{reply.truncated && <p class="quiet">The first {count(data.rows.length)} rows.</p>}
-						<p class="quiet">{lisp ? "Categories: c conses, f floating point numbers, s structures and vectors, o other objects. What is not collected is not leaked." : "Sizes: s up to 32 bytes, m up to 256, l up to 2048, x above."} All of it as text: heapwise mprof FILE.</p>
+						{tab === "graph" && <p class="quiet">{lisp ? "Categories: c conses, f floating point numbers, s structures and vectors, o other objects. What is not collected is not leaked." : "Sizes: s up to 32 bytes, m up to 256, l up to 2048, x above."} All of it as text: heapwise mprof FILE.</p>}
 					</>
 				)}
 			</Panel>

@@ -7,13 +7,14 @@ import { Panel, Problem, useAnswer } from "../lib/answer";
 import { able, against, scoped } from "../lib/catalogue";
 import { bytes, codeAt, count, ns, score } from "../lib/format";
 import type { Subject } from "../lib/menu";
+import { plainName } from "../lib/names";
 import { usePages } from "../lib/pages";
 import { Delta, Severity, Spark, lineIn, oneOf } from "../lib/parts";
 import { copy, say } from "../lib/say";
 import { select, selectedPoint } from "../lib/select";
 import { embedded, source } from "../lib/source";
 import { addWhere, common, go, key, linkTo, place, set, view, whole } from "../lib/state";
-import { type Column, Table, csv } from "../lib/table";
+import { type Column, Table } from "../lib/table";
 import type { Frame, Overview, PointRow, Timeline } from "../lib/types";
 import { Inferences, type PointDetail, PointFacts, Stack, placeOf, stackText } from "../drawer";
 import { trace } from "../shell";
@@ -28,18 +29,27 @@ interface Page {
 
 /** The whole heap over the run, behind the line of each point: computed once, not for each row. */
 const heapLine = signal("");
-const LINE = { width: 80, height: 44 }; // pixels
+const LINE = { width: 80, height: 30 }; // pixels
+
+/** Names that several of the points have: who calls tells them apart. */
+const repeated = signal<ReadonlySet<string>>(new Set());
+
+function whereOf(row: PointRow): string {
+	const at = row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : row.fn ? (row.module ?? "").replace(/^.*\//, "") : "";
+	const caller = row.caller && (repeated.value.has(codeAt(row)) || at === "") ? `called by ${plainName(row.caller)}` : "";
+	return [at, caller].filter((text) => text !== "").join(", ");
+}
 
 const allColumns: Column<PointRow>[] = [
 	{ name: "sev", label: "Sev.", title: "Severity, 1 best to 12 worst", number: true, width: "5ch", whole: true, cell: (row) => <Severity step={row.sev} />, text: (row) => String(row.sev ?? "") },
-	{ name: "fn", label: "Function", width: "minmax(14ch, 3fr)", whole: true, cell: (row) => <span class="two" title={`${codeAt(row)}\n${row.file}:${row.line}`}><span>{codeAt(row)}</span> <span class="quiet">{row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : row.fn ? (row.module ?? "").replace(/^.*\//, "") : ""}</span></span>, text: codeAt },
-	{ name: "type", label: "Type", width: "minmax(7ch, 1fr)", cell: (row) => row.type ?? "", text: (row) => row.type ?? "" },
+	{ name: "fn", label: "Function", width: "minmax(14ch, 3fr)", whole: true, cell: (row) => <span class="two" title={`${codeAt(row)}\n${row.file}:${row.line}`}><span>{codeAt(row)}</span> <span class="quiet">{whereOf(row)}</span></span>, text: codeAt },
+	{ name: "type", label: "Type", width: "minmax(7ch, 2fr)", cell: (row) => row.type ?? "", text: (row) => row.type ?? "" },
 	{ name: "chunks", label: "Chunks", number: true, width: "9ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
 	{ name: "bytes", label: "Bytes", number: true, width: "9ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
 	{ name: "peak", label: "Own peak", number: true, width: "10ch", cell: (row) => bytes(row.peak), text: (row) => String(row.peak) },
 	{ name: "spark", label: "Over time", title: "Live bytes of the point; behind it, gray, of the whole heap", fixed: true, width: "84px", whole: true, cell: (row) => <Spark data={row.spark} behind={heapLine.value} {...LINE} />, text: () => "" },
 	{ name: "kept", label: "Kept", number: true, width: "9ch", cell: (row) => bytes(row.kept), text: (row) => String(row.kept) },
-	{ name: "avg_life", label: "Mean life", number: true, width: "9ch", cell: (row) => ns(row.avg_life), text: (row) => String(row.avg_life ?? "") },
+	{ name: "avg_life", label: "Mean life", number: true, width: "11ch", cell: (row) => (row.avg_life == null && row.kept > 0 ? "never freed" : ns(row.avg_life)), text: (row) => String(row.avg_life ?? "") },
 	{ name: "lifetime", label: "Lifetime", number: true, width: "9ch", cell: (row) => score(row.lifetime), text: (row) => String(row.lifetime ?? "") },
 	{ name: "usage", label: "Usage", number: true, width: "7ch", cell: (row) => score(row.usage), text: (row) => String(row.usage ?? "") },
 	{ name: "useful", label: "Useful", number: true, width: "7ch", cell: (row) => score(row.useful), text: (row) => String(row.useful ?? "") },
@@ -53,10 +63,15 @@ const deltaColumns: Column<PointRow>[] = [
 	{ name: "delta_kept", label: "Change of kept", fixed: true, number: true, width: "15ch", cell: (row) => <Delta value={row.delta?.kept} unit="bytes" />, text: (row) => String(row.delta?.kept ?? "") },
 ];
 
-/** What was not recorded has no column; what the address leaves out is not shown. */
-function shownColumns(): Column<PointRow>[] {
-	const missing = trace.value?.caps.access === false ? ["usage", "useful"] : [];
-	const hidden = key("hidden").split(",");
+/** Scores have a view of their own, unless one asks for them here. */
+function hiddenColumns(): string[] {
+	return (key("hidden") || (view.value === "scores" ? "" : "sev,lifetime,usage,useful")).split(",").filter((name) => name !== "");
+}
+
+/** What was not recorded has no column, nor a type that hardly a point has; what the address leaves out is not shown. */
+function shownColumns(rows: readonly PointRow[]): Column<PointRow>[] {
+	const missing = [...(trace.value?.caps.access === false ? ["usage", "useful"] : []), ...(key("hidden") === "" && rows.filter((row) => row.type).length * 20 < rows.length ? ["type"] : [])];
+	const hidden = hiddenColumns();
 	const compared = able("/points", "base") && key("base") !== "";
 	const all = compared ? [...allColumns.slice(0, 5), ...deltaColumns, ...allColumns.slice(5)] : allColumns;
 	return all.filter((column) => !missing.includes(column.name) && !hidden.includes(column.name));
@@ -99,13 +114,13 @@ export function Points() {
 }
 
 function ColumnChooser() {
-	const hidden = key("hidden").split(",").filter((name) => name !== "");
+	const hidden = hiddenColumns();
 	return (
 		<details class="chooser">
 			<summary>Columns</summary>
 			{allColumns.map((column) => (
 				<label>
-					<input type="checkbox" checked={!hidden.includes(column.name)} onChange={(event) => set({ hidden: (event.currentTarget.checked ? hidden.filter((name) => name !== column.name) : [...hidden, column.name]).join(",") || null })} />
+					<input type="checkbox" checked={!hidden.includes(column.name)} onChange={(event) => set({ hidden: (event.currentTarget.checked ? hidden.filter((name) => name !== column.name) : [...hidden, column.name]).join(",") || "none" })} />
 					{" "}{column.title ?? column.label}
 				</label>
 			))}
@@ -133,13 +148,18 @@ function Scores() {
 function PointList() {
 	const known = allColumns.filter((column) => !column.fixed).map((column) => column.name);
 	const sort = oneOf("sort", ["id", "temporary", "threads", ...known].flatMap((name) => [[name, ""], [`-${name}`, ""]] as const), view.value === "scores" ? "-sev" : "-peak");
-	const columns = shownColumns();
 	const heap = useAnswer<Timeline>("/timeline", { ...whole(), bins: embedded ? 800 : 64, metric: "live", by: "none" }).reply;
 	useEffect(() => {
 		const samples = heap?.data.total.max ?? [];
 		heapLine.value = samples.length > 1 ? lineIn(samples, LINE.width, LINE.height) : "";
 	}, [heap]);
 	const { first, rows, need } = usePages<Page, PointRow>("/points", { ...common(), ...against("/points"), sort, spark: 64 }, (data) => data.total);
+	const loaded = rows.loaded();
+	const columns = shownColumns(loaded);
+	useEffect(() => {
+		const names = loaded.map(codeAt);
+		repeated.value = new Set(names.filter((name, at) => names.indexOf(name) !== at));
+	}, [rows]);
 	return (
 		<div class="view">
 			{view.value === "scores" && <Scores />}
@@ -149,7 +169,6 @@ function PointList() {
 						<div class="controls">
 							<span>{count(data.total)} allocation points{data.gone && data.gone.points > 0 ? `; ${count(data.gone.points)} of before are gone, with ${bytes(data.gone.bytes)}` : ""}</span>
 							<ColumnChooser />
-							<button onClick={() => void copy(csv(columns, rows.loaded()), `${count(rows.loaded().length)} rows as CSV`)}>Copy as CSV</button>
 						</div>
 						{pinned().length > 0 && <div class="pins">{pinned().map((id) => <PinnedFacts key={id} id={id} />)}</div>}
 						<Table
@@ -157,7 +176,8 @@ function PointList() {
 							columns={columns}
 							rows={rows}
 							rowKey={(row) => row.id}
-							rowHeight={56}
+							rowHeight={40}
+							copied={() => rows.loaded()}
 							height={640}
 							sort={sort}
 							onSort={(name) => set({ sort: firstSort(name) })}
@@ -172,7 +192,6 @@ function PointList() {
 							menu={subjectOf}
 							need={need}
 						/>
-						<p class="quiet">Enter opens a point, Space pins it beside others, the menu key or the right button has the rest.</p>
 					</>
 				)}
 			</Panel>

@@ -14,7 +14,7 @@ import { select } from "../lib/select";
 import { sorted } from "../lib/sort";
 import { source } from "../lib/source";
 import { go, key, lineOf, linkTo, place, quote, set } from "../lib/state";
-import { type Column, Table, csv } from "../lib/table";
+import { type Column, Table } from "../lib/table";
 
 interface Cost {
 	allocs: number;
@@ -62,8 +62,13 @@ interface FileRow {
 	incl: number;
 }
 
+/** The end of a path, which tells files apart. */
+function lastTwo(path: string): string {
+	return path.split("/").slice(-2).join("/");
+}
+
 const fileColumns: Column<FileRow>[] = [
-	{ name: "file", label: "File", width: "minmax(30ch, 3fr)", cell: (row) => <a href={linkTo(["src", row.file])} title={row.file}>{row.file}</a>, text: (row) => row.file },
+	{ name: "file", label: "File", width: "minmax(30ch, 3fr)", cell: (row) => <a href={linkTo(["src", row.file])} title={row.file}>{lastTwo(row.file)}</a>, text: (row) => row.file },
 	{ name: "self", label: "Allocated here", number: true, width: "15ch", cell: (row) => bytes(row.self), text: (row) => String(row.self) },
 	{ name: "allocs", label: "Allocations", number: true, width: "12ch", cell: (row) => count(row.allocs), text: (row) => String(row.allocs) },
 	{ name: "peak", label: "At the peak", number: true, width: "12ch", cell: (row) => bytes(row.peak), text: (row) => String(row.peak) },
@@ -78,18 +83,20 @@ function useFiles() {
 function Files() {
 	const answer = useFiles();
 	const sort = key("sort") || "-self";
+	const [all, showAll] = useState(false);
 	return (
 		<Panel answer={answer} label="Files" empty={(data) => (data.rows.length === 0 ? `The trace names no source file of the program: ${data.advice ?? "build with -g"}.` : null)}>
 			{(data) => {
 				const rows = data.rows.map((row) => ({ id: row.id, file: row.file, self: row.self.bytes, allocs: row.self.allocs, peak: row.self.peak, kept: row.self.kept, incl: row.incl.bytes }));
 				const ordered = sorted(sorted(rows, "-incl"), sort);
+				const own = all ? ordered : ordered.filter((row) => row.self > 0);
 				return (
 					<>
 						<Unfiltered path="/files" />
-						<Table label="Source files" columns={fileColumns} rows={ordered} rowKey={(row) => row.id} height={560} sort={sort} onSort={(name) => set({ sort: name })} onOpen={(row) => go(["src", row.file])} menu={(row): Subject => ({ title: row.file, file: row.file, line: 1, condition: `stack_file == ${quote(row.file)}` })} />
+						<Table copied={() => own} label="Source files" columns={fileColumns} rows={own} rowKey={(row) => row.id} height={560} sort={sort} onSort={(name) => set({ sort: name })} onOpen={(row) => go(["src", row.file])} menu={(row): Subject => ({ title: row.file, file: row.file, line: 1, condition: `stack_file == ${quote(row.file)}` })} />
 						<p class="buttons">
 							{data.total > data.rows.length && <span class="quiet">The first {count(data.rows.length)} of {count(data.total)} files.</span>}
-							<button onClick={() => void copy(csv(fileColumns, ordered), "the table as CSV")}>Copy as CSV</button>
+							{ordered.length > own.length && <button class="plain" onClick={() => showAll(true)}>Show {count(ordered.length - own.length)} more files that allocate nothing themselves</button>}
 						</p>
 					</>
 				);

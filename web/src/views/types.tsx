@@ -4,18 +4,18 @@
 import { Panel, useAnswer } from "../lib/answer";
 import { scoped } from "../lib/catalogue";
 import { category } from "../lib/colour";
+import { Segment } from "../lib/controls";
 import { type Maybe, bytes, count, ns, score, share } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
 import { Unfiltered } from "../lib/notice";
 import { Delta } from "../lib/parts";
 import { Caveats } from "../lib/result";
-import { copy } from "../lib/say";
 import { trace } from "../shell";
 import { select, selection } from "../lib/select";
 import { sorted } from "../lib/sort";
 import { embedded } from "../lib/source";
 import { addWhere, key, query, quote, set, whole } from "../lib/state";
-import { type Column, Table, csv } from "../lib/table";
+import { type Column, Table } from "../lib/table";
 
 interface Row {
 	type: string | null; // null = not known
@@ -64,17 +64,22 @@ interface FieldsData {
 	caveats?: string[];
 }
 
+/** Nothing where it is not known. */
+function known(value: Maybe, show: (value: Maybe) => string): string {
+	return value == null ? "" : show(value);
+}
+
 const columns: Column<Row>[] = [
 	{ name: "type", label: "Type", width: "minmax(20ch, 3fr)", cell: (row) => (row.type == null ? <i>no type known</i> : <span title={row.type}>{row.type}</span>), text: (row) => row.type ?? "" },
 	{ name: "at_peak_bytes", label: "At the peak", number: true, width: "12ch", cell: (row) => bytes(row.at_peak_bytes), text: (row) => String(row.at_peak_bytes) },
 	{ name: "bytes", label: "Bytes", number: true, width: "9ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
-	{ name: "chunks", label: "Chunks", number: true, width: "9ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
-	{ name: "count", label: "Elements", number: true, width: "9ch", cell: (row) => count(row.count), text: (row) => String(row.count ?? "") },
+	{ name: "chunks", label: "Chunks", number: true, width: "12ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
+	{ name: "count", label: "Elements", number: true, width: "12ch", cell: (row) => known(row.count, count), text: (row) => String(row.count ?? "") },
 	{ name: "kept_bytes", label: "Kept", number: true, width: "9ch", cell: (row) => bytes(row.kept_bytes), text: (row) => String(row.kept_bytes) },
-	{ name: "mean_life_ns", label: "Mean life", number: true, width: "9ch", cell: (row) => ns(row.mean_life_ns), text: (row) => String(row.mean_life_ns ?? "") },
-	{ name: "lifetime", label: "Lifetime", number: true, width: "9ch", cell: (row) => score(row.lifetime), text: (row) => String(row.lifetime ?? "") },
-	{ name: "usage", label: "Usage", number: true, width: "8ch", cell: (row) => score(row.usage), text: (row) => String(row.usage ?? "") },
-	{ name: "source", label: "Known from", width: "13ch", cell: (row) => [row.source, row.confidence].filter(Boolean).join(", "), text: (row) => row.source ?? "" },
+	{ name: "mean_life_ns", label: "Mean life", number: true, width: "9ch", cell: (row) => known(row.mean_life_ns, ns), text: (row) => String(row.mean_life_ns ?? "") },
+	{ name: "lifetime", label: "Lifetime", number: true, width: "9ch", cell: (row) => known(row.lifetime, score), text: (row) => String(row.lifetime ?? "") },
+	{ name: "usage", label: "Usage", number: true, width: "8ch", cell: (row) => known(row.usage, score), text: (row) => String(row.usage ?? "") },
+	{ name: "source", label: "Known from", width: "13ch", cell: (row) => (row.type == null ? "" : [row.source, row.confidence].filter(Boolean).join(", ")), text: (row) => row.source ?? "" },
 ];
 
 /** The largest first, in rows of about equal shape: each row takes a share of the height. */
@@ -238,26 +243,25 @@ export function Types() {
 	return (
 		<div class="view">
 			<div class="controls">
+				<Segment label="Shown as" value={map ? "1" : ""} options={[["", "Table"], ["1", "Map"]]} onChange={(value) => set({ map: value || null })} />
 				<label><input type="checkbox" checked={fold === "1"} onChange={(event) => set({ fold: event.currentTarget.checked ? 1 : null })} /> Fold templates</label>
-				<button aria-pressed={map} onClick={() => set({ map: map ? null : 1 })}>Map</button>
 				{chosen && !embedded && <Swatch type={chosen} />}
 			</div>
 			<Panel answer={answer} label="Types" empty={(data) => (data.types.length === 0 ? "The program made no allocation." : null)}>
 				{(data) => {
 					const all = compared && base ? withBase(data.types, base.types) : data.types;
-					const rows = sorted(all, sort);
+					const rows = sorted(all, sort).sort((a, b) => Number(a.type == null) - Number(b.type == null)); // what is not known is no type
 					return (
 						<>
 							<Unfiltered path="/types" />
 							<p class="quiet">
-								{data.unknown_share ? `${share(data.unknown_share)} of the bytes have no known type: build with -g, or make an index with heapwise trace types-index.` : "Every byte has a type."}{" "}
-								<button onClick={() => void copy(csv(shownColumns, rows), "the table as CSV")}>Copy as CSV</button>
+								{data.unknown_share ? `${share(data.unknown_share)} of the bytes have no known type: build with -g, or make an index with heapwise trace types-index.` : "Every byte has a type."}
 							</p>
 							<Caveats list={data.caveats} />
 							{map ? (
 								<Treemap rows={data.types} />
 							) : (
-								<Table label="Types" columns={shownColumns} rows={rows} rowKey={(row) => row.type ?? ""} height={560} sort={sort} onSort={(next) => set({ sort: next })} selected={chosen} onSelect={(row) => select("ty", row.type ?? "")} onOpen={(row) => !embedded && addWhere(row.type == null ? "not known(type)" : `type == ${quote(row.type)}`)} menu={subjectOf} />
+								<Table copied={() => rows} label="Types" columns={shownColumns} rows={rows} rowKey={(row) => row.type ?? ""} height={560} sort={sort} onSort={(next) => set({ sort: next })} selected={chosen} onSelect={(row) => select("ty", row.type ?? "")} onOpen={(row) => !embedded && addWhere(row.type == null ? "not known(type)" : `type == ${quote(row.type)}`)} menu={subjectOf} />
 							)}
 							{chosen && !embedded && <Fields key={chosen} type={chosen} />}
 						</>
