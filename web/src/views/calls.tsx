@@ -69,7 +69,8 @@ function heaviest(data: Data, asked: ReadonlySet<number>): Data {
 		from.add(edge.from);
 		edges.push(edge);
 	}
-	return { ...data, nodes, edges };
+	// a box that no call leads to or from says nothing
+	return { ...data, nodes: nodes.filter((node) => weight(node) === Infinity || into.has(node.id) || from.has(node.id)), edges };
 }
 
 /** Functions that call each other in a circle, each circle once. */
@@ -173,7 +174,7 @@ function subjectOf(node: Node): Subject {
 	return { title: node.fn || "unknown", fn: node.fn, module: node.module, focus: [...(node.hidden_in + node.hidden_out ? [{ label: "Show its hidden neighbours", run: () => expand(node) }] : []), { label: "Centre here", run: () => set({ fn: node.fn }) }, { label: "Callers and callees as a flame graph", run: () => go("flame", { dir: "pivot", pivot: node.fn }) }] };
 }
 
-const READABLE = 0.55; // of the size that text is drawn in
+const READABLE = 0.6; // of the size that text is drawn in
 
 function fitting(frame: HTMLElement | null, size: { width?: number; height?: number }): number {
 	return Math.min(1, (frame?.clientWidth ?? 800) / Math.max(1, size.width ?? 1), Math.max(300, window.innerHeight - 330) / Math.max(1, size.height ?? 1));

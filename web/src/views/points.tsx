@@ -68,9 +68,13 @@ function hiddenColumns(): string[] {
 	return (key("hidden") || (view.value === "scores" ? "" : "sev,lifetime,usage,useful")).split(",").filter((name) => name !== "");
 }
 
-/** What was not recorded has no column, nor a type that hardly a point has; what the address leaves out is not shown. */
+function heldBy(rows: readonly PointRow[]): number {
+	return rows.reduce((sum, row) => sum + row.peak, 0);
+}
+
+/** What was not recorded has no column, nor has the type where hardly any is known; what the address leaves out is not shown. */
 function shownColumns(rows: readonly PointRow[]): Column<PointRow>[] {
-	const missing = [...(trace.value?.caps.access === false ? ["usage", "useful"] : []), ...(key("hidden") === "" && rows.filter((row) => row.type).length * 20 < rows.length ? ["type"] : [])];
+	const missing = [...(trace.value?.caps.access === false ? ["usage", "useful"] : []), ...(key("hidden") === "" && heldBy(rows.filter((row) => row.type)) * 20 < heldBy(rows) ? ["type"] : [])];
 	const hidden = hiddenColumns();
 	const compared = able("/points", "base") && key("base") !== "";
 	const all = compared ? [...allColumns.slice(0, 5), ...deltaColumns, ...allColumns.slice(5)] : allColumns;
