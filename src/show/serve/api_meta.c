@@ -212,8 +212,7 @@ void api_trace(struct call *call)
 		     FIELD("program", image->program), FIELD("cmdline", image->command),
 		     FIELD("pid", image->pid), SOME("start_wall", 0), /* is not recorded */
 		     SOME("written", written_at(trace)), FIELD("bytes", study_file(trace).bytes),
-		     FIELD("events", trace->info.events),
-		     SOME("recording_ns", recording_ns(trace)),
+		     FIELD("events", trace->info.events), SOME("recording_ns", recording_ns(trace)),
 		     FIELD("duration_ns", model_duration_ns(model)),
 		     FIELD("clock", tick_clock_known(&model->clock) ? "ns" : "ticks"),
 		     FIELD("arch", arch_name(image->arch)),
