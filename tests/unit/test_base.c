@@ -262,6 +262,29 @@ TEST(counts, "counts are grouped by thousands, shares are percents")
 	CHECK(units_share(5, 0) == 0);
 }
 
+TEST(arena_adopt, "what an arena adopts stays, and more can be taken from both")
+{
+	static const u32 sizes[] = {10, 3000, 5000000};
+	struct arena arena = {0}, other = {0};
+	char *kept[6];
+
+	arena_adopt(&arena, &other);
+	CHECK(!arena.blocks);
+	for (u32 i = 0; i < 6; i++) {
+		u64 bytes = arena.bytes;
+
+		kept[i] = arena_alloc(&other, sizes[i / 2]);
+		memset(kept[i], (int)i + 1, sizes[i / 2]);
+		bytes += other.bytes;
+		arena_adopt(&arena, &other);
+		CHECK(!other.blocks && arena.bytes == bytes);
+		CHECK_EQ(*(char *)arena_alloc(&arena, 1000), 0);
+	}
+	for (u32 i = 0; i < 6; i++)
+		CHECK(kept[i][0] == (char)(i + 1) && kept[i][sizes[i / 2] - 1] == (char)(i + 1));
+	arena_release(&arena);
+}
+
 TEST(files, "a file is read as it was written, with a limit, in folders made for it")
 {
 	char folder[200], path[300], text[400];

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 
 #include "study/query/engine.h"
+#include "study/query/entries.h"
+#include "study/query/plan.h"
 #include "study/query/query.h"
 #include "unit/test_access.h"
 
@@ -900,6 +902,41 @@ TEST(foreign_sources, "types are not guessed from a source that is a pipe or a d
 		CHECK_EQ(typed[i], typed[0]);
 	}
 	heap_free(heap);
+}
+
+TEST(many_comparisons, "memory for conditions on entries does not grow with their comparisons")
+{
+	enum { ENTRIES = 100000, COMPARISONS = 400 };
+	struct entries *entries = entries_new();
+	struct strbuf text = {0};
+	struct query_error error = {0};
+	struct query *query;
+	struct arena arena = {0};
+	struct err err = {0};
+	struct domain domain = {0};
+	struct planner planner = {
+		.domain = &domain, .entries = entries, .arena = &arena, .err = &err};
+	struct mask_plan *mask;
+
+	entries->count = ENTRIES;
+	entries->columns.data[F_SIZE] = malloc(ENTRIES * sizeof(double));
+	for (u32 i = 0; i < ENTRIES; i++)
+		entries->columns.data[F_SIZE][i] = i;
+	strbuf_add(&text, "all | join chunk | where size in (1, 2, 3)");
+	for (u32 i = 0; i < COMPARISONS / 2; i++)
+		strbuf_addf(&text, " or not size != %u or (size > %u) == (size < %u)", 2 * i, 2 * i, 2 * i + 2);
+	query = query_parse(strbuf_text(&text), &error);
+	if (!query)
+		FAIL("%s", error.message);
+	planner.query = query;
+	mask = plan_mask(&planner, query->pipe.stages[1].expr);
+	CHECK(mask && mask_of_entry(mask, 1) && mask_of_entry(mask, COMPARISONS - 1));
+	CHECK(!mask_of_entry(mask, COMPARISONS + 1));
+	CHECK(arena.bytes < 4 * ENTRIES);
+	arena_release(&arena);
+	query_free(query);
+	strbuf_release(&text);
+	entries_free(entries);
 }
 
 TEST(order_errors, "stages that cannot follow are told")

@@ -117,6 +117,22 @@ char *arena_format(struct arena *arena, const char *format, ...)
 	return text;
 }
 
+void arena_adopt(struct arena *arena, struct arena *other)
+{
+	struct arena_block **last = &other->blocks;
+
+	if (!arena->blocks) {
+		*arena = *other;
+	} else {
+		while (*last)
+			last = &(*last)->older;
+		*last = arena->blocks->older;
+		arena->blocks->older = other->blocks;
+		arena->bytes += other->bytes;
+	}
+	*other = (struct arena){0};
+}
+
 void arena_release(struct arena *arena)
 {
 	struct arena_block *block = arena->blocks;

@@ -46,6 +46,9 @@ char *arena_format(struct arena *arena, const char *format, ...)
 char *arena_vformat(struct arena *arena, const char *format, va_list arguments)
 	__attribute__((format(printf, 2, 0)));
 
+/* What `other` has handed out lives as long as `arena` from now on; other is empty and ready. */
+void arena_adopt(struct arena *arena, struct arena *other);
+
 /* Frees everything; the arena is empty and ready again. */
 void arena_release(struct arena *arena);
 

@@ -130,15 +130,43 @@ struct value_plan *plan_field(struct planner *self, enum field field)
 	return value;
 }
 
+/* A condition has as many comparisons as a query's text has room for, and each becomes a table with
+ * a byte for each entry: parts of a condition are planned in memory of their own. */
+static struct planner planner_with(const struct planner *self, struct arena *own)
+{
+	struct planner apart = *self;
+
+	apart.arena = own;
+	return apart;
+}
+
+/* Moves a mask to the planner's memory; what a table was made of is freed. */
+static struct mask_plan *keep_mask(struct planner *self, struct mask_plan *mask, struct arena *own)
+{
+	struct mask_plan *kept;
+
+	if (!mask || mask->op != MASK_TABLE) {
+		arena_adopt(self->arena, own);
+		return mask;
+	}
+	kept = mask_table(self, mask->index);
+	if (kept)
+		memcpy(kept->table, mask->table, mask->count);
+	arena_release(own);
+	return kept;
+}
+
 /* A condition as a number: 1 or 0. */
 static struct value_plan *plan_truth(struct planner *self, const struct expr *expr)
 {
 	struct value_plan *value = value_first_of(self, 2);
+	struct arena own = {0};
+	struct planner apart = planner_with(self, &own);
 
 	if (!value)
 		return NULL;
 	value->count = 2;
-	value->masks[0] = plan_mask(self, expr);
+	value->masks[0] = keep_mask(self, plan_mask(&apart, expr), &own);
 	value->numbers[0] = 1;
 	value->masks[1] = mask_new(self, MASK_ALL);
 	return value->masks[0] && value->masks[1] ? value : NULL;
@@ -481,17 +509,26 @@ static struct mask_plan *plan_list(struct planner *self, enum mask_op op, const 
 				   u32 first)
 {
 	struct mask_plan **args = arena_new_array(self->arena, struct mask_plan *, expr->count);
+	u32 count = 0;
 
 	if (!args)
 		return mask_no_memory(self);
 	for (u32 i = first; i < expr->count; i++) {
-		args[i - first] =
-			first ? plan_comparison(self, EXPR_EQ, expr->args[0], expr->args[i])
-			      : plan_mask(self, expr->args[i]);
-		if (!args[i - first])
+		struct arena own = {0};
+		struct planner apart = planner_with(self, &own);
+		struct mask_plan *mask =
+			first ? plan_comparison(&apart, EXPR_EQ, expr->args[0], expr->args[i])
+			      : plan_mask(&apart, expr->args[i]);
+
+		if (mask && mask_merge(args, count, op, mask)) {
+			arena_release(&own);
+			continue;
+		}
+		args[count] = keep_mask(self, mask, &own);
+		if (!args[count++])
 			return NULL;
 	}
-	return mask_chain(self, op, args, expr->count - first);
+	return mask_chain(self, op, args, count);
 }
 
 /* What is known is equal to itself. */

@@ -84,26 +84,35 @@ static bool merge_tables(struct mask_plan *into, const struct mask_plan *from, e
 	return true;
 }
 
+static enum mask_op changes_nothing(enum mask_op op)
+{
+	return op == MASK_AND ? MASK_ALL : MASK_NONE;
+}
+
+bool mask_merge(struct mask_plan **args, u32 count, enum mask_op op, const struct mask_plan *mask)
+{
+	bool merged = mask->op == changes_nothing(op);
+
+	for (u32 i = 0; i < count && !merged; i++)
+		merged = merge_tables(args[i], mask, op);
+	return merged;
+}
+
 /* Tables of one dictionary become one. */
 struct mask_plan *mask_chain(struct planner *self, enum mask_op op, struct mask_plan **args,
 			     u32 count)
 {
-	enum mask_op changes_nothing = op == MASK_AND ? MASK_ALL : MASK_NONE;
 	enum mask_op decides = op == MASK_AND ? MASK_NONE : MASK_ALL;
 	u32 kept = 0;
 
 	for (u32 i = 0; i < count; i++) {
-		bool merged = args[i] && args[i]->op == changes_nothing;
-
 		if (!args[i] || args[i]->op == decides)
 			return args[i];
-		for (u32 k = 0; k < kept && !merged; k++)
-			merged = merge_tables(args[k], args[i], op);
-		if (!merged)
+		if (!mask_merge(args, kept, op, args[i]))
 			args[kept++] = args[i];
 	}
 	if (kept == 0)
-		return mask_new(self, changes_nothing);
+		return mask_new(self, changes_nothing(op));
 	return kept == 1 ? args[0] : mask_over(self, op, args, kept);
 }
 

@@ -17,6 +17,10 @@ bool index_is_whole(enum index_kind index);
 
 struct mask_plan *mask_not(struct planner *self, struct mask_plan *mask);
 
+/* Puts a mask into one of several, if it changes nothing or they are tables of one dictionary;
+ * false if it must be kept beside them. */
+bool mask_merge(struct mask_plan **args, u32 count, enum mask_op op, const struct mask_plan *mask);
+
 /* op is MASK_AND or MASK_OR; what is put together may be changed by it. */
 struct mask_plan *mask_chain(struct planner *self, enum mask_op op, struct mask_plan **args,
 			     u32 count);

@@ -458,7 +458,7 @@ static int run_limit(struct run *run, struct state *state, const struct stage *s
 	return 0;
 }
 
-static int run_stage(struct run *run, struct state *state, const struct stage *stage)
+static int apply_stage(struct run *run, struct state *state, const struct stage *stage)
 {
 	switch (stage->kind) {
 	case STAGE_WHERE: return run_where(run, state, stage);
@@ -476,6 +476,19 @@ static int run_stage(struct run *run, struct state *state, const struct stage *s
 		return 0;
 	default: state->view = stage->view; return 0;
 	}
+}
+
+/* Plans of a stage end with it: those of all stages would be many times the entries. */
+static int run_stage(struct run *run, struct state *state, const struct stage *stage)
+{
+	struct arena before = run->arena;
+	int status;
+
+	run->arena = (struct arena){0};
+	status = apply_stage(run, state, stage);
+	arena_release(&run->arena);
+	run->arena = before;
+	return status;
 }
 
 /* ---- pipes ---- */

@@ -21,7 +21,7 @@ struct run {
 	const struct query *query;
 	struct query_window window; /* to_ns 0 = none */
 	bool stacks;                /* stacks of entries are shown */
-	struct arena arena;         /* of plans */
+	struct arena arena;         /* of plans: of the stage, then of the rows */
 	struct query_error *error;
 	struct state *lets; /* by let, once they were run */
 	bool *lets_known;
