@@ -41,7 +41,7 @@ TEST(waiting, "a server that ends waits for a trace that is being loaded")
 	pthread_barrier_wait(&holding.held);
 	CHECK_EQ(api_open_trace(&api, holding.trace, &err), 0);
 	CHECK_EQ(api.count, 1);
-	api_wait_loads(&api);
+	api_end_loads(&api);
 	CHECK(load_acquire(&holding.released));
 	CHECK_EQ(study_progress(holding.trace).state, STUDY_FAILED);
 	pthread_join(thread, NULL);
@@ -64,7 +64,7 @@ TEST(no_thread, "a trace for which no thread can be started takes no place")
 	CHECK_EQ(api_open_trace(&api, trace, &err), ERR_SYSTEM);
 	CHECK(strstr(err.text, "cannot start a thread"));
 	CHECK_EQ(api.count, 0);
-	api_wait_loads(&api);
+	api_end_loads(&api);
 	pthread_attr_destroy(&huge);
 	study_free(trace);
 	api_release(&api);

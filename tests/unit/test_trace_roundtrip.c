@@ -238,12 +238,35 @@ TEST(memory_rows, "whatever rows of memory are told, what was written is read wi
 	CHECK(told > 100 * 100); /* most rows are there */
 }
 
-static void last_share(void *self, double share)
+static bool last_share(void *self, double share)
 {
 	double *last = self;
 
 	CHECK(share >= *last);
 	*last = share;
+	return true;
+}
+
+static bool half(void *self, double share)
+{
+	*(double *)self = share;
+	return share < 0.5;
+}
+
+TEST(stopping, "reading ends when nobody waits for it any more")
+{
+	const char *path = test_path("trace");
+	double last = 0;
+	struct trace_read_options options = {
+		.image = TRACE_ALL_IMAGES, .progress = half, .progress_self = &last};
+	LOG(want);
+	LOG(got);
+	struct trace_info info;
+	struct err err = {0};
+
+	write_story(path, 2, 1000, 3, &want);
+	CHECK_EQ(read_story(path, &options, &got, &info, &err), ERR_SYSTEM);
+	CHECK(last >= 0.5 && last < 1);
 }
 
 TEST(progress, "progress rises to 1")

@@ -376,10 +376,12 @@ static int read_all(struct reading *r, struct err *err)
 		if (!wanted(r, entry))
 			continue;
 		status = read_block(r, i, err);
-		if (options->progress)
-			options->progress(options->progress_self,
-					  (double)(entry->offset + entry->bytes) /
-						  (double)reader->info.file_bytes);
+		if (status >= 0 && options->progress &&
+		    !options->progress(options->progress_self,
+				       (double)(entry->offset + entry->bytes) /
+					       (double)reader->info.file_bytes))
+			status = err_set(err, ERR_SYSTEM, "%s was not read to its end",
+					 reader->path);
 	}
 	return status;
 }

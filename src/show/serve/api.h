@@ -63,9 +63,9 @@ bool api_add_trace(struct api *self, struct study *trace);
 /* The same with one that is yet to be loaded, which a thread of its own does. ERR_USAGE: there are
  * too many. */
 int api_open_trace(struct api *self, struct study *trace, struct err *err);
-/* Until those threads have ended, when no request is being answered any more: before that no trace
- * may be freed. */
-void api_wait_loads(struct api *self);
+/* Ends those threads, and waits for them, when no request is being answered any more: before that
+ * no trace may be freed. */
+void api_end_loads(struct api *self);
 
 /* How far a trace is loaded. */
 struct study_progress api_progress(const struct api *self, u32 slot);

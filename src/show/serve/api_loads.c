@@ -98,9 +98,11 @@ int api_open_trace(struct api *self, struct study *trace, struct err *err)
 	return status;
 }
 
-void api_wait_loads(struct api *self)
+void api_end_loads(struct api *self)
 {
 	pthread_mutex_lock(&self->lock);
+	for (u32 i = 0; i < self->count && self->loads; i++)
+		study_cancel(self->traces[i]);
 	while (self->loads)
 		pthread_cond_wait(&self->changed, &self->lock);
 	pthread_mutex_unlock(&self->lock);

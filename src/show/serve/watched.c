@@ -272,7 +272,7 @@ static void api_end(struct watched *self)
 {
 	renewal_close(&self->renewal);
 	renewal_release(&self->renewal);
-	api_wait_loads(&self->api);
+	api_end_loads(&self->api);
 	for (u32 i = 0; i < self->api.count; i++) {
 		char *path = i ? (char *)self->api.traces[i]->path : NULL; /* of a snapshot: ours */
 

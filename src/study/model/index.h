@@ -26,9 +26,9 @@ struct model_options {
 	int image;        /* number of the image in the file, or TRACE_LAST_IMAGE */
 	bool no_index;    /* read the trace, whatever there is */
 	bool write_index; /* if there is no fresh index, make one and use it */
-	/* Called now and then while the trace is read, with the share that has been; may be
-	 * NULL. */
-	void (*progress)(void *self, double share);
+	/* Called now and then while the trace is read, with the share that has been; false ends
+	 * it. May be NULL. */
+	bool (*progress)(void *self, double share);
 	void *progress_self;
 	struct trace_info *info; /* filled as model_load fills it; may be NULL */
 	struct index_made *made; /* filled by model_open if it wrote an index; may be NULL */

@@ -95,15 +95,28 @@ static void phase_begin(struct study *self, enum study_phase phase)
 		self->how.phase(self->how.self, phase, self->path);
 }
 
-static void share_set(void *self_, double share)
+/* False if the load is to end. */
+static bool share_set(void *self_, double share)
 {
 	struct study *self = self_;
+	bool cancelled;
 
 	pthread_mutex_lock(&self->lock);
 	self->progress.share = share;
+	cancelled = self->cancelled;
 	pthread_mutex_unlock(&self->lock);
 	if (self->how.share)
 		self->how.share(self->how.self, share);
+	return !cancelled;
+}
+
+static void names_share_set(void *self, double share) { share_set(self, share); }
+
+void study_cancel(struct study *self)
+{
+	pthread_mutex_lock(&self->lock);
+	self->cancelled = true;
+	pthread_mutex_unlock(&self->lock);
 }
 
 static int loaded(struct study *self, int status, const struct err *err)
@@ -161,7 +174,7 @@ bool study_is_being_written(const char *path)
  * program may have been rebuilt. Nothing may be added to a file that is still being written. */
 static void find_names(struct study *self)
 {
-	struct symbolize_options how = {.progress = share_set, .progress_self = self};
+	struct symbolize_options how = {.progress = names_share_set, .progress_self = self};
 	struct symbolize_summary found;
 	struct err err = {0};
 

@@ -119,8 +119,10 @@ struct study {
 	struct query_engine *engine;       /* these two if the study is shared */
 	struct selection all;              /* its sums only */
 
-	pthread_mutex_t lock; /* of the progress, and of id and file_bytes during the load */
+	/* of progress and cancelled, and of id and file_bytes during the load */
+	pthread_mutex_t lock;
 	struct study_progress progress;
+	bool cancelled;
 
 	/* parts: ask the functions below */
 	struct study_once parts[STUDY_PARTS];
@@ -154,6 +156,8 @@ int study_look(struct study *self, struct err *err);
 /* Looks, and reads the trace. Takes as long as that takes, while study_progress may be asked. */
 int study_load(struct study *self, struct err *err);
 struct study_progress study_progress(struct study *self);
+/* A load that goes on fails soon: nobody waits for it any more. Names are looked up to the end. */
+void study_cancel(struct study *self);
 /* A load that adds names to the file changes both. */
 struct study_file study_file(struct study *self);
 
