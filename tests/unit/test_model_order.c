@@ -88,12 +88,20 @@ static void check_points(const struct model *model, const struct naive *naive, u
 	struct point_live *got = calloc(model->points.count + 1, sizeof *got);
 	struct point_live *want = calloc(model->points.count + 1, sizeof *want);
 
-	order_points(model, event, got);
+	order_points(model, event, ORDER_NONE, got);
 	for (u64 i = 0; i < event; i++) {
 		want[naive->moments[i].point].bytes += naive->moments[i].bytes;
 		want[naive->moments[i].point].units += naive->moments[i].units;
 	}
 	CHECK(memcmp(got, want, model->points.count * sizeof *got) == 0);
+	/* to events before and after it, and back */
+	for (u64 i = 0; i < 4; i++) {
+		u64 other = hash_u64(event + i) % (naive->count + 1);
+
+		order_points(model, other, event, got);
+		order_points(model, event, other, got);
+		CHECK(memcmp(got, want, model->points.count * sizeof *got) == 0);
+	}
 	free(got);
 	free(want);
 }

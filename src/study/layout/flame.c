@@ -11,44 +11,62 @@ void weighed_release(struct weighed *self, struct study *trace)
 {
 	flame_shape_put(trace, self->shape);
 	free(self->points);
-	free(self->nodes);
+	free(self->totals);
+	free(self->bases);
 	free(self->matches);
 }
 
-static void credit(struct weighed_node *self, double weight, struct point_id point, u8 severity)
+struct weighed_ending flame_ending(const struct weighed *self, const struct study *trace, u32 node)
 {
-	self->self += weight;
-	if (severity > self->severity)
-		self->severity = severity;
-	if (weight > self->heaviest) {
-		self->heaviest = weight;
-		self->point = point.index;
+	const struct flame_shape *shape = self->shape;
+	struct weighed_ending ending = {.point = FLAME_NO_POINT};
+	double heaviest = 0;
+
+	for (u32 i = shape->first_ending[node]; i < shape->first_ending[node + 1]; i++) {
+		u32 point = shape->ending[i];
+		double weight = self->points[point];
+
+		if (!(weight > 0))
+			continue;
+		ending.self += weight;
+		if (trace->severity && trace->severity[point] > ending.severity)
+			ending.severity = trace->severity[point];
+		if (weight > heaviest) {
+			heaviest = weight;
+			ending.point = point;
+		}
 	}
+	return ending;
 }
 
-static void sum_up(struct weighed *self, const struct study *trace)
+/* Callers of a pivot hang below it, but their weight is its own already. */
+static bool joins_parent(const struct flame_shape *shape, const struct flame_node *node)
 {
-	struct flame_shape *shape = self->shape;
+	return !(node->flags & FLAME_CALLER) ||
+	       (shape->nodes.data[node->parent].flags & FLAME_CALLER);
+}
 
-	for (u64 i = 0; i < shape->nodes.count; i++)
-		self->nodes[i].point = FLAME_NO_POINT;
-	for (u32 i = 0; i < trace->model->points.count; i++) {
+static void sum_up(struct weighed *self, u64 points)
+{
+	const struct flame_shape *shape = self->shape;
+
+	for (u64 i = 0; i < points; i++) {
 		if (!(self->points[i] > 0) || shape->tip[i] == UINT32_MAX)
 			continue;
-		credit(&self->nodes[shape->tip[i]], self->points[i], (struct point_id){i},
-		       trace->severity ? trace->severity[i] : 0);
+		self->totals[shape->tip[i]] += self->points[i];
 		if (shape->dir == FLAME_PIVOT && shape->above[i] != UINT32_MAX)
-			self->nodes[shape->above[i]].total += self->points[i];
+			self->totals[shape->above[i]] += self->points[i];
 	}
-	for (u64 i = shape->nodes.count; i-- > 0;) {
+	for (u64 i = shape->nodes.count; i-- > 1;) {
 		const struct flame_node *node = &shape->nodes.data[i];
-		bool joins = !(node->flags & FLAME_CALLER) ||
-			     (shape->nodes.data[node->parent].flags & FLAME_CALLER);
 
-		self->nodes[i].total += self->nodes[i].self;
-		/* Callers of a pivot hang below it, but their weight is its own already. */
-		if (i && joins)
-			self->nodes[node->parent].total += self->nodes[i].total;
+		if (!(self->totals[i] > 0))
+			continue;
+		if (joins_parent(shape, node))
+			self->totals[node->parent] += self->totals[i];
+		self->nodes++;
+		if (node->depth > self->max_depth)
+			self->max_depth = node->depth;
 	}
 }
 
@@ -64,14 +82,14 @@ int flame_weigh(struct weighed *self, const struct view_scope *scope,
 	if (!self->shape)
 		return err->code;
 	self->points = calloc(scope->trace->model->points.count + 1, sizeof *self->points);
-	self->nodes = calloc(self->shape->nodes.count, sizeof *self->nodes);
-	if (!self->points || !self->nodes)
+	self->totals = calloc(self->shape->nodes.count, sizeof *self->totals);
+	if (!self->points || !self->totals)
 		return err_memory_for(err, "the flame graph");
 	self->matches = flame_matching(self->shape->calls, search, err);
 	if ((search && !self->matches) ||
 	    view_weigh(scope, query->metric, &self->at_ns, self->points, err) < 0)
 		return err->code;
-	sum_up(self, scope->trace);
+	sum_up(self, scope->trace->model->points.count);
 	return 0;
 }
 
@@ -107,33 +125,44 @@ static struct flame_box box_of(const struct layout *self, u32 id, double x0)
 {
 	const struct weighed *weighed = self->weighed;
 	const struct flame_node *node = &weighed->shape->nodes.data[id];
-	struct flame_box box = {.id = id,
-				.parent = node->parent,
-				.depth = node->depth,
-				.flags = node->flags,
-				.severity = FLAME_NO_SEVERITY,
-				.x0 = x0,
-				.x1 = x0 + weighed->nodes[id].total / self->view->root_total,
-				.self = weighed->nodes[id].self,
-				.total = weighed->nodes[id].total,
-				.base = weighed->nodes[id].base,
-				.point = weighed->nodes[id].point};
 
-	if (weighed->nodes[id].self > 0) {
-		box.flags |= FLAME_LEAF;
-		if (weighed->nodes[id].severity)
-			box.severity = weighed->nodes[id].severity;
+	return (struct flame_box){.id = id,
+				  .parent = node->parent,
+				  .depth = node->depth,
+				  .flags = node->flags,
+				  .severity = FLAME_NO_SEVERITY,
+				  .x0 = x0,
+				  .x1 = x0 + weighed->totals[id] / self->view->root_total,
+				  .total = weighed->totals[id],
+				  .base = weighed->bases ? weighed->bases[id] : 0,
+				  .point = FLAME_NO_POINT};
+}
+
+/* What has no part in where the box is. */
+static void describe(const struct layout *self, struct flame_box *box)
+{
+	const struct weighed *weighed = self->weighed;
+	const struct flame_node *node = &weighed->shape->nodes.data[box->id];
+	struct weighed_ending ending;
+
+	if (box->flags & FLAME_MERGED)
+		return;
+	ending = flame_ending(weighed, self->trace, box->id);
+	box->self = ending.self;
+	box->point = ending.point;
+	if (ending.self > 0)
+		box->flags |= FLAME_LEAF;
+	if (ending.severity)
+		box->severity = ending.severity;
+	box->name = box->module = box->file = "";
+	if (!box->id) {
+		box->name = "all";
+		return;
 	}
-	box.name = box.module = box.file = "";
-	if (!id) {
-		box.name = "all";
-		return box;
-	}
-	box.name = weighed->shape->calls->functions.data[node->function].name;
+	box->name = weighed->shape->calls->functions.data[node->function].name;
 	if (weighed->matches && weighed->matches[node->function])
-		box.flags |= FLAME_MATCH;
-	place_box(&box, self->trace, weighed->shape->calls, node->call);
-	return box;
+		box->flags |= FLAME_MATCH;
+	place_box(box, self->trace, weighed->shape->calls, node->call);
 }
 
 static struct flame_box merged_box(const struct layout *self, const u32 *ids, u64 count, double x0)
@@ -155,8 +184,8 @@ static struct flame_box merged_box(const struct layout *self, const u32 *ids, u6
 	for (u64 i = 0; i < count; i++) {
 		u32 function = weighed->shape->nodes.data[ids[i]].function;
 
-		box.total += weighed->nodes[ids[i]].total;
-		box.base += weighed->nodes[ids[i]].base;
+		box.total += weighed->totals[ids[i]];
+		box.base += weighed->bases ? weighed->bases[ids[i]] : 0;
 		if (weighed->matches && weighed->matches[function])
 			box.flags |= FLAME_MATCH;
 	}
@@ -172,8 +201,8 @@ static int by_weight(const void *a, const void *b, void *data)
 	const struct mprof_function *functions = weighed->shape->calls->functions.data;
 	int names;
 
-	if (weighed->nodes[x].total != weighed->nodes[y].total)
-		return weighed->nodes[x].total > weighed->nodes[y].total ? -1 : 1;
+	if (weighed->totals[x] != weighed->totals[y])
+		return weighed->totals[x] > weighed->totals[y] ? -1 : 1;
 	names = strcmp(functions[weighed->shape->nodes.data[x].function].name,
 		       functions[weighed->shape->nodes.data[y].function].name);
 	return names ? names : x < y ? -1 : x > y;
@@ -187,7 +216,7 @@ static bool children_find(struct layout *self, u32 id, bool callers)
 	vec_clear(&self->children);
 	for (u32 child = shape->nodes.data[id].first_child; child;
 	     child = shape->nodes.data[child].next)
-		if (self->weighed->nodes[child].total > 0 &&
+		if (self->weighed->totals[child] > 0 &&
 		    !!(shape->nodes.data[child].flags & FLAME_CALLER) == callers &&
 		    !vec_push(&self->children, child))
 			return false;
@@ -211,7 +240,7 @@ static bool push_children(struct layout *self, u32 id, double x0, bool callers)
 		return false;
 	for (; i < self->children.count; i++) {
 		u32 child = self->children.data[i];
-		double width = self->weighed->nodes[child].total / self->view->root_total;
+		double width = self->weighed->totals[child] / self->view->root_total;
 		struct flame_box box;
 
 		if (width < self->narrowest)
@@ -271,23 +300,31 @@ static bool put_path(struct layout *self)
 	return true;
 }
 
-static void count_all(struct flame_view *view, const struct weighed *weighed, u32 root)
+/* How many nodes there are at and below the root, and how deep they are. False without memory. */
+static bool count_all(struct flame_view *view, const struct weighed *weighed, u32 root)
 {
 	const struct flame_shape *shape = weighed->shape;
-	u8 *below = root ? calloc(shape->nodes.count, 1) : NULL;
+	u8 *below;
 
-	for (u32 i = root; i < shape->nodes.count; i++) {
-		if (below && i != root && !below[shape->nodes.data[i].parent])
-			continue;
-		if (below)
-			below[i] = 1;
-		if (!(weighed->nodes[i].total > 0) && i != root)
+	view->nodes_all = 1 + weighed->nodes;
+	view->max_depth = weighed->max_depth;
+	if (!root)
+		return true;
+	below = calloc(shape->nodes.count, 1);
+	view->nodes_all = below != NULL;
+	view->max_depth = shape->nodes.data[root].depth;
+	for (u32 i = root + 1; below && i < shape->nodes.count; i++) {
+		const struct flame_node *node = &shape->nodes.data[i];
+
+		below[i] = node->parent == root || below[node->parent];
+		if (!below[i] || !(weighed->totals[i] > 0))
 			continue;
 		view->nodes_all++;
-		if (shape->nodes.data[i].depth > view->max_depth)
-			view->max_depth = shape->nodes.data[i].depth;
+		if (node->depth > view->max_depth)
+			view->max_depth = node->depth;
 	}
 	free(below);
+	return view->nodes_all;
 }
 
 static int make_boxes(struct flame_view *self, const struct weighed *weighed,
@@ -305,16 +342,20 @@ static int make_boxes(struct flame_view *self, const struct weighed *weighed,
 		return err_set(err, ERR_USAGE, "there is no frame %u in this flame graph",
 			       query->root);
 	self->at_ns = weighed->at_ns;
-	self->total = weighed->nodes[0].total;
-	self->root_total = weighed->nodes[query->root].total;
-	count_all(self, weighed, query->root);
-	if (self->root_total > 0)
+	self->total = weighed->totals[0];
+	self->root_total = weighed->totals[query->root];
+	done = count_all(self, weighed, query->root);
+	if (done && self->root_total > 0)
 		done = put_path(&layout) && lay_out(&layout);
 	while (done && self->boxes.count > FLAME_NODES_MAX) {
 		self->truncated = true;
 		layout.narrowest *= 1.5;
 		done = lay_out(&layout);
 	}
+	for (u64 i = 0; i < self->boxes.count; i++)
+		describe(&layout, &self->boxes.data[i]);
+	for (u64 i = 0; i < self->path.count; i++)
+		describe(&layout, &self->path.data[i]);
 	vec_release(&layout.children);
 	return done ? 0 : err_memory_for(err, "the flame graph");
 }
@@ -353,7 +394,7 @@ static double sum_matching(const struct weighed *weighed, u8 *covered)
 
 		covered[i] = i && (covered[node->parent] || weighed->matches[node->function]);
 		if (covered[i] && !(i && covered[node->parent]) && !(node->flags & FLAME_CALLER))
-			total += weighed->nodes[i].total;
+			total += weighed->totals[i];
 	}
 	return total;
 }
@@ -379,11 +420,11 @@ static int search(struct flame_search *self, const struct weighed *weighed, stru
 		free(ids);
 		return err_memory_for(err, "the search");
 	}
-	self->whole = weighed->nodes[0].total;
+	self->whole = weighed->totals[0];
 	self->total = sum_matching(weighed, covered);
 	for (u32 i = 1; i < shape->nodes.count; i++)
-		if (weighed->matches[shape->nodes.data[i].function] &&
-		    weighed->nodes[i].total > 0 && !(shape->nodes.data[i].flags & FLAME_SPLIT))
+		if (weighed->matches[shape->nodes.data[i].function] && weighed->totals[i] > 0 &&
+		    !(shape->nodes.data[i].flags & FLAME_SPLIT))
 			ids[count++] = i;
 	take_first(self, weighed, ids, count);
 	free(covered);

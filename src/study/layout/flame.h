@@ -119,6 +119,9 @@ struct flame_shape {
 	VEC(struct flame_node) nodes; /* callers before what they call; [0] is the root */
 	u32 *tip;   /* by point: where its stack ends; UINT32_MAX = it is not in the tree */
 	u32 *above; /* of a pivot: where the callers end */
+	/* points by where they end: those of a node are ending[first_ending[node]] to before
+	 * ending[first_ending[node + 1]] */
+	u32 *ending, *first_ending;
 };
 
 /* Which functions match a pattern, to be freed; NULL and err, also (without err) if there is no
@@ -130,29 +133,32 @@ struct flame_shape *flame_shape_get(struct study *trace, const struct flame_quer
 				    struct err *err);
 void flame_shape_put(struct study *trace, struct flame_shape *shape);
 
-/* What a node weighs. */
-struct weighed_node {
-	double self, total;
-	double base; /* total of the same calls in the base */
-	u8 severity;
-	i64 point;       /* the heaviest one, or FLAME_NO_POINT */
-	double heaviest; /* its weight */
-};
-
-/* A tree and what it weighs. */
+/* A tree and what it weighs. There may be millions of nodes, of which thousands are drawn: what a
+ * node has beside its total is found when it is asked for. */
 struct weighed {
 	struct flame_shape *shape;
-	double *points;             /* by point */
-	struct weighed_node *nodes; /* by node */
-	u8 *matches;                /* by function; NULL = nothing is searched for */
+	double *points; /* by point */
+	double *totals; /* by node */
+	double *bases;  /* by node: total of the same calls in the base; NULL = no base */
+	u8 *matches;    /* by function; NULL = nothing is searched for */
 	u64 at_ns;
+	u64 nodes; /* that weigh anything, the root not among them */
+	u32 max_depth;
 };
+
+/* The points that end at a node. */
+struct weighed_ending {
+	double self;
+	u8 severity; /* the worst */
+	i64 point;   /* the heaviest one, or FLAME_NO_POINT */
+};
+struct weighed_ending flame_ending(const struct weighed *self, const struct study *trace, u32 node);
 
 int flame_weigh(struct weighed *self, const struct view_scope *scope,
 		const struct flame_query *query, struct err *err);
 void weighed_release(struct weighed *self, struct study *trace);
 
-/* Fills weighed->base, and what the view says of the base. */
+/* Fills weighed->bases, and what the view says of the base. */
 int flame_base_find(struct flame_view *self, struct weighed *weighed,
 		    const struct flame_query *query, struct err *err);
 

@@ -10,8 +10,9 @@
 #include "host/base/map.h"
 
 struct base {
-	const struct weighed *ours;
+	struct weighed *ours;
 	struct weighed theirs;
+	const struct study *their_trace;
 	struct map children; /* node of theirs and name of a callee → node */
 	u32 *our_node;       /* by node of theirs: node of ours; UINT32_MAX = only they have it */
 };
@@ -95,11 +96,12 @@ static bool match(struct base *self)
 		their_node[i] = found;
 		if (found == UINT32_MAX && parent != UINT32_MAX &&
 		    is_only_line(&theirs->nodes.data[parent], &ours->nodes.data[i]))
-			self->ours->nodes[i].base = self->theirs.nodes[parent].self;
+			self->ours->bases[i] =
+				flame_ending(&self->theirs, self->their_trace, parent).self;
 		if (found == UINT32_MAX)
 			continue;
-		self->ours->nodes[i].base = self->theirs.nodes[found].total;
-		if (!(self->ours->nodes[i].total > 0) && i)
+		self->ours->bases[i] = self->theirs.totals[found];
+		if (!(self->ours->totals[i] > 0) && i)
 			continue; /* nobody sees it: only they have it */
 		self->our_node[found] = i;
 	}
@@ -124,7 +126,7 @@ static bool find_gone(struct flame_view *self, const struct base *base)
 		u32 parent = base->our_node[theirs->nodes.data[i].parent];
 		struct flame_gone gone = {.parent = parent,
 					  .name = name_of(&base->theirs, i),
-					  .base = base->theirs.nodes[i].total};
+					  .base = base->theirs.totals[i]};
 
 		if (base->our_node[i] != UINT32_MAX || parent == UINT32_MAX || !(gone.base > 0) ||
 		    is_only_line(&ours->nodes.data[parent], &theirs->nodes.data[i]))
@@ -144,8 +146,9 @@ static bool find_gone(struct flame_view *self, const struct base *base)
 static int compare(struct flame_view *self, struct base *base, struct err *err)
 {
 	base->our_node = calloc(base->theirs.shape->nodes.count + 1, sizeof *base->our_node);
-	self->base_total = base->theirs.nodes[0].total;
-	if (base->our_node && match(base) && find_gone(self, base))
+	base->ours->bases = calloc(base->ours->shape->nodes.count, sizeof *base->ours->bases);
+	self->base_total = base->theirs.totals[0];
+	if (base->our_node && base->ours->bases && match(base) && find_gone(self, base))
 		return 0;
 	return err_memory_for(err, "the flame graph");
 }
@@ -153,7 +156,7 @@ static int compare(struct flame_view *self, struct base *base, struct err *err)
 int flame_base_find(struct flame_view *self, struct weighed *weighed,
 		    const struct flame_query *query, struct err *err)
 {
-	struct base base = {.ours = weighed};
+	struct base base = {.ours = weighed, .their_trace = query->base->trace};
 	struct err their_err = {0};
 	const char *missing = view_metric_missing(query->base->trace->model, query->metric);
 	int status;

@@ -317,9 +317,31 @@ static void shape_free(struct flame_shape *self)
 	vec_release(&self->nodes);
 	free(self->tip);
 	free(self->above);
+	free(self->ending);
+	free(self->first_ending);
 	free(self->pivot);
 	free(self->hide);
 	free(self);
+}
+
+/* Points in the order of the nodes where they end. False without memory. */
+static bool find_endings(struct flame_shape *self, u64 points)
+{
+	u64 nodes = self->nodes.count;
+	u32 *first = self->first_ending = calloc(nodes + 2, sizeof *first);
+
+	self->ending = calloc(points + 1, sizeof *self->ending);
+	if (!first || !self->ending)
+		return false;
+	for (u64 i = 0; i < points; i++)
+		if (self->tip[i] != UINT32_MAX)
+			first[self->tip[i] + 2]++;
+	for (u64 i = 2; i < nodes + 2; i++)
+		first[i] += first[i - 1];
+	for (u32 i = 0; i < points; i++)
+		if (self->tip[i] != UINT32_MAX)
+			self->ending[first[self->tip[i] + 1]++] = i;
+	return true;
 }
 
 static int shape_build(struct flame_shape *self, const struct study *trace,
@@ -336,6 +358,8 @@ static int shape_build(struct flame_shape *self, const struct study *trace,
 								  [FLAME_PIVOT] = build_pivot};
 
 		status = builds[self->dir](&builder);
+		if (status == 0 && !find_endings(self, trace->model->points.count))
+			status = ERR_MEMORY;
 		if (status < 0)
 			err_set(err, status, "out of memory for the flame graph");
 	}

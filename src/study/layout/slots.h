@@ -9,6 +9,7 @@
 enum layout_slot {
 	SLOT_FLAME,                   /* struct flame_shapes */
 	SLOT_SUMS,                    /* struct sums_cache */
+	SLOT_MOMENT,                  /* struct last_moment */
 	SLOT_POINT_CHUNKS,            /* struct point_index */
 	SLOT_PLACES,                  /* u64 by point, see verdicts.c */
 	SLOT_SOURCE,                  /* struct source_table */

@@ -3,12 +3,14 @@
  * Host. Reads the model only. */
 #include "study/layout/weigh.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "study/analysis/leaks/leaks.h"
 #include "study/analysis/resident/resident.h"
 #include "study/layout/divide.h"
 #include "study/layout/moments.h"
+#include "study/layout/slots.h"
 #include "study/model/durations.h"
 #include "study/model/order.h"
 
@@ -201,30 +203,69 @@ static int weigh_chunks(struct weighing *self, double *values, struct err *err)
 	return status;
 }
 
-/* What is live at a moment of the scope's time, from the order of events. */
-static bool weigh_order(const struct weighing *self, u64 at_ns, double *values)
-{
-	const struct view_scope *scope = self->scope;
-	const struct model *model = scope->trace->model;
-	bool live = self->metric == METRIC_LIVE || self->metric == METRIC_CHUNKS_LIVE;
+/* What was live at the moment that was asked for last. Who drags along the time asks for one beside
+ * it next. */
+struct last_moment {
+	pthread_mutex_t lock; /* for the others */
+	u64 event;            /* ORDER_NONE = nothing was asked for */
 	struct point_live *points;
+};
 
-	if (!view_has_order(scope) ||
-	    (live && scope->window.to_ns &&
-	     (at_ns < scope->window.from_ns || at_ns > scope->window.to_ns)) ||
-	    (!live && self->metric != METRIC_PEAK &&
-	     !(self->metric == METRIC_KEPT && scope->window.to_ns)))
+static void moment_free(void *self_)
+{
+	struct last_moment *self = self_;
+
+	free(self->points);
+	free(self);
+}
+
+static void *moment_make(struct study *trace, u32 slot, struct err *err)
+{
+	struct last_moment *self = calloc(1, sizeof *self);
+
+	(void)slot;
+	if (self)
+		self->points = calloc(trace->model->points.count + 1, sizeof *self->points);
+	if (!self || !self->points) {
+		free(self);
+		err_memory_for(err, "the points");
+		return NULL;
+	}
+	pthread_mutex_init(&self->lock, NULL);
+	self->event = ORDER_NONE;
+	return self;
+}
+
+/* Whether the metric is about a moment for which the order of events says all. */
+static bool order_knows(const struct weighing *self, u64 at_ns)
+{
+	const struct query_window *window = &self->scope->window;
+
+	if (!view_has_order(self->scope))
 		return false;
-	points = malloc((model->points.count + 1) * sizeof *points);
-	if (!points)
-		return false;
-	order_points(model, order_find(model, self->limit_ticks), points);
+	if (self->metric == METRIC_LIVE || self->metric == METRIC_CHUNKS_LIVE)
+		return !window->to_ns || (at_ns >= window->from_ns && at_ns <= window->to_ns);
+	return self->metric == METRIC_PEAK || (self->metric == METRIC_KEPT && window->to_ns);
+}
+
+static int weigh_order(const struct weighing *self, double *values, struct err *err)
+{
+	struct study *trace = self->scope->trace;
+	const struct model *model = trace->model;
+	struct last_moment *last = study_slot(trace, SLOT_MOMENT, moment_make, moment_free, err);
+	u64 event = order_find(model, self->limit_ticks);
+
+	if (!last)
+		return err->code;
+	pthread_mutex_lock(&last->lock);
+	order_points(model, event, last->event, last->points);
+	last->event = event;
 	for (u64 i = 0; i < model->points.count; i++)
 		values[i] = self->metric == METRIC_CHUNKS_LIVE
-				    ? (double)points[i].units / self->units
-				    : (double)points[i].bytes;
-	free(points);
-	return true;
+				    ? (double)last->points[i].units / self->units
+				    : (double)last->points[i].bytes;
+	pthread_mutex_unlock(&last->lock);
+	return 0;
 }
 
 /* The look of the scope's time at which most was resident; NULL = there was none. */
@@ -284,5 +325,6 @@ int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_n
 	if (weigh_whole(self, metric, values))
 		return 0;
 	call_costs_find(&weighing.costs, model);
-	return weigh_order(&weighing, *at_ns, values) ? 0 : weigh_chunks(&weighing, values, err);
+	return order_knows(&weighing, *at_ns) ? weigh_order(&weighing, values, err)
+					      : weigh_chunks(&weighing, values, err);
 }

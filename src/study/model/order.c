@@ -165,28 +165,14 @@ u64 order_reaches(const struct model *model, u64 first, u64 end, i64 bytes)
 
 /* ---- points ---- */
 
-void order_points(const struct model *model, u64 event, struct point_live *points)
+/* From what is live before one event to what is live before another, forwards or backwards. */
+static void walk(const struct model *model, u64 from, u64 to, struct point_live *points)
 {
 	const struct event_order *order = &model->order;
-	u64 snapshot = order->every ? (event + order->every / 2) / order->every : 0, at;
-	i64 way = 1;
+	i64 way = from <= to ? 1 : -1;
+	u64 end = from <= to ? to : from;
 
-	if (snapshot > order->snapshot_count)
-		snapshot = order->snapshot_count;
-	if (snapshot)
-		memcpy(points, &order->snapshots[(snapshot - 1) * model->points.count],
-		       model->points.count * sizeof *points);
-	else
-		memset(points, 0, model->points.count * sizeof *points);
-	at = snapshot * order->every;
-	if (at > event) { /* from there backwards */
-		u64 end = at;
-
-		at = event;
-		event = end;
-		way = -1;
-	}
-	for (; at < event; at++) {
+	for (u64 at = from <= to ? from : to; at < end; at++) {
 		u32 chunk = order->codes[at] >> 1;
 		u32 context = chunk_at(&model->chunks, chunk)->alloc_context[chunk % CHUNK_PAGE];
 		struct point_live *point = &points[model_point_of(model, context).index];
@@ -197,6 +183,26 @@ void order_points(const struct model *model, u64 event, struct point_live *point
 		point->bytes += way * change.bytes;
 		point->units += way * change.units;
 	}
+}
+
+static u64 apart(u64 a, u64 b) { return a < b ? b - a : a - b; }
+
+void order_points(const struct model *model, u64 event, u64 known, struct point_live *points)
+{
+	const struct event_order *order = &model->order;
+	u64 snapshot = order->every ? (event + order->every / 2) / order->every : 0;
+
+	if (snapshot > order->snapshot_count)
+		snapshot = order->snapshot_count;
+	if (known == ORDER_NONE || apart(known, event) > apart(snapshot * order->every, event)) {
+		known = snapshot * order->every;
+		if (snapshot)
+			memcpy(points, &order->snapshots[(snapshot - 1) * model->points.count],
+			       model->points.count * sizeof *points);
+		else
+			memset(points, 0, model->points.count * sizeof *points);
+	}
+	walk(model, known, event, points);
 }
 
 /* ---- from the index ---- */

@@ -31,9 +31,11 @@ struct order_range order_range(const struct model *model, u64 first, u64 end);
 /* The first event of [first, end) after which so many bytes are live, of which there is one. */
 u64 order_reaches(const struct model *model, u64 first, u64 end, i64 bytes);
 
-/* What each point has live before an event; points[] has room for all. At most every / 2 events are
- * looked at. */
-void order_points(const struct model *model, u64 event, struct point_live *points);
+/* What each point has live before an event; points[] has room for all. If it holds what they had
+ * before the event `known` (ORDER_NONE = it does not), that may be nearer than what the index has.
+ * At most every / 2 events are looked at. */
+#define ORDER_NONE UINT64_MAX
+void order_points(const struct model *model, u64 event, u64 known, struct point_live *points);
 
 /* When an event happened. */
 u64 order_ticks(const struct model *model, u64 event);
