@@ -397,7 +397,7 @@ export function Chunks() {
 			<>
 				<p class="quiet">
 					{count(shown.total)} chunks, {tick(from, "ns")} to {ns(to)}{row != null ? `, rows ${count(row + 1)} to ${count(Math.min(rowsAll, row + ROWS))} of ${count(rowsAll)}` : ""}
-					{shown.mode === "density" ? "; too many for bars, so darker is more of them" : ""}
+					{shown.mode === "density" ? "; too many for bars: the stronger the colour, the more of them" : ""}
 				</p>
 				{table ? (
 					shown.mode === "bars" ? <Twin data={shown} /> : <DensityTwin data={shown} seen={seen} />

@@ -7,10 +7,9 @@ import { count } from "../lib/format";
 import type { Subject } from "../lib/menu";
 import { usePages } from "../lib/pages";
 import { Caveats, type Cell, type ResultRow, type SchemaColumn, cellText, isNumber, pathText } from "../lib/result";
-import { copy } from "../lib/say";
 import { select, selection } from "../lib/select";
 import { common, key, query, set, stages } from "../lib/state";
-import { type Column, Table, csv } from "../lib/table";
+import { type Column, Table } from "../lib/table";
 
 interface Data {
 	query: string;
@@ -85,12 +84,12 @@ export function Entries() {
 					return (
 						<>
 							<p class="quiet">
-								<span data-t="entries">{count(data.entries)}</span> {data.entries === 1 ? "row" : "rows"} of <code>{data.query}</code>{" "}
-								<button onClick={() => void copy(csv(columns, rows.loaded()), `${count(rows.loaded().length)} rows as CSV`)}>Copy as CSV</button>
+								<span data-t="entries">{count(data.entries)}</span> {data.entries === 1 ? "row" : "rows"} of <code>{data.query}</code>
 							</p>
 							<Caveats list={data.caveats} />
 							<Table
 								label="Rows"
+								copied={() => rows.loaded()}
 								columns={columns}
 								rows={rows}
 								rowKey={(row, index) => (typeof row.chunk === "number" ? row.chunk : index)}

@@ -15,7 +15,7 @@ import { select, selectedPoint } from "../lib/select";
 import { sorted } from "../lib/sort";
 import { source } from "../lib/source";
 import { cursor, go, key, linkTo, set } from "../lib/state";
-import { type Column, Table, csv } from "../lib/table";
+import { type Column, Table } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
 import type { Status, TraceInfo } from "../lib/types";
 import { traces } from "../shell";
@@ -606,10 +606,7 @@ function Twin({ shown, states }: { shown: Window; states: number[] }) {
 	];
 	const all = () => Array.from({ length: rows.length }, (_, index) => rows.at(index));
 	return (
-		<>
-			<Table label="Ticks" columns={columns} rows={rows} rowKey={(at) => ring.number(at)} height={520} rowHeight={26} />
-			<p><button onClick={() => void copy(csv(columns, all()), "the ticks as CSV")}>Copy as CSV</button></p>
-		</>
+		<Table label="Ticks" columns={columns} rows={rows} rowKey={(at) => ring.number(at)} height={520} rowHeight={26} copied={all} />
 	);
 }
 

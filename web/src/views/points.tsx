@@ -31,12 +31,16 @@ interface Page {
 const heapLine = signal("");
 const LINE = { width: 80, height: 30 }; // pixels
 
-/** Names that several of the points have: who calls tells them apart. */
+/** Places that several of the points have: who calls tells them apart. */
 const repeated = signal<ReadonlySet<string>>(new Set());
 
+function fileOf(row: PointRow): string {
+	return row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : row.fn ? (row.module ?? "").replace(/^.*\//, "") : "";
+}
+
 function whereOf(row: PointRow): string {
-	const at = row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : row.fn ? (row.module ?? "").replace(/^.*\//, "") : "";
-	const caller = row.caller && (repeated.value.has(codeAt(row)) || at === "") ? `called by ${plainName(row.caller)}` : "";
+	const at = fileOf(row);
+	const caller = row.caller && (repeated.value.has(codeAt(row) + at) || at === "") ? `called by ${plainName(row.caller)}` : "";
 	return [at, caller].filter((text) => text !== "").join(", ");
 }
 
@@ -51,8 +55,8 @@ const allColumns: Column<PointRow>[] = [
 	{ name: "kept", label: "Kept", number: true, width: "9ch", cell: (row) => bytes(row.kept), text: (row) => String(row.kept) },
 	{ name: "avg_life", label: "Mean life", number: true, width: "11ch", cell: (row) => (row.avg_life == null && row.kept > 0 ? "never freed" : ns(row.avg_life)), text: (row) => String(row.avg_life ?? "") },
 	{ name: "lifetime", label: "Lifetime", number: true, width: "9ch", cell: (row) => score(row.lifetime), text: (row) => String(row.lifetime ?? "") },
-	{ name: "usage", label: "Usage", number: true, width: "7ch", cell: (row) => score(row.usage), text: (row) => String(row.usage ?? "") },
-	{ name: "useful", label: "Useful", number: true, width: "7ch", cell: (row) => score(row.useful), text: (row) => String(row.useful ?? "") },
+	{ name: "usage", label: "Usage", number: true, width: "7ch", cell: (row) => (row.usage == null ? "" : score(row.usage)), text: (row) => String(row.usage ?? "") },
+	{ name: "useful", label: "Useful", number: true, width: "7ch", cell: (row) => (row.useful == null ? "" : score(row.useful)), text: (row) => String(row.useful ?? "") },
 ];
 
 /** With a second trace: what the same stacks cost there. */
@@ -161,7 +165,7 @@ function PointList() {
 	const loaded = rows.loaded();
 	const columns = shownColumns(loaded);
 	useEffect(() => {
-		const names = loaded.map(codeAt);
+		const names = loaded.map((row) => codeAt(row) + fileOf(row));
 		repeated.value = new Set(names.filter((name, at) => names.indexOf(name) !== at));
 	}, [rows]);
 	return (
