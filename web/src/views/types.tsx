@@ -70,7 +70,7 @@ function known(value: Maybe, show: (value: Maybe) => string): string {
 }
 
 const columns: Column<Row>[] = [
-	{ name: "type", label: "Type", width: "minmax(20ch, 3fr)", cell: (row) => (row.type == null ? <i>no type known</i> : <span title={row.type}>{row.type}</span>), text: (row) => row.type ?? "" },
+	{ name: "type", label: "Type", width: "minmax(14ch, 3fr)", cell: (row) => (row.type == null ? <i>no type known</i> : <span title={row.type}>{row.type}</span>), text: (row) => row.type ?? "" },
 	{ name: "at_peak_bytes", label: "At the peak", number: true, width: "12ch", cell: (row) => bytes(row.at_peak_bytes), text: (row) => String(row.at_peak_bytes) },
 	{ name: "bytes", label: "Bytes", number: true, width: "9ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
 	{ name: "chunks", label: "Chunks", number: true, width: "12ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
