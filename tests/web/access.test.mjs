@@ -110,7 +110,8 @@ describe("without a mouse", () => {
 		await settle(page);
 		assert.match(page.url(), /dir=up/);
 		await page.keyboard.press("T");
-		assert.ok(await page.getByRole("grid", { name: "Flame graph as a table" }).isVisible());
+		await page.getByRole("grid", { name: "Flame graph as a table" }).waitFor();
+		assert.match(page.url(), /#\/tree\?.*dir=up/);
 		assert.deepEqual(page.problems, []);
 		await page.context().close();
 	});

@@ -207,7 +207,8 @@ export function CanvasView(props: Props) {
 		const box = canvas.current?.getBoundingClientRect();
 		if (!props.tip || !box) return { left: `${Math.min(x + 12, Math.max(0, width - 340))}px`, top: `${y + 16}px` };
 		const left = `${Math.max(4, Math.min(box.left + x + 12, window.innerWidth - 350))}px`;
-		return props.tip === "above" ? { position: "fixed", left, bottom: `${window.innerHeight - box.top - y + 10}px` } : { position: "fixed", left, top: `${Math.min(box.top + y + 18, window.innerHeight - 140)}px` };
+		const below = window.innerHeight - box.top - y;
+		return { position: "fixed", left, ...(props.tip === "above" ? { bottom: `${below + 10}px` } : below > 130 ? { top: `${box.top + y + 18}px` } : { bottom: "2px" }) };
 	};
 	const marked = items.current.find((item) => item.id === (focus?.id ?? props.selected));
 	return (

@@ -159,13 +159,15 @@ function levelsOf(data: Data, flip: boolean): { levels: number[]; lines: number 
 	return { levels, lines: levels.reduce((most, level) => Math.max(most, level), 0) + 1 };
 }
 
-/** What may stand in a frame, the longest first: lines without their file, and code of the program that has no name without the program's. */
+/** What may stand in a frame, the longest first: names without their scopes, lines without their file, and code of the program that has no name without the program's. */
 function drawnNames(data: Data, row: number, own: string): string[] {
 	const name = labelOf(data, row);
 	const flags = data.flags[row] ?? 0;
 	if (flags & FLAG.line) return [name, `:${data.line[row]}`];
 	if (flags & FLAG.merged) return [name];
-	return [own !== "" && name.startsWith(`${own}+0x`) ? name.slice(own.length) : plainName(name)];
+	if (own !== "" && name.startsWith(`${own}+0x`)) return [name.slice(own.length)];
+	const plain = plainName(name);
+	return plain.includes("operator") ? [plain] : [plain, plain.replace(/^.*::(?=[^:]*::[^:]*$)/, ""), plain.replace(/^.*::/, "")];
 }
 
 const FONT = "12px system-ui, sans-serif";
@@ -190,7 +192,7 @@ function writer(context: CanvasRenderingContext2D) {
 		const fits = Math.floor((name.length * (room - measure("…"))) / long);
 		if (whole !== undefined && long + measure(number) + 16 <= room) context.fillText(number, x + room - measure(number), y);
 		if (bold) context.font = `bold ${FONT}`;
-		if (whole !== undefined || fits > 1) context.fillText(whole ?? `${name.slice(0, fits)}…`, x, y, room);
+		if (whole !== undefined || fits > 2) context.fillText(whole ?? `${name.slice(0, fits)}…`, x, y, room);
 	};
 }
 
@@ -563,7 +565,7 @@ export function Flame() {
 	const width = () => document.querySelector('[data-t="chart-flame"]')?.clientWidth ?? 1;
 	const hits = search.reply && key("s") !== "" ? search.reply.data : null;
 	const drawnHits = embedded && data && found ? data.name.filter((name, at) => !((data.flags[at] ?? 0) & FLAG.line) && found(name)).length : null;
-	const hitWords = hits ? `${count(hits.frames)} ${hits.frames === 1 ? "hit" : "hits"}, ${inUnit(hits.total, data?.unit ?? "count")}, ${share(hits.pct / 100)}` : drawnHits != null ? `${count(drawnHits)} ${drawnHits === 1 ? "hit" : "hits"}` : (search.error?.message ?? "");
+	const hitWords = hits ? `${count(hits.frames)} ${hits.frames === 1 ? "hit" : "hits"}, ${inUnit(hits.total, data?.unit ?? "count")}, ${share(hits.pct / 100)}${data?.above ? " of all" : ""}` : drawnHits != null ? `${count(drawnHits)} ${drawnHits === 1 ? "hit" : "hits"}` : (search.error?.message ?? "");
 	const look = (start: number, span: number, replace = true) => {
 		const size = Math.min(1, Math.max(1e-5, span));
 		const first = Math.min(1 - size, Math.max(0, start));
@@ -663,7 +665,7 @@ export function Flame() {
 		<div class="view flame">
 			<div class="controls">
 				<Segment label="Metric" value={metric} options={all.filter(inRow).map(([name, words]) => [name, short[name] ?? words, words] as const)} onChange={chooseMetric} />
-				{others.length > 0 && <MenuButton label="More metrics" icon="chevron" words={others.find(([name]) => name === metric)?.[1] ?? "Metric"} groups={[["", others.map(([name, words]) => ({ label: words, on: name === metric, run: () => chooseMetric(name) }))]]} />}
+				{others.length > 0 && <MenuButton label="More metrics" icon="chevron" words="Metric" groups={[["", others.map(([name, words]) => ({ label: words, on: name === metric, run: () => chooseMetric(name) }))]]} />}
 				<Segment label="Direction" value={dir} options={[["down", "Normal", "From main to who allocates"], ["up", "Inverted", "From who allocates to main"], ...(embedded ? [] : [["pivot", "Sandwich", "Callers and callees of one function"] as const])]} onChange={(value) => set({ dir: value === "down" ? null : value, z: null, x: null, ...(value === "pivot" && data?.above ? { pivot: data.name[data.above] } : {}) })} />
 				<label class="choice find"><span class="sr-only">Search</span><Icon name="search" size={14} /><input id="search" value={key("s")} placeholder="Search" title="Text or /regex/" onInput={(event) => set({ s: event.currentTarget.value }, true)} onKeyDown={(event) => event.key === "Enter" && walk(event.shiftKey ? -1 : 1)} /></label>
 				<span class="end">
@@ -681,6 +683,7 @@ export function Flame() {
 						<>
 							<div class="crumb-line">
 								{dir === "pivot" && <label class="choice">Function<input value={key("pivot")} onChange={(event) => set({ pivot: event.currentTarget.value, z: null })} /></label>}
+								{others.filter(([name]) => name === metric).map(([, words]) => <b>{words}</b>)}
 								<Crumbs data={flame} truncated={truncated} inspect={inspect} />
 								{key("s") !== "" && <span class="hits" role="status" data-t="hits">{hitWords}</span>}
 								{hidden.map((name) => <button class="chip" title="Show this frame again" onClick={() => set({ hide: hidden.filter((other) => other !== name).join("\u0001") || null, z: null })}>without {shortName(name, 24)} <Icon name="x" size={12} /></button>)}
