@@ -7,7 +7,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Groups } from "./menu";
 import { say } from "./say";
 import { embedded, source } from "./source";
-import { key } from "./state";
+import { key, trace } from "./state";
 
 export interface Note {
 	finding: string;
@@ -47,12 +47,12 @@ async function setNote(finding: string, status: string, text: string): Promise<b
 	}
 }
 
-/** What can be said of a finding. A report in one file cannot be changed. */
+/** What can be said of a finding. A report in one file cannot be changed, and a trace without a file has no place for notes. */
 export function noteActs(finding: string, write: () => void): Groups {
 	const note = notes.value.get(finding);
 	const status = note?.status ?? "open";
 	const others = [["open", "Open again"], ["accepted", "Accepted"], ["fixed", "Fixed"]] as const;
-	if (embedded) return [];
+	if (embedded || !trace.value?.caps.notes) return [];
 	return [["Note", [...others.filter(([name]) => name !== status).map(([name, label]) => ({ label, run: () => void setNote(finding, name, note?.text ?? "") })), { label: "Write a note", run: write }]]];
 }
 
