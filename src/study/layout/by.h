@@ -20,9 +20,6 @@ enum view_by {
 	VIEW_BYS
 };
 
-/* The number of a word among `count` others, into *number, which is as an enum has it. */
-bool view_word_parse(const char *word, const char *const *words, u32 count, void *number);
-
 bool view_by_parse(const char *word, enum view_by *by);
 
 struct view_key {

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "host/base/keyed.h"
 #include "study/layout/moments.h"
 #include "study/layout/points.h"
 
@@ -17,14 +18,14 @@ bool chunk_order_parse(const char *word, enum chunk_order *order)
 {
 	static const char *const words[CHUNK_ORDERS] = {"time", "size", "life", "addr", "last"};
 
-	return view_word_parse(word, words, CHUNK_ORDERS, order);
+	return word_parse(words, word, order);
 }
 
 bool chunk_lane_parse(const char *word, enum chunk_lane *lane)
 {
 	static const char *const words[CHUNK_LANES] = {"row", "packed", "thread"};
 
-	return view_word_parse(word, words, CHUNK_LANES, lane);
+	return word_parse(words, word, lane);
 }
 
 /* ---- which chunks ---- */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/base/keyed.h"
 #include "host/base/units.h"
 #include "study/layout/keys.h"
 
@@ -111,7 +112,7 @@ bool memory_color_parse(const char *word, enum memory_color *color)
 	static const char *const words[MEMORY_COLORS] = {"alternate", "type", "module", "thread",
 							 "age",       "sev",  "fn",     "query"};
 
-	return view_word_parse(word, words, MEMORY_COLORS, color);
+	return word_parse(words, word, color);
 }
 
 struct painting {

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
+#include "host/base/keyed.h"
 #include "study/layout/points.h"
 
 static u32 log_class(u64 number) { return number ? 64 - (u32)__builtin_clzll(number) : 0; }
@@ -33,17 +34,12 @@ struct gathering {
 
 static bool count(struct map *map, struct chunk_shares *list, u32 number)
 {
-	u64 *index = map_at(map, number);
+	struct chunk_share *share =
+		vec_at_key(list, map, number, (struct chunk_share){.number = number});
 
-	if (!index)
-		return false;
-	if (!*index) {
-		if (!vec_push(list, (struct chunk_share){.number = number}))
-			return false;
-		*index = list->count;
-	}
-	list->data[*index - 1].chunks++;
-	return true;
+	if (share)
+		share->chunks++;
+	return share != NULL;
 }
 
 static bool gather(struct gathering *self, const struct view_chunk *chunk)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "host/base/io.h"
+#include "host/base/keyed.h"
 #include "study/layout/slots.h"
 
 /* ---- table ---- */
@@ -27,35 +28,26 @@ static bool file_find(struct building *self, const char *path, u32 *file)
 	u64 hash = hash_text(HASH_START, path);
 
 	for (;; hash = hash_u64(hash + 1)) {
-		u64 *index = map_at(&self->by_text, hash);
+		struct source_file *found = vec_at_key(&self->table->files, &self->by_text, hash,
+						       (struct source_file){.path = path});
 
-		if (!index)
+		if (!found)
 			return false;
-		if (!*index) {
-			if (!vec_push(&self->table->files, (struct source_file){.path = path}))
-				return false;
-			*index = self->table->files.count;
-		}
-		*file = (u32)*index - 1;
-		if (strcmp(self->table->files.data[*file].path, path) == 0)
+		*file = (u32)(found - self->table->files.data);
+		if (strcmp(found->path, path) == 0)
 			return true;
 	}
 }
 
 static bool line_find(struct building *self, u32 file, u32 line, u32 *row)
 {
-	u64 *index = map_at(&self->by_line, (u64)file << 32 | line);
+	struct source_line *found =
+		vec_at_key(&self->table->lines, &self->by_line, (u64)file << 32 | line,
+			   (struct source_line){.file = file, .line = line});
 
-	if (!index)
-		return false;
-	if (!*index) {
-		if (!vec_push(&self->table->lines,
-			      (struct source_line){.file = file, .line = line}))
-			return false;
-		*index = self->table->lines.count;
-	}
-	*row = (u32)*index - 1;
-	return true;
+	if (found)
+		*row = (u32)(found - self->table->lines.data);
+	return found != NULL;
 }
 
 static void add_sums(struct line_sums *to, const struct model *model, struct point_id point)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/base/keyed.h"
 #include "study/layout/keys.h"
 #include "study/layout/pattern.h"
 #include "study/layout/slots.h"
@@ -14,7 +15,7 @@ bool suggest_kind_parse(const char *word, enum suggest_kind *kind)
 {
 	static const char *const words[SUGGEST_KINDS] = {"fn", "type", "module", "file", "thread"};
 
-	return view_word_parse(word, words, SUGGEST_KINDS, kind);
+	return word_parse(words, word, kind);
 }
 
 /* Names that were met, each once. */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "host/base/keyed.h"
 #include "study/layout/divide.h"
 #include "study/layout/keys.h"
 
@@ -20,7 +21,7 @@ bool view_flow_parse(const char *word, enum view_flow *flow)
 	static const char *const names[FLOWS] = {"live", "chunks", "allocs", "frees",
 						 "alloc_bytes"};
 
-	return view_word_parse(word, names, FLOWS, flow);
+	return word_parse(names, word, flow);
 }
 
 /* ---- curves by key ---- */

@@ -154,13 +154,7 @@ static const char *class_text(u64 i) { return i <= CLASS_LOST ? class_name((u32)
 
 static const char *call_text(u64 kind)
 {
-	static const char *const names[HW_KIND_COUNT] = {
-#define KIND_CALL(name, number, group, call_) [number] = call_,
-		HW_KINDS(KIND_CALL)
-#undef KIND_CALL
-	};
-
-	return kind == HW_NEW_ARRAY ? "new[]" : kind < HW_KIND_COUNT ? names[kind] : NULL;
+	return kind == HW_NEW_ARRAY ? "new[]" : kind_call((u32)kind);
 }
 
 static const char *text_at(struct domain *self, enum field field, u64 i)
