@@ -14,6 +14,7 @@
 enum {
 	MAPS_MAX = 4 << 20, /* bytes: a block has room for 16 MiB, of which 7 may be numbers */
 };
+_Static_assert((int)HW_ACCESS_COLUMNS <= COLUMNS_MAX, "a parcel has a part for each column");
 
 /* ---- writing ---- */
 

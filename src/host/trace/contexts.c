@@ -10,6 +10,7 @@
 #include "host/trace/guard.h"
 
 enum { IDS, PARENTS, FLAGS, PCS, CONTEXT_COLUMNS };
+_Static_assert((int)CONTEXT_COLUMNS <= COLUMNS_MAX, "a parcel has a part for each column");
 
 static u64 *next_pc_of(struct context_model *model)
 {

@@ -22,6 +22,7 @@ enum {
 	HEAD_ROOM = (2 + HW_COLUMNS) * HW_VARINT_MAX,
 };
 _Static_assert(EVENT_ROOM *HW_BLOCK_EVENTS_MAX + HEAD_ROOM <= HW_BLOCK_RAW_MAX, "a block fits");
+_Static_assert((int)HW_COLUMNS <= COLUMNS_MAX, "a parcel has a part for each column");
 
 struct encoder {
 	struct fixed_columns columns;

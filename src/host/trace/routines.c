@@ -19,6 +19,7 @@ enum {
 	NUMBERS = 1 << 17, /* places in the table of routines: at most half are taken */
 };
 _Static_assert(ROW_ROOM *HW_BLOCK_ROUTINES_MAX + HEAD_ROOM <= HW_BLOCK_RAW_MAX, "a block fits");
+_Static_assert((int)HW_ROUTINE_COLUMNS <= COLUMNS_MAX, "a parcel has a part for each column");
 _Static_assert(NUMBERS >= 2 * HW_BLOCK_ROUTINES_MAX, "the table of routines cannot be full");
 
 /* Most bytes that one row can add to each column. */

@@ -11,6 +11,7 @@
 #include "host/trace/guard.h"
 
 enum { SOURCES = 16 };
+_Static_assert((int)HW_TYPE_COLUMNS <= COLUMNS_MAX, "a parcel has a part for each column");
 
 /* ---- writing ---- */
 
