@@ -127,11 +127,12 @@ struct hwr_thread {
 	u32 run_flags;
 
 	/* the clock, see stamp.h */
-	u32 stamp_estimates; /* since the last reading */
-	u64 stamp;           /* of the last event */
-	u64 stamp_read;      /* last reading of the counter */
-	u64 *mark_word;      /* see hwr_stamp_mark_word */
-	u32 pace_last;       /* site of the last event */
+	/* since the last reading; HWR_STAMP_FAR_AHEAD: none until the counter has come up */
+	u32 stamp_estimates;
+	u64 stamp;      /* of the last event */
+	u64 stamp_read; /* last reading of the counter */
+	u64 *mark_word; /* see hwr_stamp_mark_word */
+	u32 pace_last;  /* site of the last event */
 
 	/* the memo, see walk.h; here, so that an event finds all that is no table in two cache
 	 * lines */
