@@ -65,7 +65,7 @@ for (const name of ["logstat", "contrived", "threads"])
 			shows(/, (\S+ %) from/.exec(sentence)[1], Math.max(...Object.values(held)) / report.peak.bytes, "of the function that held most");
 			shows(await shown("leaked"), report.leaks.bytes, "leaked");
 			const head = await page.locator("header.run").innerText();
-			assert.ok(head.includes(report.command) && head.includes("events"), head);
+			assert.ok(head.includes(report.command) && head.includes("recording cost"), head);
 			for (const [label, key] of [["Lifetime", "lifetime"], ["Usage", "usage"], ["Useful life", "useful"]]) {
 				if (label === "Lifetime") await see(name, "scores");
 				const cards = page.locator(".dial", { hasText: label });
@@ -343,7 +343,7 @@ function readOff(text) {
 describe("compare", () => {
 	test("the differences are those of heapwise diff", async () => {
 		const wanted = cli("diff", traces.threads, traces.logstat);
-		await view(page, `#/compare?trace=${ids.logstat}&base=${ids.threads}`);
+		await view(page, `#/compare?trace=${ids.logstat}&base=${ids.threads}&key=stack&metric=bytes`);
 		const summary = await page.locator("table.summary tbody tr").evaluateAll((lines) => lines.map((line) => [...line.children].map((cell) => cell.textContent.trim())));
 		assert.equal(summary.length, Object.keys(wanted.summary).length);
 		for (const [name, before, now, change] of summary) {
@@ -360,6 +360,17 @@ describe("compare", () => {
 			shows(row.Before, wanted.rows[at].a, "before");
 			shows(row.After, wanted.rows[at].b, "after");
 		});
+	});
+
+	test("the sentence says how the peak changed", async () => {
+		const { peak } = cli("diff", traces.threads, traces.logstat).summary;
+		await view(page, `#/compare?trace=${ids.logstat}&base=${ids.threads}`);
+		const said = await page.locator('[data-t="verdict"]').innerText();
+		const [, how, by, from, to] = /^Peak (grew|shrank) by ([^,]+), from (.+?) to ([^:.]+(?:\.\d+ \w+)?)/.exec(said);
+		assert.equal(how, peak.delta > 0 ? "grew" : "shrank");
+		shows(by, Math.abs(peak.delta), "change");
+		shows(from, peak.a, "before");
+		shows(to, peak.b, "after");
 	});
 });
 
