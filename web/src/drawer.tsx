@@ -132,7 +132,6 @@ function PointDrawer({ id }: { id: string }) {
 	return (
 		<>
 			<h2>{placeOf(detail.stack)}</h2>
-			<p class="buttons"><a class="button" href={linkTo(`point/${id}`)}>Sizes, lives, who frees it</a></p>
 			<PointFacts detail={detail} />
 			<Inferences detail={detail} />
 			<h3>Stack</h3>

@@ -28,7 +28,7 @@ function folded(text: string): string {
 export function plainName(name: string): string {
 	const whole = name.replace(/\[abi:\w+\]/g, "");
 	const operator = /(^|::| )operator(\(\)|[^\w(][^(]*|)(?=\(|$)/.exec(whole);
-	if (operator) return (operator[1] === " " ? "" : folded(whole.slice(0, operator.index)).replace(/^.* /, "")) + operator[0].trimStart();
+	if (operator) return (operator[1] === " " ? "" : folded(whole.slice(0, operator.index)).replace(/^.* /, "")) + operator[0].trimStart().replace(/(operator(?:<=>|<<=?|<=?(?= ?<)|[^\w<]*)) ?<.*>$/, "$1<…>");
 	let text = folded(whole);
 	const call = text.indexOf("(", text.startsWith("(") ? 1 : 0); // "(anonymous namespace)::f" begins with one
 	if (call > 0 && !text.slice(call).startsWith("(anonymous") && !text.slice(call).startsWith("({lambda")) {

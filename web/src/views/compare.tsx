@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { Panel, useAnswer } from "../lib/answer";
 import { scoped } from "../lib/catalogue";
-import { dark, ink } from "../lib/colour";
+import { category, dark, ink } from "../lib/colour";
 import { type Maybe, bytes, count, inUnit, ns, share } from "../lib/format";
 import type { Subject } from "../lib/menu";
 import { plainName } from "../lib/names";
@@ -126,8 +126,8 @@ function Lines({ data }: { data: Data }) {
 				scales: { x: { time: false } },
 				series: [
 					{ label: "time", value: (_, raw) => (raw == null ? "" : ns(raw)) },
-					{ label: "before", stroke: "#0072b2", width: 2, dash: [6, 4], points: { show: false }, value },
-					{ label: "after", stroke: "#d55e00", width: 2, points: { show: false }, value },
+					{ label: "before", stroke: category(0), width: 2, dash: [6, 4], points: { show: false }, value },
+					{ label: "after", stroke: category(1), width: 2, points: { show: false }, value },
 				],
 				axes: [
 					{ ...axis, space: 90, values: (_, values) => values.map((time) => ns(time)) },
@@ -208,9 +208,9 @@ export function Compare() {
 	const list = traces.value;
 	const shown = traceBy(key("trace")) ?? list[0];
 	const others = list.filter((trace) => trace !== shown);
-	const other = others.find((trace) => trace.program === shown?.program) ?? others[0];
+	const other = others.find((trace) => trace.program === shown?.program) ?? (others.length === 1 ? others[0] : undefined);
 	const asked = traceBy(key("base"))?.id;
-	const { trace: mine, base } = asked ? { trace: shown?.id ?? "", base: asked } : compared(shown?.id ?? "", other?.id ?? "");
+	const { trace: mine, base } = asked ? { trace: shown?.id ?? "", base: asked } : other ? compared(shown?.id ?? "", other.id) : { trace: shown?.id ?? "", base: "" };
 	const by = oneOf("key", keys, "fn");
 	const metric = oneOf("metric", metrics, "peak");
 	const [table, toggleTable] = useTwin();
@@ -225,7 +225,7 @@ export function Compare() {
 	return (
 		<div class="view">
 			<div class="controls">
-				<Choice label="Before" value={base} options={list.flatMap((trace) => (trace.id === mine ? [] : [[trace.id, trace.name] as const]))} onChange={(value) => set({ trace: mine, base: value })} />
+				<Choice label="Before" value={base} options={[...(base ? [] : [["", "Choose a trace"] as const]), ...list.flatMap((trace) => (trace.id === mine ? [] : [[trace.id, trace.name] as const]))]} onChange={(value) => set({ trace: mine, base: value })} />
 				<span>After <b>{traceBy(mine)?.name}</b></span>
 				<button title="x" onClick={swap}>Swap</button>
 				<Choice label="By" value={by} options={keys} onChange={(value) => set({ key: value, sort: null })} />
@@ -243,7 +243,7 @@ export function Compare() {
 							{table ? <Table label="Live bytes of both" columns={binColumns} rows={data.heap} rowKey={(row) => row.time_ns} height={260} rowHeight={26} /> : <Lines data={data} />}
 						</div>
 						<Caveats list={data.caveats} />
-						<p class="quiet">{count(data.changed.new)} new, {count(data.changed.gone)} gone, {count(data.changed.grew)} grew, {count(data.changed.shrank)} shrank, {count(data.changed.same)} as before{data.unmatched?.b != null && (data.unmatched.a || data.unmatched.b) ? `; ${inUnit(data.unmatched.a, unitOf(metric))} before and ${inUnit(data.unmatched.b, unitOf(metric))} after are only on one side` : ""}</p>
+						<p class="quiet">{(["new", "gone", "grew", "shrank"] as const).filter((name) => data.changed[name]).map((name) => `${count(data.changed[name])} ${name}, `)}{count(data.changed.same)} as before{data.unmatched?.b != null && (data.unmatched.a || data.unmatched.b) ? `; ${inUnit(data.unmatched.a, unitOf(metric))} before and ${inUnit(data.unmatched.b, unitOf(metric))} after are only on one side` : ""}</p>
 						<Rows data={data} />
 						<Sets base={traceBy(base)?.name ?? "base"} />
 					</>

@@ -94,7 +94,7 @@ function Lanes({ rows }: { rows: ThreadRow[] }) {
 	const most = Math.max(1, ...data.series.map((series) => series.peak));
 	return (
 		<section class="lanes" aria-label="Live bytes of each thread">
-			<h2>Live bytes over time <label class="small"><input type="checkbox" checked={shared} onChange={(event) => set({ y: event.currentTarget.checked ? null : "own" })} />{" "}one scale for all</label></h2>
+			<h2>Live bytes over time <label class="small"><input type="checkbox" checked={shared} onChange={(event) => set({ y: event.currentTarget.checked ? null : "own" })} />  one scale for all</label></h2>
 			{data.series.map((series, at) => <Lane label={name(series.label)} times={data.t} from={data.t0} to={data.t1} unit="bytes" lines={[{ name: name(series.label), colour: category(at), values: series.last }]} {...(shared ? { most } : {})} />)}
 		</section>
 	);

@@ -250,12 +250,12 @@ export function Types() {
 			<Panel answer={answer} label="Types" empty={(data) => (data.types.length === 0 ? "The program made no allocation." : null)}>
 				{(data) => {
 					const all = compared && base ? withBase(data.types, base.types) : data.types;
-					const rows = sorted(all, sort).sort((a, b) => Number(a.type == null) - Number(b.type == null)); // what is not known is no type
+					const rows = sorted(all, sort);
 					return (
 						<>
 							<Unfiltered path="/types" />
 							<p class="quiet">
-								{data.unknown_share ? `${share(data.unknown_share)} of the bytes have no known type: build with -g, or make an index with heapwise trace types-index.` : "Every byte has a type."}
+								{data.unknown_share ? `${share(data.unknown_share)} of all allocated bytes have no known type: build with -g, or make an index with heapwise trace types-index.` : "Every byte has a type."}
 							</p>
 							<Caveats list={data.caveats} />
 							{map ? (
