@@ -237,6 +237,8 @@ describe("parts", () => {
 		const box = await page.locator('[data-t="chart-strip"]').boundingBox();
 		const picture = () => page.evaluate(() => JSON.stringify(window.__hw.items("flame").map((item) => [item.label, Math.round(item.w)])));
 		const seen = new Set();
+		const widths = [];
+		page.on("request", (request) => request.url().includes("/flame?") && widths.push(new URL(request.url()).searchParams.get("px")));
 		await page.mouse.move(box.x + 5, box.y + 20);
 		await page.mouse.down();
 		for (let step = 1; step <= 20; step++) {
@@ -247,6 +249,7 @@ describe("parts", () => {
 		await page.mouse.up();
 		await settle(page);
 		assert.ok(seen.size > 3, `${seen.size} pictures on the way`);
+		assert.ok(widths.includes("400") && widths.at(-1) === "1600", `coarse on the way, exact at the end: ${widths}`);
 		const { duration_ns: end } = cli("report", trace);
 		assert.ok(Math.abs(Number(/at=(\d+)/.exec(page.url())[1]) / end - 0.6) < 0.01, page.url());
 		assert.doesNotMatch(page.url(), /[?&]t=/);

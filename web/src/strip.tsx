@@ -10,7 +10,7 @@ import { category, dark, ink } from "./lib/colour";
 import { bytes, ns } from "./lib/format";
 import { select } from "./lib/select";
 import { momentAt, moments, pending } from "./lib/source";
-import { cursor, go, key, linkTo, set, timeWindow, view, whole } from "./lib/state";
+import { cursor, dragged, go, key, linkTo, set, timeWindow, view, whole } from "./lib/state";
 import { shortName } from "./lib/names";
 import type { Timeline } from "./lib/types";
 
@@ -250,6 +250,7 @@ export function Strip({ tall = false }: { tall?: boolean }) {
 		if (phase === "begin") begun.current = x;
 		if (follows) {
 			const awaited = wanted.current !== null;
+			dragged.value = phase === "move";
 			if (phase === "begin") set({ at: Math.round(timeAt(x)) });
 			else wanted.current = Math.round(timeAt(x));
 			if (phase !== "begin" && !awaited) requestAnimationFrame(follow);

@@ -225,6 +225,7 @@ export function CanvasView(props: Props) {
 			onPointerMove={pointerMove}
 			onPointerDown={pointerDown}
 			onPointerUp={pointerUp}
+			onPointerCancel={pointerUp}
 			onPointerLeave={() => {
 				setHover(null);
 				props.onHover?.(null);

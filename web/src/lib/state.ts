@@ -102,6 +102,9 @@ export const cursor = computed<number | null>(() => {
 	return time == null ? null : momentAt(time);
 });
 
+/** Whether the cursor is being dragged: what follows it may be coarse. */
+export const dragged = signal(false);
+
 /** Text of the saved query that the key g names; long queries do not fit into an address. */
 export const namedQuery = signal<{ name: string; text: string }>({ name: "", text: "" });
 

@@ -15,7 +15,7 @@ import { Delta, oneOf } from "../lib/parts";
 import { copy, saveFile, say } from "../lib/say";
 import { select, selectedPoint, selection } from "../lib/select";
 import { embedded } from "../lib/source";
-import { addWhere, common, cursor, exactly, go, key, lineOf, quote, set, timeWindow, view } from "../lib/state";
+import { addWhere, common, cursor, dragged, exactly, go, key, lineOf, quote, set, timeWindow, view } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 import { useTableKey } from "../lib/twin";
 import type { Flame as Data, FlameAbove, FlameReply } from "../lib/types";
@@ -540,7 +540,7 @@ export function Flame() {
 		hide: hideAll(hidden),
 		rec: key("rec"),
 		fold: folded ? 1 : null,
-		px: 1600,
+		px: dragged.value && !embedded ? 400 : 1600, // coarse until the drag ends
 	};
 	const needsPivot = dir === "pivot" && key("pivot") === "";
 	const answer = useAnswer<FlameReply>(needsPivot ? null : "/flame", { ...asked, x0: from > 0 ? from : null, x1: to < 1 ? to : null });

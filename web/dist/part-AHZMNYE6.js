@@ -1,1 +1,0 @@
-import{_a as i,ca as o,oa as t,ra as r,z as e}from"./part-WZUCEBTB.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};
