@@ -187,6 +187,31 @@ describe("parts", () => {
 		await page.context().close();
 	});
 
+	test("flame graph: two clicks zoom once, and leave rows as high as they were, without a ring", async () => {
+		const page = await open(browser, server);
+		await view(page, "#/flame?metric=bytes");
+		const find = () => page.evaluate(() => window.__hw.items("flame").find((item) => item.label === "page_find"));
+		const [before, box] = [await find(), await page.locator('[data-t="chart-flame"]').boundingBox()];
+		await page.mouse.dblclick(box.x + before.x + before.w / 2, box.y + before.y + before.h / 2);
+		await settle(page);
+		assert.match(page.url(), /z=n/);
+		const zoomed = await find();
+		assert.deepEqual([zoomed.y, zoomed.h], [before.y, before.h]);
+		assert.ok(zoomed.w > before.w);
+		assert.equal(await page.locator('[data-t="chart-flame"] .ring').count(), 0);
+		await page.context().close();
+	});
+
+	test("flame graph: what is live at the cursor is, without one, what is live at the peak", async () => {
+		const page = await open(browser, server);
+		await view(page, "#/flame?metric=peak");
+		await page.getByRole("button", { name: "At cursor" }).click();
+		await page.waitForFunction(() => /at=\d+/.test(location.hash));
+		await settle(page);
+		shows(/^[\d.]+ \w+/.exec(await page.getByRole("navigation", { name: "Zoom" }).innerText())[0], cli("report", trace).peak.bytes, "live at the peak");
+		await page.context().close();
+	});
+
 	test("flame graph: a search counts the frames that are marked", async () => {
 		const page = await open(browser, server);
 		await view(page, "#/flame?metric=bytes&s=page_find");

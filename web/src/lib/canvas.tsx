@@ -101,6 +101,8 @@ export function CanvasView(props: Props) {
 	const [width, setWidth] = useState(0);
 	const [hover, setHover] = useState<{ item: Item; x: number; y: number } | null>(null);
 	const [focus, setFocus] = useState<Item | null>(null);
+	const keyboard = useRef(false); // a key chose it: it has a ring
+	const [, setDrawn] = useState<Item[]>([]); // rings are of what is painted now
 	const [spoken, setSpoken] = useState("");
 
 	useLayoutEffect(() => {
@@ -123,6 +125,8 @@ export function CanvasView(props: Props) {
 		context.clearRect(0, 0, width, props.height);
 		items.current = props.painter.paint(context, width, props.height);
 		painted.set(props.name, items.current);
+		if (focus || props.selected != null) setDrawn(items.current);
+		if (focus) setFocus((old) => (old && items.current.find((item) => item.id === old.id)) ?? null);
 	}, [width, props.height, props.version, props.painter, dark.value]);
 
 	useEffect(() => () => void painted.delete(props.name), [props.name]);
@@ -132,7 +136,7 @@ export function CanvasView(props: Props) {
 		wrapper.current?.querySelector(".ring")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 		const timer = setTimeout(() => setSpoken(props.painter.speak(focus)), 200);
 		return () => clearTimeout(timer);
-	}, [focus]);
+	}, [focus?.id]);
 
 	useEffect(() => {
 		const element = wrapper.current;
@@ -150,6 +154,7 @@ export function CanvasView(props: Props) {
 	};
 	const current = () => focus ?? items.current.find((item) => item.id === props.selected) ?? items.current[0] ?? null;
 	const choose = (item: Item) => {
+		keyboard.current = true;
 		setFocus(item);
 		props.onSelect(item);
 	};
@@ -178,6 +183,7 @@ export function CanvasView(props: Props) {
 		const { x, y } = at(event);
 		if (!dragging.current) return;
 		dragging.current = false;
+		setHover(null);
 		props.onDrag?.("end", x, y, event.shiftKey);
 	};
 	const keyDown = (event: KeyboardEvent) => {
@@ -210,7 +216,7 @@ export function CanvasView(props: Props) {
 		const below = window.innerHeight - box.top - y;
 		return { position: "fixed", left, ...(props.tip === "above" ? { bottom: `${below + 10}px` } : below > 130 ? { top: `${box.top + y + 18}px` } : { bottom: "2px" }) };
 	};
-	const marked = items.current.find((item) => item.id === (focus?.id ?? props.selected));
+	const marked = items.current.find((item) => item.id === ((keyboard.current ? focus?.id : null) ?? props.selected));
 	return (
 		<div
 			ref={wrapper}
@@ -239,6 +245,8 @@ export function CanvasView(props: Props) {
 					(props.onClick ?? props.onSelect)(item);
 				}
 				dragged.current = false;
+				keyboard.current = false;
+				setHover(null);
 			}}
 			onContextMenu={(event) => {
 				const { x, y } = at(event);

@@ -170,6 +170,10 @@ function drawnNames(data: Data, row: number, own: string): string[] {
 	return plain.includes("operator") ? [plain] : [plain, plain.replace(/^.*::(?=[^:]*::[^:]*$)/, ""), plain.replace(/^.*::/, "")];
 }
 
+function changeOf(delta: number, unit: string): string {
+	return delta === 0 ? "" : `${delta > 0 ? "+" : "−"}${inUnit(Math.abs(delta), unit)}`;
+}
+
 const FONT = "12px system-ui, sans-serif";
 const widths = new Map<string, number>(); // of texts in that font
 
@@ -240,7 +244,7 @@ function shape(data: Data, look: Look): Shape {
 				}
 				if (w >= 30) {
 					context.fillStyle = fade ? quiet : inkOn(colour);
-					write(drawnNames(data, row, own), inUnit(data.value[row], data.unit), left + 5, y + high / 2, w - 11, hit && !isLine);
+					write(drawnNames(data, row, own), delta ? changeOf(delta[row] ?? 0, data.unit) : inUnit(data.value[row], data.unit), left + 5, y + high / 2, w - 11, hit && !isLine);
 				}
 				items.push({ id: data.id[row] ?? row, x: left, y, w, h: high - 1, colour, label: isLine ? labelOf(data, row) : (data.name[row] ?? "") });
 			}
@@ -543,7 +547,12 @@ export function Flame() {
 		px: dragged.value && !embedded ? 400 : 1600, // coarse until the drag ends
 	};
 	const needsPivot = dir === "pivot" && key("pivot") === "";
-	const answer = useAnswer<FlameReply>(needsPivot ? null : "/flame", { ...asked, x0: from > 0 ? from : null, x1: to < 1 ? to : null });
+	const needsCursor = !embedded && cursor.value == null && (metric === "live" || metric === "chunks_live");
+	const peak = useAnswer<FlameReply>(needsCursor ? "/flame" : null, { ...common(), metric: "peak", px: 100 });
+	useEffect(() => {
+		if (needsCursor && peak.reply?.data.at != null) set({ at: peak.reply.data.at }, true);
+	}, [needsCursor, peak.reply]);
+	const answer = useAnswer<FlameReply>(needsPivot || (needsCursor && !peak.error && peak.reply?.data.at !== null) ? null : "/flame", { ...asked, x0: from > 0 ? from : null, x1: to < 1 ? to : null });
 	const heaviest = useAnswer<FlameReply>(needsPivot ? "/flame" : null, { ...asked, base: null, root: null, dir: "up", px: 100 });
 	useEffect(() => {
 		// its first frame below all is the function that allocates most itself
@@ -554,7 +563,14 @@ export function Flame() {
 	const reply = answer.reply;
 	const data = useMemo(() => (reply ? unpack(reply.data) : null), [reply]);
 	const found = useMemo(() => matcher(key("s")), [key("s")]);
-	const lines = useMemo(() => (data ? levelsOf(data, flip).lines : 1), [data, flip]);
+	const tallest = useRef({ of: "", lines: 1 });
+	const lines = useMemo(() => {
+		if (!data) return 1;
+		// a zoom leaves rows as high as they were, so that frames stay where they are
+		const of = JSON.stringify({ ...answer.asked, root: null, x0: null, x1: null, at: null, px: null });
+		tallest.current = { of, lines: Math.max(levelsOf(data, flip).lines, tallest.current.of === of ? tallest.current.lines : 1) };
+		return tallest.current.lines;
+	}, [data, flip]);
 	const row = Math.min(TALLEST, Math.max(ROW, Math.floor(room / lines)));
 	const chosenText = key("sel");
 	const onPath = useMemo(() => (data ? rowsOfSelection(data, new Map(data.id.map((id, at) => [id, at]))) : null), [data, chosenText]);
@@ -572,7 +588,8 @@ export function Flame() {
 		set({ x: size >= 1 ? null : `${first.toPrecision(7)}-${(first + size).toPrecision(7)}` }, replace);
 	};
 	const zoom = (item: Item) => {
-		const row = rowOf(item);
+		const row = painter?.index.get(item.id);
+		if (row === undefined) return; // the second click of two, of a picture that is gone
 		if (!data || !((data.flags[row] ?? 0) & FLAG.merged)) set({ z: (data?.depth[row] ?? 0) === 0 ? null : `n:${item.id}`, x: null });
 		else look(data.x0[row] ?? 0, (data.x1[row] ?? 1) - (data.x0[row] ?? 0), false);
 	};
@@ -675,7 +692,7 @@ export function Flame() {
 				</span>
 			</div>
 			{point != null && data && chosen == null && !embedded && data.total > 0 && <p class="note" role="note">The selected point is too small to be drawn here, or part of a wider frame. <button class="plain" onClick={() => addWhere(`point == ${point}`)}>Show it alone</button></p>}
-			<Panel answer={answer} label="Flame graph" empty={(flame) => (flame.total === 0 ? nothing : null)}>
+			<Panel answer={needsPivot && (heaviest.error || heaviest.reply?.data.total === 0) ? heaviest : answer} label="Flame graph" empty={(flame) => (flame.total === 0 ? nothing : null)}>
 				{(raw, { truncated }) => {
 					const flame = data;
 					if (!flame) return null;
