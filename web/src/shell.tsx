@@ -86,7 +86,11 @@ function TracePicker() {
 			</label>
 			<label class="against">
 				<span class="sr-only">Compared with</span>
-				<select value={traceBy(key("base"))?.id ?? ""} title="Every view shows what changed since this trace" onChange={(event) => set(event.currentTarget.value && mine ? { ...compared(mine.id, event.currentTarget.value), sel: null } : { base: null })}>
+				<select value={traceBy(key("base"))?.id ?? ""} title="Every view shows what changed since this trace" onChange={(event) => {
+						const keys = event.currentTarget.value && mine ? { ...compared(mine.id, event.currentTarget.value), sel: null } : { base: null };
+						if (keys.base && nameOfView() === "") go("compare", keys);
+						else set(keys);
+					}}>
 					<option value="">compare …</option>
 					{list.filter((item) => item.id !== mine?.id).map((item) => <option value={item.id}>with {item.name.replace(/\.hwt$/, "")}</option>)}
 				</select>

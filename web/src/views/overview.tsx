@@ -162,7 +162,7 @@ function Tiles({ data, report, before }: { data: Data; report: Report | undefine
 	return (
 		<div class="tiles">
 			<Tile name="peak" label="Peak" value={bytes(data.bytes.peak)} {...peakTile(data)} href={linkTo("flame", { metric: "peak" })} before={before && data.bytes.peak - before.bytes.peak} />
-			<Tile name="growth" label="Growth" value={growthOf(data) > 0 ? `+${bytes(growthOf(data))}` : "none"} {...growthTile(data)} href={linkTo("time", { by: "point" })} before={before && growthOf(data) - growthOf(before)} />
+			<Tile name="growth" label="Growth" value={growthOf(data) > 0 ? `+${bytes(growthOf(data))}` : "none"} {...growthTile(data)} href={linkTo("time", { by: "point" })} before={before && Math.max(0, growthOf(data)) - Math.max(0, growthOf(before))} />
 			<Tile name="leaked" label="Leaked" value={report?.leaks?.bytes == null ? (report ? "unknown" : "…") : bytes(report.leaks.bytes)} {...leakTile(data, report)} href={linkTo("flame", { metric: report?.leaks?.bytes ? "lost" : "kept" })} />
 			<Tile name="alloc-time" label="Allocator time" {...time} href={linkTo("flame", { metric: "alloc_time" })} />
 		</div>
