@@ -194,7 +194,7 @@ for (const name of ["logstat", "contrived", "threads"])
 				shows(row.Elements, type.count, `elements of ${type.type}`);
 				shows(row["Mean life"], type.mean_life_ns, `life of ${type.type}`);
 			}
-			if (types.unknown_share > 0) shows(/([\d.]+ %|< 0\.1 %) of the bytes have no known type/.exec(await page.locator("main").innerText())[1], types.unknown_share, "share without a type");
+			if (types.unknown_share > 0) shows(/([\d.]+ %|< 0\.1 %) of all allocated bytes have no known type/.exec(await page.locator("main").innerText())[1], types.unknown_share, "share without a type");
 		});
 
 		test("frequency: what is excessive, the quartiles, each object", async () => {

@@ -31,7 +31,7 @@ const columns: Column<ThreadRow>[] = [
 	{ name: "peak", label: "Own peak", number: true, width: "11ch", cell: (row) => bytes(row.peak) },
 	{ name: "kept", label: "Kept", number: true, width: "11ch", cell: (row) => bytes(row.kept) },
 	{ name: "frees_own", label: "Frees of its own", number: true, width: "14ch", cell: (row) => count(row.frees_own) },
-	{ name: "frees_other", label: "Of others", number: true, width: "11ch", cell: (row) => count(row.frees_other) },
+	{ name: "frees_other", label: "Frees for others", number: true, width: "11ch", cell: (row) => count(row.frees_other) },
 	{ name: "alloc_time", label: "In the allocator", number: true, width: "15ch", cell: (row) => ns(row.alloc_time), text: (row) => String(row.alloc_time ?? "") },
 ];
 
