@@ -122,7 +122,7 @@ function worst(findings: Finding[]): Finding | undefined {
 function peakTile(data: Data): { state: State; why: string } {
 	const found = worst(data.findings.filter((finding) => finding.saves.unit === "peak_bytes"));
 	if (!found) return { state: "good", why: "no finding would lower it" };
-	return { state: levels[found.level] ?? "good", why: `findings would lower it by up to ${share(found.saves.share)}` };
+	return { state: levels[found.level] ?? ((found.saves.share ?? 0) < 0.1 ? "good" : "look"), why: `a finding would save ${share(found.saves.share)}` };
 }
 
 /** What grows until the end; without that, how much more there is at the end than in the middle of the run. */
