@@ -36,12 +36,6 @@ for program in "${programs[@]}"; do
 	name=$(basename "$program")
 	run_checked "$program" "$@" >"$work/stdout" 2>"$work/stderr"
 	status=$?
-	# qemu-user crashes by itself now and then (once in some hundred runs, with signals, on a busy machine).
-	if [ "$status" -ge 128 ] && grep -q '^qemu: uncaught target signal' "$work/stderr"; then
-		echo "$name: once more: $(tail -1 "$work/stderr")"
-		run_checked "$program" "$@" >"$work/stdout" 2>"$work/stderr"
-		status=$?
-	fi
 	# Under an emulator some programs find nothing to test: no converters, no address used twice.
 	if [ "$status" -eq 77 ] && { [ ${#emulator[@]} -gt 0 ] || [[ $name == iconv* ]]; }; then
 		reason=$(grep -v '^heapwise-check' "$work/stderr" | tail -1)
