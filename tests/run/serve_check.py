@@ -197,6 +197,8 @@ def endpoints():
     check(sum(map(sum, threads["matrix"])) == trace["counts"]["chunks"], "matrix of threads")
     check(sum(r["allocs"] for r in threads["rows"]) == trace["counts"]["chunks"], "allocations of threads")
     check(threads["foreign_frees"] > 0, "threads free each other's chunks")
+    began = {r["thread"]: r["begins_in"] for r in threads["rows"]}
+    check(began == {n: "exchange" if n else "main" for n in began}, f"threads begin in {began}")
     graph = data("callgraph", center="exchange")
     check(any(n["fn"] == "exchange" and n["id"] == graph["center"] for n in graph["nodes"]), "call graph")
     check(data("callers", fn="exchange")["fn"] == "exchange", "callers")

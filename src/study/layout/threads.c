@@ -42,13 +42,13 @@ static void note_begin(struct thread_row *row, const struct view_scope *scope,
 		       const struct view_chunk *chunk)
 {
 	enum { LOOKS = 16 };
-	const struct model *model = scope->trace->model;
-	u32 point = view_point_of(scope, chunk).index;
+	const struct model_point *points = scope->trace->model->points.data;
 
 	if (*row->begins_in || row->looks == LOOKS)
 		return;
 	row->looks++;
-	row->begins_in = outermost_own(&scope->trace->stacks, model->points.data[point].frame);
+	row->begins_in = outermost_own(&scope->trace->stacks,
+				       points[view_point_of(scope, chunk).index].frame);
 }
 
 static void add_chunk(struct threads_view *self, const struct view_scope *scope,
