@@ -218,10 +218,6 @@ enum hw_record_mark {
 	HW_MARK_BY_REALLOC = 4, /* that ended it */
 };
 
-/* What recording an event adds to the program's time, as measured by bench/run for programs of all
- * kinds. */
-enum { HW_EVENT_COST_NS = 60 };
-
 /* aux of a HW_FREE: free and delete are one function there, so that the kind says nothing of how
  * the block was to be freed. */
 enum { HW_FREE_ANY_FORM = 1 };

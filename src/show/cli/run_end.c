@@ -8,6 +8,7 @@
 
 #include "host/base/units.h"
 #include "format/session.h"
+#include "study/model/durations.h"
 
 static void say_losses(const struct run_result *result)
 {
@@ -102,7 +103,7 @@ static void say_cost(const struct run_args *args, const struct run_result *resul
 	if (args->sample_bytes || args->lisp || args->routines || result->accesses)
 		return;
 	fprintf(stderr, "heapwise: recording cost about %s (estimated: %d ns per event)\n",
-		units_ns(events * HW_EVENT_COST_NS).text, HW_EVENT_COST_NS);
+		units_ns(events * RECORDED_EVENT_NS).text, RECORDED_EVENT_NS);
 }
 
 /* ---- totals ---- */

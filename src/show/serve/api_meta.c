@@ -10,6 +10,7 @@
 #include "host/base/path.h"
 #include "show/serve/api.h"
 #include "study/layout/suggest.h"
+#include "study/model/durations.h"
 #include "study/layout/weigh.h"
 
 /* ---- status ---- */
@@ -199,7 +200,7 @@ static u64 recording_ns(const struct study *trace)
 	if (model->image.sample_bytes || model->has_access || trace->info.routines ||
 	    model_is_collected(model))
 		return 0;
-	return trace->info.events * HW_EVENT_COST_NS;
+	return trace->info.events * RECORDED_EVENT_NS;
 }
 
 void api_trace(struct call *call)

@@ -14,6 +14,10 @@
 
 #include "study/model/model.h"
 
+/* What recording an event adds to the program's time, as measured by bench/run for programs of all
+ * kinds. */
+enum { RECORDED_EVENT_NS = 60 };
+
 struct time_estimate {
 	double ns;
 	double low_ns, high_ns; /* it is between these, most likely: two standard errors */
