@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { render } from "preact";
 import { lazy } from "./lib/lazy";
-import { type Group, Shell, notLive, trace } from "./shell";
+import { trace } from "./lib/state";
+import { type Group, Shell, notLive } from "./shell";
 import { Chunks } from "./views/chunks";
 import { Entries } from "./views/entries";
 import { Flame } from "./views/flame";

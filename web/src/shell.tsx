@@ -38,7 +38,6 @@ export interface Group {
 	views: View[];
 }
 
-export { trace };
 export const traces = signal<Status["traces"]>([]);
 let nowhere = location.hash.length < 3; // the address names no view: that of a program that runs is the live one
 const watched = signal(false); // a program runs behind the server, or did

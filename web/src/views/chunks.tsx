@@ -12,12 +12,11 @@ import { Choice, Keys, TimeAxis, oneOf } from "../lib/parts";
 import { say } from "../lib/say";
 import { select, selection } from "../lib/select";
 import { source } from "../lib/source";
-import { addWhere, common, go, key, set, whole } from "../lib/state";
+import { addWhere, common, go, key, set, trace, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
 import type { Columns, Frame } from "../lib/types";
 import { type PointDetail, stackText } from "../drawer";
-import { trace } from "../shell";
 
 export const FLAG = { alive: 1, multi: 2, neverRead: 4, neverWritten: 8, realloc: 16, unmeasured: 32 } as const;
 

@@ -15,11 +15,10 @@ import { Delta, oneOf } from "../lib/parts";
 import { copy, saveFile, say } from "../lib/say";
 import { select, selectedPoint, selection } from "../lib/select";
 import { embedded } from "../lib/source";
-import { addWhere, common, cursor, dragged, exactly, go, key, lineOf, quote, set, timeWindow, view } from "../lib/state";
+import { addWhere, common, cursor, dragged, exactly, go, key, lineOf, quote, set, timeWindow, trace, view } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 import { useTableKey } from "../lib/twin";
 import type { Flame as Data, FlameAbove, FlameReply } from "../lib/types";
-import { trace } from "../shell";
 
 const ROW = 20;
 const TALLEST = 30; // where few levels leave room

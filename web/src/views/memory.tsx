@@ -11,11 +11,10 @@ import { placeOf, squares } from "../lib/hilbert";
 import type { Subject } from "../lib/menu";
 import { Choice, Keys, oneOf } from "../lib/parts";
 import { select, selection } from "../lib/select";
-import { addWhere, common, cursor, key, query, set, stages, whole } from "../lib/state";
+import { addWhere, common, cursor, key, query, set, stages, trace, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
 import type { Overview } from "../lib/types";
-import { trace } from "../shell";
 
 interface Region {
 	start: string;

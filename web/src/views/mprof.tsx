@@ -11,8 +11,7 @@ import { Choice, oneOf } from "../lib/parts";
 import { Caveats, ResultTable, type ResultRow, type TableReply, pathText } from "../lib/result";
 import { copy, say } from "../lib/say";
 import { embedded } from "../lib/source";
-import { key, set } from "../lib/state";
-import { trace } from "../shell";
+import { key, set, trace } from "../lib/state";
 
 const tabs = [["leaks", "Memory leaks"], ["bins", "Allocation bins"], ["direct", "Direct allocation"], ["graph", "Allocation call graph"]] as const;
 /** A Lisp has types instead of sizes, and a collector instead of leaks. */

@@ -16,10 +16,9 @@ import { Caveats } from "../lib/result";
 import { copy, say } from "../lib/say";
 import { select } from "../lib/select";
 import { embedded, source } from "../lib/source";
-import { addWhere, go, key, lineOf, linkTo, moduleIs, whole } from "../lib/state";
+import { addWhere, go, key, lineOf, linkTo, moduleIs, trace, whole } from "../lib/state";
 import type { Finding, Frame, Overview as Data, Top } from "../lib/types";
 import { Unfiltered } from "../lib/notice";
-import { trace } from "../shell";
 import { Strip } from "../strip";
 
 /** Of `heapwise report`: what the overview has not. */

@@ -13,11 +13,10 @@ import { Delta, Severity, Spark, lineIn, oneOf } from "../lib/parts";
 import { copy, say } from "../lib/say";
 import { select, selectedPoint } from "../lib/select";
 import { embedded, source } from "../lib/source";
-import { addWhere, common, go, key, linkTo, place, set, view, whole } from "../lib/state";
+import { addWhere, common, go, key, linkTo, place, set, trace, view, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 import type { Frame, Overview, PointRow, Timeline } from "../lib/types";
 import { Inferences, type PointDetail, PointFacts, Stack, placeOf, stackText } from "../drawer";
-import { trace } from "../shell";
 import { Preview } from "./chunks";
 import { Dials } from "./dials";
 

@@ -10,11 +10,10 @@ import { type Subject, menuOf } from "../lib/menu";
 import { Unfiltered } from "../lib/notice";
 import { Delta } from "../lib/parts";
 import { Caveats } from "../lib/result";
-import { trace } from "../shell";
 import { select, selection } from "../lib/select";
 import { sorted } from "../lib/sort";
 import { embedded } from "../lib/source";
-import { addWhere, key, query, quote, set, whole } from "../lib/state";
+import { addWhere, key, query, quote, set, trace, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 
 interface Row {

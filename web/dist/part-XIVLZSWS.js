@@ -1,1 +1,0 @@
-import{$a as i,ca as o,oa as t,sa as r,z as e}from"./part-RQM5OVOO.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};
