@@ -184,6 +184,39 @@ struct stream_class { /* of a scan; sorted by chunk */
 	u8 chunk_class; /* enum chunk_class */
 };
 
+enum root_kind {
+	ROOT_DATA,     /* of a module: its variables */
+	ROOT_STACK,    /* a frame of a thread's stack */
+	ROOT_TLS,      /* thread-local variables, and the C library's record of a thread */
+	ROOT_REGISTER, /* of a thread */
+	ROOT_MAPPING,  /* memory that the program mapped by itself */
+	ROOT_KINDS
+};
+
+struct stream_root { /* where pointers stand outside of chunks */
+	u8 kind;     /* enum root_kind */
+	u32 tid;     /* whose stack, thread-local data or register; 0 = nobody's */
+	u64 address; /* where it begins; of a register 0 */
+	u64 bytes;
+	u64 code;         /* of a frame: an address in its function; 0 = unknown */
+	const char *name; /* the module's file, the register; "" */
+};
+
+struct stream_edge {  /* a pointer, from the start of what it stands in and leads to */
+	u32 target;   /* node */
+	u32 from, to; /* bytes; UINT32_MAX = that or more */
+};
+
+/* Who points to whom at a scan. Nodes are the chunks, by number, and then the roots. */
+struct stream_graph {
+	u64 ticks;
+	u64 chunk_count, root_count;
+	const u64 *chunks; /* their numbers, ascending */
+	const struct stream_root *roots;
+	const u64 *starts; /* of each node's edges, in the order of `from`; and one more */
+	const struct stream_edge *edges;
+};
+
 enum {
 	/* stream_access.flags; the numbers are those of HW_ACCESS_* */
 	ACCESS_SHARED = 1,      /* more than one thread accessed it */
