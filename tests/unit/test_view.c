@@ -743,6 +743,10 @@ TEST(memory, "memory at a moment has the chunks that are live then, and the hole
 	CHECK_EQ(regions.rows.data[0].live_bytes, 32);
 	CHECK_EQ(regions.rows.data[0].largest_free, 40);
 	CHECK_EQ(regions.rows.data[0].free_bytes, 56);
+	CHECK_EQ(regions.holes[3].count, 2); /* of 8 bytes */
+	CHECK_EQ(regions.holes[3].bytes, 16);
+	CHECK_EQ(regions.holes[5].count, 1);
+	CHECK_EQ(regions.holes[5].bytes, 40);
 	CHECK_EQ(memory_find(&moment, 0x1047)->number, 4);
 	CHECK(memory_find(&moment, 0x1028) == NULL);
 	CHECK(memory_find(&moment, 0xfff) == NULL);

@@ -306,6 +306,15 @@ static void put_region(struct json *json, const void *list, u64 i)
 		   FIELD("frag", holes > 0 ? 1 - (double)region->largest_free / holes : 0));
 }
 
+static void put_holes(struct json *json, const void *list, u64 i)
+{
+	const struct memory_holes *holes = (const struct memory_holes *)list + i;
+
+	if (holes->count)
+		put_object(json, NULL, FIELD("from", 1ull << i), FIELD("n", holes->count),
+			   FIELD("bytes", holes->bytes));
+}
+
 enum { REGIONS_MAX = 500 };
 
 void api_memory_regions(struct call *call)
@@ -324,7 +333,8 @@ void api_memory_regions(struct call *call)
 		count = self.found.rows.count;
 		reply_object(call, count > REGIONS_MAX, FIELD("at", moment.at_ns),
 			     FIELD("regions", count),
-			     LIST("rows", result_top(count, REGIONS_MAX), put_region, &self));
+			     LIST("rows", result_top(count, REGIONS_MAX), put_region, &self),
+			     LIST("holes", REGION_GAP_BITS + 1, put_holes, self.found.holes));
 	}
 	vec_release(&self.found.rows);
 	memory_moment_release(&moment);

@@ -94,6 +94,12 @@ int memory_regions_make(struct memory_regions *self, const struct memory_moment 
 			region = &self->rows.data[self->rows.count - 1];
 			gap = 0;
 		}
+		if (gap) {
+			struct memory_holes *holes = &self->holes[63 - __builtin_clzll(gap)];
+
+			holes->count++;
+			holes->bytes += gap;
+		}
 		region->free_bytes += gap;
 		if (gap > region->largest_free)
 			region->largest_free = gap;
@@ -154,36 +160,43 @@ static u8 legend_of_key(struct painting *self, u32 key)
 	return self->entry_of[key] = (u8)view->legend.count;
 }
 
-/* A step for each power of ten of ns that the chunk is old. */
+enum { AGES = 9 };
+
+/* The run so far in steps of the same length: chunks of one region are often of one age by powers
+ * of ten. */
+static u64 age_limit(const struct painting *self, u32 step)
+{
+	return self->moment->at_ns / AGES * step + 1;
+}
+
 static u8 legend_of_age(struct painting *self, u64 number)
 {
 	const struct model *model = self->scope->trace->model;
 	u64 born =
 		tick_clock_ns(&model->clock,
 			      chunk_at(&model->chunks, number)->alloc_ticks[number % CHUNK_PAGE]);
-	u64 age = self->moment->at_ns > born ? self->moment->at_ns - born : 0, limit = 1000;
+	u64 age = self->moment->at_ns > born ? self->moment->at_ns - born : 0;
 	u8 step = 1;
 
-	for (; age >= limit && step < 9; step++)
-		limit *= 10;
+	while (step < AGES && age >= age_limit(self, step))
+		step++;
 	return step;
 }
 
 static int start_legend(struct painting *self, struct err *err)
 {
 	struct memory_view *view = self->view;
-	u64 limit = 1000;
 
 	if (self->query->color == COLOR_ALTERNATE_CHUNKS)
 		return vec_push(&view->legend, "even chunks") &&
 				       vec_push(&view->legend, "odd chunks")
 			       ? 0
 			       : err_memory_for(err, "the memory map");
-	for (u32 i = 0; self->query->color == COLOR_AGE && i < 9; i++, limit *= 10) {
+	for (u32 i = 1; self->query->color == COLOR_AGE && i <= AGES; i++) {
 		char text[64];
 
-		snprintf(text, sizeof text, i < 8 ? "younger than %s" : "older",
-			 units_ns(limit).text);
+		snprintf(text, sizeof text, i < AGES ? "younger than %s" : "older",
+			 units_ns(age_limit(self, i)).text);
 		if (!vec_push(&view->legend, arena_copy(&view->arena, text)))
 			return err_memory_for(err, "the memory map");
 	}

@@ -23,7 +23,8 @@ void memory_moment_release(struct memory_moment *self);
 
 /* Chunks that are closer together than REGION_GAP. Which mapping of the system it is was not
  * recorded. */
-#define REGION_GAP (1ull << 20)
+enum { REGION_GAP_BITS = 20 };
+#define REGION_GAP (1ull << REGION_GAP_BITS)
 
 struct memory_region {
 	u64 start, end;
@@ -31,8 +32,13 @@ struct memory_region {
 	u64 free_bytes, largest_free; /* between its chunks */
 };
 
-struct memory_regions {                 /* all zero = empty */
-	VEC(struct memory_region) rows; /* by address */
+struct memory_holes {
+	u64 count, bytes;
+};
+
+struct memory_regions {                                 /* all zero = empty */
+	VEC(struct memory_region) rows;                 /* by address */
+	struct memory_holes holes[REGION_GAP_BITS + 1]; /* of all of them, from 2^i bytes on */
 };
 
 int memory_regions_make(struct memory_regions *self, const struct memory_moment *moment,
