@@ -151,6 +151,9 @@ export async function end(browser) {
 	}
 }
 
+/** Pixels of the time strip: beside its plot, below it, and the plot's own height. */
+export const strip = { side: 16, below: 16, high: 40 };
+
 /** A number of the page as people read it: what it says, and by how much it may be off because it is rounded. */
 export function readNumber(text) {
 	const match = /([−-]?)(?:about )?([\d,]+(?:\.(\d+))?)\s*(B|KiB|MiB|GiB|TiB|ns|µs|ms|s|min|%)?/u.exec(text);

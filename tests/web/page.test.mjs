@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { cli, end, launch, open, record, serve, settle, shows, view, views } from "./lib.mjs";
+import { cli, end, launch, open, record, serve, settle, shows, strip, view, views } from "./lib.mjs";
 
 let browser;
 let server;
@@ -67,7 +67,8 @@ describe("parts", () => {
 		await settle(page);
 		const [, from, to] = /t=(\d+)\.\.(\d+)/.exec(page.url());
 		const { duration_ns: end } = cli("report", trace);
-		assert.ok(Math.abs(Number(from) / end - 100 / box.width) < 0.005 && Math.abs(Number(to) / end - 300 / box.width) < 0.005);
+		const part = (x) => (x - strip.side) / (box.width - 2 * strip.side);
+		assert.ok(Math.abs(Number(from) / end - part(100)) < 0.005 && Math.abs(Number(to) / end - part(300)) < 0.005);
 		const matched = await page.locator('[data-t="matched"]').innerText();
 		const wanted = cli("query", trace, `all | where alloc <= ${to}ns and (not freed or free >= ${from}ns)`).matched.chunks;
 		assert.ok(Math.abs(Number(matched.split(" of ")[0].replace(/,/g, "")) - wanted) <= 2, `${matched}: ${wanted}`);

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { cli, end, instrumented, launch, open, record, rows, serve, settle, shows, slow, targets, view, work } from "./lib.mjs";
+import { cli, end, instrumented, launch, open, record, rows, serve, settle, shows, slow, strip, targets, view, work } from "./lib.mjs";
 
 const source = process.env.HEAPWISE_SOURCE_DIR;
 const exact = ["--exact-times"]; // the order of events is that of their times, for whoever looks
@@ -32,6 +32,7 @@ after(async () => {
 
 const ids = {};
 const see = (name, hash) => view(page, hash.includes("?") ? `#/${hash}&trace=${ids[name]}` : `#/${hash}?trace=${ids[name]}`);
+const unfold = () => page.locator("details.fold").evaluate((fold) => (fold.open = true));
 const shown = (name) => page.locator(`[data-t="${name}"]`).innerText();
 const chunksOf = (trace, text) => cli("query", trace, text).matched;
 /** The function to which a stack is credited, as the page names it. */
@@ -44,6 +45,7 @@ for (const name of ["logstat", "contrived", "threads"])
 			const scores = cli("scores", traces[name]);
 			const findings = cli("findings", traces[name]).findings;
 			await see(name, "");
+			await unfold();
 			shows(await shown("allocs"), report.allocations, "allocations");
 			shows(await shown("bytes"), report.bytes, "bytes");
 			shows(await shown("peak"), report.peak.bytes, "peak");
@@ -83,6 +85,7 @@ for (const name of ["logstat", "contrived", "threads"])
 			// what is wrong and what to do about it stand apart, and microseconds have their sign
 			const plain = (text) => text.replace(/ µs/g, " us").replace(/[.:](\s+|$)/g, " ").toLowerCase();
 			cards.forEach((card, at) => assert.ok(plain(card).includes(plain(findings[at].text)), `${card} says: ${findings[at].text}`));
+			await unfold();
 			for (const [list, text, field, ...options] of [
 				["At the peak", "at peak | join point | sort size desc", "size"],
 				["Kept", "all | where kept | join point | sort size desc", "size"],
@@ -347,7 +350,7 @@ describe("compare", () => {
 		const summary = await page.locator("table.summary tbody tr").evaluateAll((lines) => lines.map((line) => [...line.children].map((cell) => cell.textContent.trim())));
 		assert.equal(summary.length, Object.keys(wanted.summary).length);
 		for (const [name, before, now, change] of summary) {
-			const truth = wanted.summary[name] ?? wanted.summary[`${name}_ns`];
+			const truth = wanted.summary[{ "At the peak": "peak", Duration: "duration_ns" }[name] ?? name.toLowerCase()];
 			shows(before, truth.a, `${name} before`);
 			shows(now, truth.b, `${name} after`);
 			shows(change.replace("+", ""), truth.delta, `change of ${name}`);
@@ -493,25 +496,26 @@ describe("geometry", () => {
 		const report = cli("report", traces.logstat);
 		const live = liveBetween(traces.logstat);
 		await see("logstat", "points");
-		const pixel = report.duration_ns / (await page.locator('[data-t="chart-strip"] canvas').evaluate((canvas) => canvas.clientWidth));
+		const pixel = report.duration_ns / (await page.locator('[data-t="chart-strip"] canvas').evaluate((canvas, side) => canvas.clientWidth - 2 * side, strip.side));
 		const times = [report.peak.time_ns, report.peak.time_ns - pixel, report.peak.time_ns + pixel, ...[0.1, 0.3, 0.5, 0.7, 0.9].map((part) => Math.round(part * report.duration_ns))];
-		const heights = await page.evaluate((parts) => {
+		const heights = await page.evaluate(([parts, { side, below }]) => {
 			const canvas = document.querySelector('[data-t="chart-strip"] canvas');
 			const ratio = canvas.width / canvas.clientWidth;
 			const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
 			// from below, so that words and marks do not count
 			return parts.map((part) => {
-				const x = Math.min(width - 1, Math.floor(part * width));
-				let y = height - 1;
+				const x = Math.min(width - 1, Math.floor(side * ratio + part * (width - 2 * side * ratio)));
+				const floor = height - 1 - below * ratio;
+				let y = floor;
 				while (y > 0 && data[(y * width + x) * 4 + 3] > 20) y--;
-				return (height - 1 - y) / ratio;
+				return (floor - y) / ratio;
 			});
-		}, times.map((time) => time / report.duration_ns));
+		}, [times.map((time) => time / report.duration_ns), strip]);
 		const beside = 2 * pixel;
-		const high = (bytes) => 2 + (bytes / report.peak.bytes) * 50;
+		const high = (bytes) => (bytes / report.peak.bytes) * strip.high;
 		assert.equal(live(0, report.duration_ns)[1], report.peak.bytes);
 		const full = Math.max(...heights.slice(0, 3));
-		assert.ok(full > 45, `the peak is ${full} pixels high`);
+		assert.ok(full > 0.9 * strip.high, `the peak is ${full} pixels high`);
 		times.forEach((time, at) => {
 			// a column stands for some time, in which the heap may rise or fall; the dot of the peak is above the line
 			const [least, most] = live(time - beside, time + beside);

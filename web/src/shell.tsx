@@ -170,7 +170,6 @@ const help: [string, string][] = [
 	["?", "this help"],
 	["/", "search in this view"],
 	["f", "filter"],
-	["g, then a letter", "another view"],
 	["T", "the chart as a table"],
 	["t", "the time strip: ← and → move the cursor, with Shift by ten, p to the peak, Esc without it"],
 	["menu key, Shift F10", "what can be done with the thing that is chosen"],
@@ -194,7 +193,8 @@ function Help({ views, close }: { views: View[]; close(): void }) {
 			<div class="head"><h2 id="help-title">Keys</h2><button class="ghost" aria-label="Close" onClick={() => dialog.current?.close()}><Icon name="x" /></button></div>
 			<dl>
 				{help.map(([keys, words]) => [<dt><kbd>{keys}</kbd></dt>, <dd>{words}</dd>])}
-				{views.map((item) => [<dt><kbd>g {item.letter}</kbd></dt>, <dd>{item.label}</dd>])}
+				<dt><kbd>g, then a letter</kbd></dt>
+				<dd>{views.map((item) => `${item.letter} ${item.label}`).join(", ")}</dd>
 			</dl>
 		</dialog>
 	);
@@ -278,8 +278,8 @@ function useNamedQuery(): boolean {
 	return name === "" || namedQuery.value.name === name;
 }
 
-/** Views with a plot over time of their own: the strip would be that again, unless it shows the window. */
-const ownTime = new Set(["", "time", "resident", "compare", "live"]);
+/** Views where the strip is: those of what was there at a time. Elsewhere a window of time is shown, but not chosen. */
+const withStrip = new Set(["flame", "tree", "points", "point", "types", "chunks", "threads", "map"]);
 
 export function Shell({ groups: all }: { groups: Group[] }) {
 	const named = useNamedQuery();
@@ -323,7 +323,7 @@ export function Shell({ groups: all }: { groups: Group[] }) {
 				{embedded ? <span class="quiet filter">A report in one file. For filters, any moment and single chunks: heapwise serve --open TRACE</span> : <FilterBar />}
 			</header>
 			{offline.value && <div class="banner" role="alert">{offline.value.message} <button onClick={status.retry}>Retry</button></div>}
-			{(!ownTime.has(nameOfView()) || (key("t") !== "" && nameOfView() !== "")) && <Strip />}
+			{(withStrip.has(nameOfView()) || (key("t") !== "" && nameOfView() !== "")) && <Strip />}
 			<main id="main" tabIndex={-1}>
 				<h1 class="sr-only">{shown?.label ?? "Heapwise"}</h1>
 				<Tabs group={groupOf(groups)} />

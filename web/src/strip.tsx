@@ -7,14 +7,14 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { useAnswer } from "./lib/answer";
 import { CanvasView, type Item, type Painter } from "./lib/canvas";
 import { category, dark, ink } from "./lib/colour";
-import { bytes, ns } from "./lib/format";
+import { bytes, ns, tick } from "./lib/format";
 import { select } from "./lib/select";
 import { momentAt, moments, pending } from "./lib/source";
 import { cursor, dragged, go, key, linkTo, set, timeWindow, view, whole } from "./lib/state";
 import { shortName } from "./lib/names";
 import type { Timeline } from "./lib/types";
 
-const THIN = { height: 56, left: 0, right: 0, top: 4, bottom: 2 };
+const THIN = { height: 60, left: 16, right: 16, top: 4, bottom: 16 }; // as far from the edges as the view below
 const TALL = { height: 200, left: 68, right: 12, top: 22, bottom: 22 };
 type Room = typeof THIN;
 
@@ -75,21 +75,22 @@ function axes(context: CanvasRenderingContext2D, line: Timeline, top: number, wi
 	const floor = room.height - room.bottom;
 	const high = floor - room.top;
 	context.font = "11px system-ui, sans-serif";
+	context.fillStyle = quiet;
 	context.textBaseline = "middle";
 	context.textAlign = "right";
-	for (const value of steps(top, 4, 2)) {
+	for (const value of room === TALL ? steps(top, 4, 2) : []) {
 		const y = Math.round(floor - (value / top) * high) + 0.5;
 		context.fillStyle = rule;
 		context.fillRect(room.left, y, width - room.left - room.right, 1);
 		context.fillStyle = quiet;
-		context.fillText(bytes(value).replace(/\.0+ /, " "), room.left - 8, y);
+		context.fillText(tick(value, "bytes"), room.left - 8, y);
 	}
 	context.textBaseline = "alphabetic";
 	const end = lineEnd(line);
 	const wide = width - room.left - room.right;
 	for (const time of steps(end, Math.max(3, Math.floor(wide / 130)), 10)) {
-		context.textAlign = time === 0 ? "left" : "center";
-		context.fillText(time === 0 ? "0" : ns(time).replace(/\.0+ /, " "), room.left + (time / end) * wide, room.height - 6);
+		context.textAlign = time === 0 ? "left" : time > end * 0.97 ? "right" : "center";
+		context.fillText(tick(time, "ns"), room.left + (time / end) * wide, room.height - (room === TALL ? 6 : 4));
 	}
 }
 
@@ -106,7 +107,7 @@ function painter(line: Timeline, room: Room): Painter {
 			const xOf = (bin: number) => room.left + (bin / bins) * wide;
 			const yOf = (value: number) => floor - (Math.min(value, top) / top) * high;
 			const items: Item[] = [];
-			if (tall) axes(context, line, top, width, room);
+			axes(context, line, top, width, room);
 			const area = (from: readonly number[], to: readonly number[], colour: string, alpha: number) => {
 				context.beginPath();
 				for (let bin = 0; bin < bins; bin++) for (const edge of [bin, bin + 1]) context.lineTo(xOf(edge), yOf(to[bin] ?? 0));
@@ -137,14 +138,14 @@ function painter(line: Timeline, room: Room): Painter {
 			} else {
 				area(new Array<number>(bins).fill(0), line.total.max, accent, 0.45);
 				context.globalAlpha = 0.45;
-				context.fillRect(0, floor, width, room.bottom);
+				context.fillRect(room.left, floor, wide, 1);
 				context.globalAlpha = 1;
 				for (const mark of line.marks) {
 					context.fillStyle = quiet;
-					context.fillRect((mark.t / lineEnd(line)) * width, 0, 1, height);
+					context.fillRect(room.left + (mark.t / lineEnd(line)) * wide, 0, 1, floor);
 				}
 				const peak = xOf(peakBin(line) + 0.5);
-				const words = `peak ${bytes(highest(line.total.max))}`;
+				const words = `Peak ${bytes(highest(line.total.max))}`;
 				const left = peak > width - 110;
 				context.font = "11px system-ui, sans-serif";
 				context.textAlign = left ? "right" : "left";
@@ -268,7 +269,7 @@ export function Strip({ tall = false }: { tall?: boolean }) {
 	const over: ComponentChildren = (
 		<>
 			{shown && <div class="brush" style={{ left: placeAt(room, shown.from / end), width: width(shown.from, shown.to) }} />}
-			{cursor.value != null && <div class="cursor" data-t="cursor" style={{ left: tall ? placeAt(room, cursor.value / end) : `${(cursor.value / end) * 100}%` }} />}
+			{cursor.value != null && <div class="cursor" data-t="cursor" style={{ left: placeAt(room, cursor.value / end) }} />}
 			{tall && <Flags line={line} />}
 		</>
 	);

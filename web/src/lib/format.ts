@@ -17,25 +17,25 @@ export function count(value: Maybe): string {
 	return grouped.format(Math.round(value));
 }
 
-function scaled(value: number, base: number, units: readonly string[]): string {
+/** As the command line writes it, so that one number looks the same in a sentence of the server and beside it. */
+function scaled(value: number, base: number, units: readonly string[], digitsOf: (rest: number, unit: number) => number): string {
 	let unit = 0;
 	let rest = Math.abs(value);
-	while (rest >= base && unit < units.length - 1) {
+	while (rest >= (unit ? base - 0.05 : base) && unit < units.length - 1) {
 		rest /= base;
 		unit++;
 	}
-	const digits = unit === 0 || rest >= 100 ? 0 : rest >= 10 ? 1 : 2;
-	return `${value < 0 ? "−" : ""}${rest.toFixed(digits)} ${units[unit]}`;
+	return `${value < 0 ? "−" : ""}${rest.toFixed(digitsOf(rest, unit))} ${units[unit]}`;
 }
 
 export function bytes(value: Maybe): string {
-	return value == null ? UNKNOWN : scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
+	return value == null ? UNKNOWN : scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB"], (rest, unit) => (unit && rest < 99.95 ? 1 : 0));
 }
 
 export function ns(value: Maybe): string {
 	if (value == null) return UNKNOWN;
 	if (Math.abs(value) >= 120e9) return `${(value / 60e9).toFixed(1)} min`;
-	return scaled(value, 1000, ["ns", "µs", "ms", "s"]);
+	return scaled(value, 1000, ["ns", "µs", "ms", "s"], (_, unit) => [0, 1, 1, 2][unit] ?? 0);
 }
 
 export function share(value: Maybe): string {

@@ -50,7 +50,7 @@ function filters(subject: Subject): Act[] {
 	const acts: Act[] = [];
 	if (embedded) return acts;
 	if (condition) acts.push({ label: "Only this", run: () => addWhere(condition) }, { label: "Exclude", run: () => addWhere(`not ${condition}`) });
-	if (subject.fn) acts.push({ label: "Hide its frames", run: () => hideFrame(subject.fn ?? "") });
+	if (subject.fn && !subject.focus) acts.push({ label: "Hide its frames", run: () => hideFrame(subject.fn ?? "") });
 	if (subject.module) {
 		const inside = moduleIs("stack_module", subject.module);
 		acts.push({ label: "Only its module", run: () => addWhere(inside) }, { label: "Exclude its module", run: () => addWhere(`not ${inside}`) });
@@ -79,7 +79,6 @@ function ways(subject: Subject): Act[] {
 	if (point == null) narrowed("points", "Points of this");
 	if (point != null) acts.push({ label: "Chunks", run: () => go("chunks", { sel, point }) });
 	else narrowed("chunks", "Chunks of this");
-	narrowed("entries", "Rows of this");
 	if (fn) acts.push({ label: "Call graph", run: () => go("calls", { fn, sel }) });
 	if (file && !embedded) acts.push({ label: "Source", run: () => go(lineOf(file, line), { sel }) });
 	const editor = file ? editorLink(file, line ?? 1) : null;
@@ -89,10 +88,10 @@ function ways(subject: Subject): Act[] {
 
 function copies(subject: Subject): Act[] {
 	const condition = conditionOf(subject);
-	const acts: Act[] = [{ label: "Name", run: () => void copy(subject.fn ?? subject.title, "the name") }];
+	const acts: Act[] = [];
 	if (subject.stack) acts.push({ label: "Stack", run: () => void Promise.resolve(subject.stack?.() ?? "").then((text) => copy(text, "the stack")) });
 	if (condition) acts.push({ label: "Query", run: () => void copy(`${query() || "all"} | where ${condition}`, "the query") });
-	acts.push({ label: "Link", run: () => void copy(location.href, "the link") });
+	if (!subject.stack) acts.unshift({ label: "Name", run: () => void copy(subject.fn ?? subject.title, "the name") });
 	return acts;
 }
 

@@ -6,15 +6,15 @@ import uPlot from "uplot";
 import { Panel, useAnswer } from "../lib/answer";
 import { scoped } from "../lib/catalogue";
 import { category, dark, ink } from "../lib/colour";
-import { type Maybe, bytes, count, inUnit, ns, share } from "../lib/format";
-import type { Subject } from "../lib/menu";
+import { type Maybe, bytes, count, inUnit, ns, share, tick } from "../lib/format";
+import { MenuButton } from "../lib/controls";
+import type { Act, Subject } from "../lib/menu";
 import { plainName } from "../lib/names";
 import { Choice, Delta, Severity, oneOf } from "../lib/parts";
 import { Caveats, type ResultFrame, pathText } from "../lib/result";
-import { copy } from "../lib/say";
 import { sorted } from "../lib/sort";
 import { go, key, quote, set } from "../lib/state";
-import { type Column, Table, csv } from "../lib/table";
+import { type Column, Table } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
 import { compared, traceBy, traces } from "../shell";
 
@@ -66,7 +66,7 @@ interface Data {
 const keys = [["stack", "Stack"], ["fn", "Function"], ["type", "Type"], ["file", "File"], ["module", "Module"], ["thread", "Thread"]] as const;
 const metrics = [["bytes", "Bytes"], ["allocations", "Allocations"], ["peak", "At the peak"], ["kept", "Kept"], ["temporary", "Temporary"]] as const;
 
-const clocks = [["start", "from the start"], ["peak", "at the peak"], ["marks", "by marks"]] as const;
+const clocks = [["start", "at the start"], ["peak", "at the peak"], ["marks", "at marks"]] as const;
 
 function unitOf(metric: string): string {
 	return metric === "allocations" || metric === "temporary" ? "count" : metric === "duration_ns" ? "ns" : "bytes";
@@ -76,11 +76,11 @@ function Summary({ data }: { data: Data }) {
 	return (
 		<table class="summary">
 			<caption class="sr-only">Totals of both</caption>
-			<thead><tr><td /><th scope="col" class="number">Before (A)</th><th scope="col" class="number">After (B)</th><th scope="col" class="number">Change</th><th scope="col" class="number">%</th></tr></thead>
+			<thead><tr><td /><th scope="col" class="number">Before</th><th scope="col" class="number">After</th><th scope="col" class="number">Change</th><th scope="col" class="number">%</th></tr></thead>
 			<tbody>
 				{Object.entries(data.summary).map(([name, change]) => (
 					<tr>
-						<th scope="row">{name.replace("_ns", "")}</th>
+						<th scope="row">{metrics.find(([metric]) => metric === name)?.[1] ?? "Duration"}</th>
 						<td class="number">{inUnit(change.a, unitOf(name))}</td>
 						<td class="number">{inUnit(change.b, unitOf(name))}</td>
 						<td class="number"><Delta value={change.delta} unit={unitOf(name)} /></td>
@@ -130,8 +130,8 @@ function Lines({ data }: { data: Data }) {
 					{ label: "after", stroke: category(1), width: 2, points: { show: false }, value },
 				],
 				axes: [
-					{ ...axis, space: 90, values: (_, values) => values.map((time) => ns(time)) },
-					{ ...axis, size: 80, incrs: powers, values: (_, values) => values.map((raw) => bytes(raw)) },
+					{ ...axis, space: 90, values: (_, values) => values.map((time) => tick(time, "ns")) },
+					{ ...axis, size: 80, incrs: powers, values: (_, values) => values.map((raw) => tick(raw, "bytes")) },
 				],
 			},
 			[lines.t, lines.a, lines.b],
@@ -184,24 +184,17 @@ function Rows({ data }: { data: Data }) {
 	if (severities) columns.push({ name: "sev_b", label: "Severity", width: "13ch", cell: (row) => <><Severity step={row.sev_a} /> → <Severity step={row.sev_b} /></>, text: (row) => `${row.sev_a ?? ""} ${row.sev_b ?? ""}` });
 	if (data.rows.length === 0) return <p class="empty">The runs do not differ above 0.1 %.</p>;
 	const rows = sort === "" ? data.rows : sorted(data.rows, sort);
-	return (
-		<>
-			<Table label="Differences" columns={columns} rows={rows} rowKey={(row) => row.key} height={420} rowHeight={28} sort={sort} onSort={(next) => set({ sort: next })} menu={(row) => subjectOf(row, data.by)} />
-			<p><button onClick={() => void copy(csv(columns, rows), "the differences as CSV")}>Copy as CSV</button></p>
-		</>
-	);
+	return <Table label="Differences" columns={columns} rows={rows} rowKey={(row) => row.key} height={420} rowHeight={28} sort={sort} onSort={(next) => set({ sort: next })} menu={(row) => subjectOf(row, data.by)} copied={() => rows} />;
 }
 
-/** The parts that only one of them has, and what both have, as queries for all views. */
-function Sets({ base }: { base: string }) {
+/** What else can be done with the two: the parts that only one of them has, as a filter for all views, and how the lines of the heap are laid over each other. */
+function actsFor(base: string, inEvery: (() => void) | null): [string, Act[]][] {
 	const other = `trace ${quote(base)}`;
 	const sets = [["Only in after", `diff(all, ${other})`], ["Only in before", `diff(${other}, all)`], ["In both", `common(all, ${other})`]] as const;
-	return (
-		<p class="buttons">
-			{sets.map(([label, text]) => <button title={text} onClick={() => go("entries", { q: text, g: null })}>{label}</button>)}
-			<span class="quiet">as a filter for every view</span>
-		</p>
-	);
+	return [
+		["Filter every view", [...sets.map(([label, text]) => ({ label, run: () => go("entries", { q: text, g: null }) })), ...(inEvery ? [{ label: "Show changes in every view", run: inEvery }] : [])]],
+		["Lines of the heap begin together", clocks.map(([name, label]) => ({ label, on: (key("align") || "start") === name, run: () => set({ align: name === "start" ? null : name }) }))],
+	];
 }
 
 export function Compare() {
@@ -230,22 +223,20 @@ export function Compare() {
 				<button title="x" onClick={swap}>Swap</button>
 				<Choice label="By" value={by} options={keys} onChange={(value) => set({ key: value, sort: null })} />
 				<Choice label="Metric" value={metric} options={metrics} onChange={(value) => set({ metric: value })} />
-				<Choice label="Lined up" value={key("align") || "start"} options={clocks} onChange={(value) => set({ align: value === "start" ? null : value })} />
 				<TwinButton on={table} toggle={toggleTable} />
-				{!asked && base !== "" && <button onClick={() => set({ trace: mine, base })}>Compare in every view</button>}
+				{base !== "" && <MenuButton label="More" groups={actsFor(traceBy(base)?.name ?? "base", asked ? null : () => set({ trace: mine, base }))} />}
 			</div>
 			<Panel answer={answer} label="Comparison">
 				{(data) => (
 					<>
 						<Verdict data={data} />
+						<p class="quiet">{(["new", "gone", "grew", "shrank"] as const).filter((name) => data.changed[name]).map((name) => `${count(data.changed[name])} ${name}, `)}{count(data.changed.same)} as before{data.unmatched?.b != null && (data.unmatched.a || data.unmatched.b) ? `; ${inUnit(data.unmatched.a, unitOf(metric))} before and ${inUnit(data.unmatched.b, unitOf(metric))} after are only on one side` : ""}</p>
+						<Rows data={data} />
 						<div class="beside">
 							<Summary data={data} />
 							{table ? <Table label="Live bytes of both" columns={binColumns} rows={data.heap} rowKey={(row) => row.time_ns} height={260} rowHeight={26} /> : <Lines data={data} />}
 						</div>
 						<Caveats list={data.caveats} />
-						<p class="quiet">{(["new", "gone", "grew", "shrank"] as const).filter((name) => data.changed[name]).map((name) => `${count(data.changed[name])} ${name}, `)}{count(data.changed.same)} as before{data.unmatched?.b != null && (data.unmatched.a || data.unmatched.b) ? `; ${inUnit(data.unmatched.a, unitOf(metric))} before and ${inUnit(data.unmatched.b, unitOf(metric))} after are only on one side` : ""}</p>
-						<Rows data={data} />
-						<Sets base={traceBy(base)?.name ?? "base"} />
 					</>
 				)}
 			</Panel>

@@ -16,7 +16,7 @@ import { copy, saveFile, say } from "../lib/say";
 import { select, selectedPoint, selection } from "../lib/select";
 import { embedded } from "../lib/source";
 import { addWhere, common, cursor, dragged, exactly, go, key, lineOf, quote, set, timeWindow, trace, view } from "../lib/state";
-import { type Column, Table, csv } from "../lib/table";
+import { type Column, Table } from "../lib/table";
 import { useTableKey } from "../lib/twin";
 import type { Flame as Data, FlameAbove, FlameReply } from "../lib/types";
 
@@ -332,28 +332,26 @@ function Twin({ data, menu }: { data: Data; menu(row: number): Subject | null })
 	];
 	if (data.delta) columns.push({ name: "delta", label: "Change", number: true, width: "13ch", cell: ({ row }) => <Delta value={data.delta?.[row]} unit={data.unit} />, text: ({ row }) => String(data.delta?.[row] ?? "") });
 	return (
-		<>
-			<Table
-				label="Flame graph as a table"
-				columns={columns}
-				rows={rows}
-				rowKey={({ row }) => row}
-				height={560}
-				rowHeight={26}
-				selected={chosen}
-				onSelect={({ row }) => {
-					setChosen(row);
-					if (hasPoint(data, row)) select("p", data.point[row] ?? 0);
-				}}
-				onKey={(event, { row, inside }) => {
-					if (inside === 0 || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return false;
-					fold(row, event.key === "ArrowLeft");
-					return true;
-				}}
-				menu={({ row }) => menu(row)}
-			/>
-			<p><button onClick={() => void copy(csv(columns, rows), "the table as CSV")}>Copy as CSV</button></p>
-		</>
+		<Table
+			label="Flame graph as a table"
+			columns={columns}
+			rows={rows}
+			rowKey={({ row }) => row}
+			height={560}
+			rowHeight={26}
+			selected={chosen}
+			onSelect={({ row }) => {
+				setChosen(row);
+				if (hasPoint(data, row)) select("p", data.point[row] ?? 0);
+			}}
+			onKey={(event, { row, inside }) => {
+				if (inside === 0 || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return false;
+				fold(row, event.key === "ArrowLeft");
+				return true;
+			}}
+			menu={({ row }) => menu(row)}
+			copied={() => rows}
+		/>
 	);
 }
 

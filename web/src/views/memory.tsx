@@ -25,6 +25,17 @@ interface Region {
 	largest_free: number;
 }
 
+interface Hole {
+	from: number;
+	n: number;
+	bytes: number;
+}
+
+interface Regions {
+	rows: Region[];
+	holes: Hole[]; // of all regions, by powers of two
+}
+
 interface Data {
 	base: string;
 	bpp: number;
@@ -153,29 +164,12 @@ function painter(data: Data, order: Order): Painter {
 	};
 }
 
-/** Holes between the chunks of the picture, by powers of two. */
-function holes(data: Data): { from: number; n: number; bytes: number }[] {
-	const found = new Map<number, { n: number; bytes: number }>();
-	let end = data.runs.start[0] ?? 0;
-	data.runs.start.forEach((start, at) => {
-		const size = (start - end) * data.bpp;
-		if (size > 0) {
-			const bin = 2 ** Math.floor(Math.log2(size));
-			const old = found.get(bin) ?? { n: 0, bytes: 0 };
-			found.set(bin, { n: old.n + 1, bytes: old.bytes + size });
-		}
-		end = Math.max(end, start + (data.runs.len[at] ?? 0));
-	});
-	return [...found].sort(([a], [b]) => a - b).map(([from, hole]) => ({ from, ...hole }));
-}
-
-function Holes({ data }: { data: Data }) {
-	const list = holes(data);
+function Holes({ list }: { list: Hole[] }) {
 	const most = Math.max(1, ...list.map((hole) => hole.bytes));
 	if (list.length === 0) return null;
 	return (
 		<table class="bars">
-			<caption>Holes in this picture by size, from {bytes(data.bpp)}</caption>
+			<caption>What is free between chunks, by size</caption>
 			<tbody>
 				{list.map((hole) => (
 					<tr>
@@ -299,6 +293,7 @@ function Occupied({ rows, at }: { rows: Region[]; at: number }) {
 		<p class="sentence">
 			At {ns(at)}{cursor.value == null ? ", the peak," : ""} {count(sum((row) => row.chunks))} chunks hold {bytes(live)}, {share(live / Math.max(1, live + free))} of the {bytes(live + free)} that they span.
 			{free > 0 && <> {bytes(free)} between them are free; the largest hole has {bytes(largest)}.</>}
+			{rows.length > 1 && <> They lie in {count(rows.length)} regions, of which the picture shows one.</>}
 		</p>
 	);
 }
@@ -306,11 +301,18 @@ function Occupied({ rows, at }: { rows: Region[]; at: number }) {
 const paints = [["type", "Type"], ["fn", "Function"], ["module", "Module"], ["thread", "Thread"], ["age", "Age"], ["sev", "Severity"], ["query", "Colour of the query"]] as const;
 const orders = [["rows", "Row by row"], ["hilbert", "Hilbert's curve"]] as const;
 
-/** Types, if enough of them are known; otherwise who allocated. */
-function tellsMost(data: Overview): string {
-	const types = data.top.types ?? [];
-	const known = types.filter((item) => item.label != null && !item.label.startsWith("(")).reduce((sum, item) => sum + item.value, 0);
-	return known * 4 > data.bytes.peak ? "type" : "fn";
+/** Whether colours by this would differ: enough is known, and not nearly all is one thing. */
+function differs(names: [string | null | undefined, number][], peak: number): boolean {
+	const sums = new Map<string, number>();
+	for (const [name, value] of names) if (name && !name.startsWith("(")) sums.set(name, (sums.get(name) ?? 0) + value);
+	const known = [...sums.values()];
+	return known.reduce((sum, value) => sum + value, 0) * 4 > peak && Math.max(...known) < peak * 0.85;
+}
+
+/** Types, or who allocated; where that is nearly always the same, how old the chunks are. */
+function tellsMost({ top, bytes: { peak } }: Overview): string {
+	if (differs((top.types ?? []).map((item) => [item.label, item.value]), peak)) return "type";
+	return differs((top.peak ?? []).map((item) => [item.fn, item.value]), peak) || peak === 0 ? "fn" : "age";
 }
 
 /** The region that holds most, if it can be one of several chunks: of a single one there is nothing to see. */
@@ -340,14 +342,19 @@ export function Memory() {
 	const width = order === "hilbert" ? 4 * SIDE : WIDE;
 	const [playing, play] = usePlay(run);
 	const [table, toggleTable] = useTwin();
-	const regions = useAnswer<{ rows: Region[] }>(at == null ? null : "/memmap/regions", { ...common(), at: Math.round(at ?? 0) });
+	const regions = useAnswer<Regions>(at == null ? null : "/memmap/regions", { ...common(), at: Math.round(at ?? 0) });
 	const rows = regions.reply?.data.rows ?? [];
 	const base = key("mem") || fullest(rows)?.start || "";
-	const colour = oneOf("color", paints, peak ? tellsMost(peak) : overview.error ? "fn" : "");
+	const [plain, setPlain] = useState(""); // a region whose picture would have one colour
+	const told = peak ? tellsMost(peak) : overview.error ? "fn" : "";
+	const colour = oneOf("color", paints, told && plain === base ? "age" : told);
 	const region = rows.find((row) => base !== "" && BigInt(row.start) <= BigInt(base) && BigInt(base) < BigInt(row.end));
 	const bpp = Math.min(MOST, Math.max(1, Number(key("bpp")) || fitting(region, width, order)));
 	const answer = useAnswer<Data>(base && at != null && colour ? "/memmap" : null, { ...common(), at: Math.round(at ?? 0), base, bpp, w: width, h: order === "hilbert" ? SIDE : rowsOf(region, base, bpp * width), color: colour });
 	const shown = answer.reply?.data;
+	useEffect(() => {
+		if (shown && ranked(shown).length === 1) setPlain(shown.base);
+	}, [shown]);
 	const moments = { play, peak: () => set({ at: null }), end: () => set({ at: Math.round(run) }) };
 	const zoom = (bytesOfPixel: number) => Math.min(MOST, Math.max(1, bytesOfPixel));
 	return (
@@ -373,7 +380,7 @@ export function Memory() {
 						{order === "hilbert" && <p class="quiet">Squares of memory side by side: what is near in memory is near in the picture.</p>}
 						<Keys>{order === "rows" && "Drag over rows to filter by address. "}+ and − zoom, Page Up and Page Down move through memory.</Keys>
 						<Table label="Regions" columns={columns} rows={data.rows} rowKey={(row) => row.start} height={300} selected={base} onSelect={(row) => set({ mem: row.start })} />
-						{shown && <Holes data={shown} />}
+						<Holes list={data.holes} />
 					</>
 				)}
 			</Panel>

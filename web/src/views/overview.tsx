@@ -12,7 +12,6 @@ import { type Act, type Subject, menuOf } from "../lib/menu";
 import { plainName } from "../lib/names";
 import { NoteOf, noteActs, useNotes } from "../lib/notes";
 import { Bar, Delta, Spark } from "../lib/parts";
-import { Caveats } from "../lib/result";
 import { copy, say } from "../lib/say";
 import { select } from "../lib/select";
 import { embedded, source } from "../lib/source";
@@ -85,8 +84,8 @@ function Sentence({ data, report }: { data: Data; report: Report | undefined }) 
 
 // ---- tiles ----
 
-type State = "good" | "look" | "bad" | "none";
-const marks: Record<State, [string, "check" | "eye" | "warning" | null]> = { good: ["good", "check"], look: ["look", "eye"], bad: ["bad", "warning"], none: ["", null] };
+type State = "good" | "minor" | "look" | "bad" | "none";
+const marks: Record<State, [string, "check" | "eye" | "warning" | null]> = { good: ["good", "check"], minor: ["minor", null], look: ["worth a look", "eye"], bad: ["costly", "warning"], none: ["", null] };
 
 interface TileProps {
 	name: string;
@@ -103,7 +102,7 @@ function Tile({ name, label, value, state, why, href, before, unit = "bytes" }: 
 	const [word, icon] = marks[state];
 	return (
 		<a class={`tile ${state}`} href={href}>
-			<span class="tile-label">{label} {icon && <span class={`badge ${state}`}><Icon name={icon} size={12} />{word}</span>}</span>
+			<span class="tile-label">{label} {word && <span class={`badge ${state}`}>{icon && <Icon name={icon} size={12} />}{word}</span>}</span>
 			<span class="tile-value" data-t={name}>{value}</span>
 			{before != null && <span><Delta value={before} unit={unit} /></span>}
 			<span class="quiet">{why}</span>
@@ -111,7 +110,12 @@ function Tile({ name, label, value, state, why, href, before, unit = "bytes" }: 
 	);
 }
 
-const levels: Record<string, State> = { costly: "bad", "worth a look": "look" };
+const levels: Record<string, State> = { costly: "bad", "worth a look": "look", minor: "minor" };
+
+/** As a sentence begins. */
+function begin(text: string): string {
+	return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 /** The costliest of some findings. */
 function worst(findings: Finding[]): Finding | undefined {
@@ -121,7 +125,7 @@ function worst(findings: Finding[]): Finding | undefined {
 function peakTile(data: Data): { state: State; why: string } {
 	const found = worst(data.findings.filter((finding) => finding.saves.unit === "peak_bytes"));
 	if (!found) return { state: "good", why: "no finding would lower it" };
-	return { state: levels[found.level] ?? ((found.saves.share ?? 0) < 0.1 ? "good" : "look"), why: `a finding would save ${share(found.saves.share)}` };
+	return { state: levels[found.level] ?? "minor", why: `a finding would save ${share(found.saves.share)}` };
 }
 
 /** What grows until the end; without that, how much more there is at the end than in the middle of the run. */
@@ -138,7 +142,7 @@ function growing(data: Data): Finding | undefined {
 
 function growthTile(data: Data): { state: State; why: string } {
 	const found = growing(data);
-	if (found) return { state: levels[found.level] ?? "look", why: `${found.fn ? plainName(found.fn) : "one place"} grows until the end` };
+	if (found) return { state: levels[found.level] ?? "minor", why: `${found.fn ? plainName(found.fn) : "one place"} grows until the end` };
 	const grew = growthOf(data) > Math.max(data.bytes.peak / 4, 1 << 16);
 	return grew ? { state: "look", why: "more at the end than half-way through" } : { state: "good", why: "no place grows until the end" };
 }
@@ -146,7 +150,7 @@ function growthTile(data: Data): { state: State; why: string } {
 function leakTile(data: Data, report: Report | undefined): { state: State; why: string } {
 	const lost = report?.leaks?.bytes;
 	if (lost == null) return { state: "none", why: report ? "lost memory was not looked for" : "" };
-	if (lost > 0) return { state: levels[worst(data.findings.filter((finding) => finding.kind === "leak"))?.level ?? ""] ?? "look", why: `${count(report?.leaks?.chunks)} chunks that nothing points to` };
+	if (lost > 0) return { state: levels[worst(data.findings.filter((finding) => finding.kind === "leak"))?.level ?? ""] ?? "minor", why: `${count(report?.leaks?.chunks)} chunks that nothing points to` };
 	return { state: "good", why: data.bytes.kept > 0 ? `${bytes(data.bytes.kept)} kept, still pointed to` : "everything was freed" };
 }
 
@@ -234,7 +238,7 @@ function Row({ finding, spark }: { finding: Finding; spark: string }) {
 			<div class="what">
 				<h3>{point != null ? <button class="plain" title={finding.fn ?? finding.title} onClick={() => select("p", point)}>{headline(finding)}</button> : headline(finding)}</h3>
 				<p class="quiet where">{finding.title}</p>
-				<p>{words(finding.seen)}. {finding.repair.charAt(0).toUpperCase() + finding.repair.slice(1)}.</p>
+				<p>{words(finding.seen)}. {begin(finding.repair)}.</p>
 				<p class="quiet"><span class={`level ${finding.level.replace(/ /g, "-")}`}>{finding.level}</span> {cost.filter((text) => text !== "").join(" · ")}</p>
 				<NoteOf finding={finding.id} writing={writing} onDone={() => setWriting(false)} />
 			</div>
@@ -346,6 +350,7 @@ export function Overview() {
 					<Unfiltered path="/overview" />
 					<Strip tall />
 					<Sentence data={data} report={report} />
+					{data.unnamed && <p class="quiet">{begin(data.unnamed)}</p>}
 					<Tiles data={data} report={report} before={before} />
 					<h2>{data.findings.length > 0 ? "What to do first" : "Findings"}</h2>
 					{data.findings.length === 0 ? (
@@ -354,12 +359,13 @@ export function Overview() {
 						<Findings data={data} />
 					)}
 					{data.findings_all > data.findings.length && <p class="quiet">The first {count(data.findings.length)} of {count(data.findings_all)}.</p>}
-					<Caveats list={data.unnamed ? [data.unnamed] : []} />
-					<h2>In numbers</h2>
-					<Totals data={data} before={before} />
-					<div class="tops">
-						{lists.map(([name, title, show, pick]) => <List name={name} title={title} items={data.top[name] ?? []} show={show} pick={pick} />)}
-					</div>
+					<details class="fold" open={data.findings.length === 0}>
+						<summary>Totals and the largest of each kind</summary>
+						<Totals data={data} before={before} />
+						<div class="tops">
+							{lists.map(([name, title, show, pick]) => <List name={name} title={title} items={data.top[name] ?? []} show={show} pick={pick} />)}
+						</div>
+					</details>
 				</div>
 			)}
 		</Panel>

@@ -6,12 +6,11 @@ import { category } from "../lib/colour";
 import { type Maybe, bytes, count, ns } from "../lib/format";
 import { Lane } from "../lib/lane";
 import { type Subject, menuOf } from "../lib/menu";
-import { copy } from "../lib/say";
 import { select, selection } from "../lib/select";
 import { sorted } from "../lib/sort";
 import { embedded } from "../lib/source";
 import { addWhere, common, key, set } from "../lib/state";
-import { type Column, Table, csv } from "../lib/table";
+import { type Column, Table } from "../lib/table";
 import { type ThreadRow, threadName } from "../lib/thread";
 import type { Timeline } from "../lib/types";
 
@@ -112,11 +111,8 @@ export function Threads() {
 			<Panel answer={answer} label="Threads" empty={(data) => (data.rows.length === 0 ? "No thread allocated anything." : null)}>
 				{(data) => (
 					<>
-						<Table label="Threads" columns={columns} rows={sorted(data.rows, sort)} rowKey={(row) => row.thread} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={selection.value?.kind === "th" ? Number(selection.value.id) : null} onSelect={(row) => select("th", row.thread)} onOpen={(row) => !embedded && addWhere(`thread == ${row.thread}`)} menu={subjectOf} />
-						<p>
-							{data.shared_chunks != null ? `${count(data.shared_chunks)} chunks were used by more than one thread. ` : ""}
-							<button onClick={() => void copy(csv(columns, data.rows), "the table as CSV")}>Copy as CSV</button>
-						</p>
+						<Table label="Threads" columns={columns} rows={sorted(data.rows, sort)} rowKey={(row) => row.thread} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={selection.value?.kind === "th" ? Number(selection.value.id) : null} onSelect={(row) => select("th", row.thread)} onOpen={(row) => !embedded && addWhere(`thread == ${row.thread}`)} menu={subjectOf} copied={() => data.rows} />
+						{data.shared_chunks != null && <p>{count(data.shared_chunks)} chunks were used by more than one thread.</p>}
 						<Lanes rows={data.rows} />
 						<h2>Who frees whose memory</h2>
 						{data.rows.length > 0 && <Matrix data={data} />}
