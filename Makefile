@@ -38,7 +38,7 @@ test: deps-test configure
 
 test-full: deps-test configure
 	@tools/install-deps full deb site
-	@cmake --build $(BUILD) -j$(JOBS) --target all tests
+	@cmake --build $(BUILD) -j$(JOBS) --target all tests tests_long
 	@$(CTEST)
 	@$(MAKE) --no-print-directory test-machine
 
@@ -49,7 +49,7 @@ MACHINE_FLAGS ?= -R "^(run|compat|stacks|unit)[.]" -LE "^(full|unit)$$" -LE "^(f
 	-E "^run[.]((watch-(known|leaks|live|sets|burst|sweep)|brief|security-claims)$$|pools_O|serve-|compare-|check-|export-|fleet-|excessive-)"
 test-machine: deps-test configure
 	@tools/install-deps machine
-	@cmake --build $(BUILD) -j$(JOBS) --target cross
+	@cmake --build $(BUILD) -j$(JOBS) --target cross cross-long
 	@tools/test-machine $(BUILD) $(if $(REST),--rest) $(MACHINE_FLAGS)
 
 bench: deps-build

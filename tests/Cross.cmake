@@ -30,7 +30,11 @@ if(cross_found)
 		BUILD_COMMAND ${CMAKE_COMMAND} --build <BINARY_DIR> --target all tests
 		BUILD_ALWAYS ON
 		INSTALL_COMMAND "")
+	ExternalProject_Add_Step(cross long DEPENDEES build EXCLUDE_FROM_MAIN ON ALWAYS ON
+		COMMAND ${CMAKE_COMMAND} --build <BINARY_DIR> --target tests_long)
+	ExternalProject_Add_StepTargets(cross long)
 	add_dependencies(tests cross)
+	add_dependencies(tests_long cross-long)
 	# cross.CPU, and with the long ones of make test-full cross.CPU-long. What is skipped there is listed here.
 	function(heapwise_cross_test name)
 		add_test(NAME ${name} COMMAND sh -c

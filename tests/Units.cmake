@@ -54,8 +54,12 @@ function(heapwise_units variant)
 				${PROJECT_SOURCE_DIR}/src/target/recorder/pool/arch/${HEAPWISE_CPU}/instruction.c)
 			target_sources(${target} PRIVATE ${gate_sources})
 		endif()
-		add_dependencies(tests ${target})
 		string(REGEX REPLACE "^test_" "" short ${name})
+		if(short MATCHES ${HEAPWISE_UNEMULATED} OR short MATCHES ${HEAPWISE_EMULATED_LONG})
+			add_dependencies(${HEAPWISE_TESTS_UNEMULATED} ${target})
+		else()
+			add_dependencies(tests ${target})
+		endif()
 		# The limits are for what hangs. Sanitizers and emulators take ten times as long, and other tests run beside them.
 		set(limits)
 		if(variant OR HEAPWISE_SANITIZE OR CMAKE_CROSSCOMPILING)
@@ -95,9 +99,9 @@ if(HEAPWISE_TEST_VARIANTS AND NOT HEAPWISE_SANITIZE)
 	set(threaded_sources ${unit_sources})
 	list(FILTER threaded_sources INCLUDE REGEX ${HEAPWISE_TSAN_TESTS})
 	heapwise_units(tsan ${threaded_sources})
-	# Two minutes together; in each run they are looked at with the other sanitizers.
+	# Three minutes together; in each run they are looked at with the other sanitizers.
 	set_tests_properties(tsan.trace_damage tsan.trace_accesses tsan.trace_roundtrip tsan.query_engine
-		PROPERTIES LABELS "tsan;full")
+		tsan.monitor_correlate tsan.serve_notes PROPERTIES LABELS "tsan;full")
 	# A minute together; each run has them with asan.
 	set_tests_properties(unit.symbols_lookup unit.symbols_types unit.symbols_files unit.symbols_index
 		unit.view_order unit.model_index_hostile unit.serve unit.trace_damage PROPERTIES LABELS "unit;full")
