@@ -34,7 +34,7 @@ const useful = {
 };
 
 /** What one moves in a view: a chart is dragged and swept, a table or the page is scrolled. */
-const charts = { "": "strip", flame: "flame", time: "strip", chunks: "chunks", freq: "scatter" };
+const charts = { "": "chart-strip", flame: "chart-flame", time: "timeline", chunks: "chart-chunks", freq: "chart-scatter" };
 
 function trace() {
 	const file = join(folder, `serve-${chunks}-${points}.hwt`);
@@ -101,7 +101,7 @@ const frames = `(() => {
 
 async function pan(page, name) {
 	const chart = charts[name];
-	const target = chart ? page.locator(`[data-t="chart-${chart}"]`) : page.locator("main");
+	const target = chart ? page.locator(`[data-t="${chart}"]`) : page.locator("main");
 	const box = (await target.boundingBox()) ?? { x: 200, y: 200, width: 800, height: 400 };
 	const y = box.y + Math.min(box.height, 500) / 2;
 	await page.evaluate(frames);

@@ -378,7 +378,7 @@ static void put_views(struct report *self, struct study *trace, u64 end_ns)
 	put(self, "/timeline?bins=800&by=none&metric=live");
 	if (shows(self, REPORT_OVERVIEW)) {
 		put(self, "/overview?top=10");
-		put(self, "/report?top=0");
+		put(self, "/report?top=1");
 		put(self, "/timeline?bins=400&by=fn&metric=live&top=5");
 	}
 	if (shows(self, REPORT_FLAME))

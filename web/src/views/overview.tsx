@@ -339,7 +339,8 @@ function Totals({ data, before }: { data: Data; before: Data | undefined }) {
 
 export function Overview() {
 	const answer = useAnswer<Data>("/overview", { ...scoped("/overview"), top: 10 });
-	const report = useAnswer<Report>("/report", { ...scoped("/report"), top: 0 }).reply?.data;
+	// of a large trace it takes a second, in which the sentence is there already
+	const report = useAnswer<Report>(answer.reply ? "/report" : null, { ...scoped("/report"), top: 1 }).reply?.data;
 	const base = useAnswer<Data>(key("base") === "" ? null : "/overview", { ...scoped("/overview"), trace: key("base"), top: 10 }).reply?.data;
 	const before = key("base") === "" ? undefined : base;
 	return (
