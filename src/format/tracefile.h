@@ -35,6 +35,7 @@ enum hw_block_type {
 	HW_BLOCK_TYPES = 9,    /* types of chunks in columns */
 	HW_BLOCK_TYPE_NAMES = 10,  /* names of the identities of types */
 	HW_BLOCK_DEBUG_TYPES = 11, /* what debug info says of types */
+	HW_BLOCK_GRAPH = 12,       /* pointers from chunk to chunk, in columns */
 };
 
 enum { HW_BLOCK_STORED = 1 }; /* hw_block_header.flags: the payload is not compressed */
@@ -47,7 +48,8 @@ struct hw_block_header {
 	u16 flags;        /* HW_BLOCK_* */
 	u32 raw_bytes;    /* of the payload before compression */
 	u32 stored_bytes; /* of the payload in the file, right after this header */
-	/* facts, contexts, events, accesses, routine rows, symbol entries or index rows in it */
+	/* facts, contexts, events, accesses, routine rows, pointers, symbol entries or index rows
+	 * in it */
 	u32 items;
 	u32 image;  /* counted from 0 in the file, or HW_NO_IMAGE */
 	u32 number; /* of the block, counted from 0 in the file */
@@ -75,6 +77,8 @@ enum {
 	HW_BLOCK_ACCESSES_MAX = 1 << 16,
 	HW_BLOCK_ROUTINES_MAX = 1 << 16,
 	HW_BLOCK_TYPES_MAX = 1 << 16,
+	HW_BLOCK_NODES_MAX = 1 << 18, /* of a graph block */
+	HW_BLOCK_EDGES_MAX = 1 << 18,
 	HW_BLOCK_ROWS_MAX = 1 << 16, /* of an index block; more rows need more blocks */
 };
 
@@ -182,6 +186,21 @@ enum {
 	HW_TYPE_SHIFTED = 2,
 	HW_TYPE_SOURCE_SHIFT = 2, /* enum type_source, below 16 */
 };
+
+/* Columns of a graph block, in the order of the payload: varints. */
+enum hw_graph_column {
+	/* ticks; chunks, roots and pointers of the whole graph; first node and first pointer here;
+	 * nodes here */
+	HW_GRAPH_COLUMN_HEAD,
+	HW_GRAPH_COLUMN_CHUNK,  /* per chunk: its number less the one before + 1 */
+	HW_GRAPH_COLUMN_ROOT,   /* per root: its fields */
+	HW_GRAPH_COLUMN_DEGREE, /* per node: its pointers here */
+	HW_GRAPH_COLUMN_FROM,   /* per pointer: the step from the one before in its node */
+	HW_GRAPH_COLUMN_TARGET, /* per pointer: zigzag of the step from what was there before */
+	HW_GRAPH_COLUMN_TO,     /* per pointer: where in the target */
+	HW_GRAPH_COLUMNS
+};
+enum { HW_GRAPH_SLOTS = 64 }; /* words of a node whose last target is remembered */
 
 /* Columns of a routines block, in the order of the payload. */
 enum hw_routine_column {

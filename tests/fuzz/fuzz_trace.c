@@ -124,13 +124,33 @@ static int see_types(void *self, const struct stream_type *rows, u64 count, stru
 	return 0;
 }
 
+static int see_graph(void *self, const struct stream_graph *graph, struct err *err)
+{
+	struct witness *w = self;
+	u64 nodes = graph->chunk_count + graph->root_count;
+
+	(void)err;
+	must(w->image && graph->starts[0] == 0);
+	for (u64 i = 0; i < graph->chunk_count; i++)
+		must(graph->chunks[i] < w->chunks && (!i || graph->chunks[i - 1] < graph->chunks[i]));
+	for (u64 i = 0; i < graph->root_count; i++)
+		must(graph->roots[i].kind < ROOT_KINDS && strlen(graph->roots[i].name) < 1 << 25);
+	for (u64 i = 0; i < nodes; i++) {
+		must(graph->starts[i] <= graph->starts[i + 1]);
+		for (u64 k = graph->starts[i]; k < graph->starts[i + 1]; k++)
+			must(graph->edges[k].target < graph->chunk_count &&
+			     (k == graph->starts[i] || graph->edges[k - 1].from <= graph->edges[k].from));
+	}
+	return 0;
+}
+
 static void read_trace(const char *path)
 {
 	static struct witness witness;
 	struct stream_sink sink = {.self = &witness, .image = see_image, .thread = see_thread,
 				   .contexts = see_contexts, .events = see_events,
 				   .accesses = see_accesses, .routines = see_routines,
-				   .types = see_types};
+				   .types = see_types, .graph = see_graph};
 	struct err err = {0};
 	struct trace_reader *reader = trace_open(path, &err);
 	struct symbol_table table;
@@ -165,7 +185,7 @@ static void write_blocks(int fd, const uint8_t *data, size_t size)
 	while (size >= 6) {
 		size_t length = data[4] | (size_t)data[5] << 8;
 		struct raw_block raw = {
-			.payload = data + 6, .type = data[0] % 11, .items = data[1],
+			.payload = data + 6, .type = data[0] % 13, .items = data[1],
 			.image = data[2] == 255 ? HW_NO_IMAGE : data[2], .plain = data[3] & 1,
 		};
 

@@ -28,7 +28,7 @@
 /* What was told, one text per sort of fact: a file keeps the order within a sort. */
 struct log {
 	struct strbuf images, modules, threads, contexts, clocks, usages, aggregates, ends, notes, names;
-	struct strbuf scans, accesses;
+	struct strbuf scans, graphs, accesses;
 	VEC(struct event) events;
 	VEC(struct stream_routine) routines;
 };
@@ -161,6 +161,28 @@ HELPER int log_scan(void *self, const struct stream_scan *s, const struct stream
 	return 0;
 }
 
+HELPER int log_graph(void *self, const struct stream_graph *g, struct err *err)
+{
+	struct log *log = self;
+
+	(void)err;
+	strbuf_addf(&log->graphs, "%" PRIu64 "\n", g->ticks);
+	for (u64 i = 0; i < g->chunk_count + g->root_count; i++) {
+		const struct stream_root *r = i < g->chunk_count ? NULL : &g->roots[i - g->chunk_count];
+
+		if (r)
+			strbuf_addf(&log->graphs, "root %u tid %u %" PRIx64 "+%" PRIu64 " code %" PRIx64 " '%s':",
+				    r->kind, r->tid, r->address, r->bytes, r->code, r->name);
+		else
+			strbuf_addf(&log->graphs, "%" PRIu64 ":", g->chunks[i]);
+		for (u64 k = g->starts[i]; k < g->starts[i + 1]; k++)
+			strbuf_addf(&log->graphs, " %u->%" PRIu64 "+%u", g->edges[k].from,
+				    g->chunks[g->edges[k].target], g->edges[k].to);
+		strbuf_add(&log->graphs, "\n");
+	}
+	return 0;
+}
+
 HELPER int log_accesses(void *self, const struct stream_access *rows, u64 count, struct err *err)
 {
 	struct log *log = self;
@@ -251,6 +273,7 @@ HELPER struct stream_sink log_sink(struct log *log)
 		.memory = log_memory,
 		.aggregates = log_aggregates,
 		.scan = log_scan,
+		.graph = log_graph,
 		.accesses = log_accesses,
 		.routines = log_routines,
 		.image_end = log_image_end,
@@ -263,7 +286,8 @@ HELPER void log_release(struct log *log)
 {
 	struct strbuf *const texts[] = {&log->images, &log->modules, &log->threads, &log->contexts,
 					&log->clocks, &log->usages, &log->aggregates, &log->ends,
-					&log->notes, &log->names, &log->scans, &log->accesses};
+					&log->notes, &log->names, &log->scans, &log->graphs,
+					&log->accesses};
 
 	for (u64 i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		strbuf_release(texts[i]);
@@ -328,6 +352,7 @@ HELPER void check_same_log(const struct log *got, const struct log *want)
 	CHECK_STR(strbuf_text(&got->notes), strbuf_text(&want->notes));
 	CHECK_STR(strbuf_text(&got->names), strbuf_text(&want->names));
 	CHECK_STR(strbuf_text(&got->scans), strbuf_text(&want->scans));
+	CHECK_STR(strbuf_text(&got->graphs), strbuf_text(&want->graphs));
 	CHECK_STR(strbuf_text(&got->accesses), strbuf_text(&want->accesses));
 	check_same_events(got, want);
 	check_same_routines(got, want);
@@ -681,6 +706,73 @@ HELPER void tell_scan(struct teller *teller)
 	vec_release(&rows);
 }
 
+/* A graph of these chunks and roots with at most so many pointers from each; who gets it releases it. */
+struct drawn_graph {
+	struct stream_graph graph;
+	VEC(u64) chunks;
+	VEC(u64) starts;
+	VEC(struct stream_edge) edges;
+	VEC(struct stream_root) roots;
+};
+
+HELPER void draw_edges(struct teller *teller, struct drawn_graph *to, u64 count)
+{
+	u64 from = draw(teller, 20) ? 0 : 3;
+
+	if (!vec_push(&to->starts, to->edges.count))
+		FAIL("out of memory");
+	for (u64 i = 0; i < count && to->chunks.count; i++) {
+		struct stream_edge edge = {.target = (u32)draw(teller, to->chunks.count),
+					   .to = draw(teller, 5) ? 0 : (u32)draw_number(teller)};
+
+		from = draw(teller, 1000) ? from + 8 * draw(teller, 4) : UINT32_MAX;
+		edge.from = from < UINT32_MAX ? (u32)from : UINT32_MAX;
+		if (!vec_push(&to->edges, edge))
+			FAIL("out of memory");
+	}
+}
+
+HELPER void draw_graph(struct teller *teller, struct drawn_graph *to, u64 chunks, u64 roots, u64 edges)
+{
+	static const char *const names[] = {"", "rdi", "/usr/lib/libc.so.6"};
+
+	for (u64 i = 0, chunk = 0; i < chunks; i++, chunk += 1 + draw(teller, 3))
+		if (!vec_push(&to->chunks, chunk))
+			FAIL("out of memory");
+	for (u64 i = 0; i < roots; i++) {
+		struct stream_root root = {.kind = (u8)draw(teller, ROOT_KINDS), .tid = (u32)draw_number(teller),
+					   .address = draw_number(teller), .bytes = draw_number(teller),
+					   .code = draw_number(teller), .name = names[draw(teller, 3)]};
+
+		if (!vec_push(&to->roots, root))
+			FAIL("out of memory");
+	}
+	for (u64 i = 0; i < chunks + roots; i++)
+		draw_edges(teller, to, draw(teller, edges + 1));
+	if (!vec_push(&to->starts, to->edges.count))
+		FAIL("out of memory");
+	to->graph = (struct stream_graph){teller->ticks, chunks, roots, to->chunks.data,
+					  to->roots.data, to->starts.data, to->edges.data};
+}
+
+HELPER void drawn_graph_release(struct drawn_graph *graph)
+{
+	vec_release(&graph->chunks);
+	vec_release(&graph->starts);
+	vec_release(&graph->edges);
+	vec_release(&graph->roots);
+}
+
+/* About half of the chunks that there were. */
+HELPER void tell_graph(struct teller *teller)
+{
+	struct drawn_graph drawn = {0};
+
+	draw_graph(teller, &drawn, teller->next_chunk / 3, draw(teller, 5), 6);
+	TELL(teller, graph, &drawn.graph);
+	drawn_graph_release(&drawn);
+}
+
 HELPER void tell_image_end(struct teller *teller)
 {
 	struct stream_image_end end = {.ticks = teller->ticks, .how = IMAGE_KILLED, .value = -9, .cpu_ns = 123456789};
@@ -737,6 +829,7 @@ HELPER void tell_whole_image(struct teller *teller, u32 number, u64 events)
 	TELL(teller, name, &(struct stream_name){.id = 1023, .text = ""});
 	TELL(teller, aggregates, rows, 2 + (teller->contexts > 1));
 	tell_scan(teller);
+	tell_graph(teller);
 	tell_image_end(teller);
 }
 

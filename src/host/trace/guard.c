@@ -270,6 +270,13 @@ int guard_scan(struct guard *guard, const struct stream_scan *scan,
 	return status <= 0 ? status : stream_tell(&guard->out, scan, scan, classes, count, err);
 }
 
+int guard_graph(struct guard *guard, const struct stream_graph *graph, struct err *err)
+{
+	int status = need_image(guard, err);
+
+	return status <= 0 ? status : stream_tell(&guard->out, graph, graph, err);
+}
+
 int guard_accesses(struct guard *guard, const struct stream_access *rows, u64 count,
 		   struct err *err)
 {

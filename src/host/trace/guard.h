@@ -26,6 +26,7 @@ int guard_aggregates(struct guard *guard, const struct stream_aggregate *rows, u
 		     struct err *err);
 int guard_scan(struct guard *guard, const struct stream_scan *scan,
 	       const struct stream_class *classes, u64 count, struct err *err);
+int guard_graph(struct guard *guard, const struct stream_graph *graph, struct err *err);
 int guard_accesses(struct guard *guard, const struct stream_access *rows, u64 count,
 		   struct err *err);
 int guard_types(struct guard *guard, const struct stream_type *rows, u64 count, struct err *err);

@@ -16,6 +16,7 @@
 #include "host/trace/contexts.h"
 #include "host/trace/decode.h"
 #include "host/trace/facts.h"
+#include "host/trace/graphs.h"
 #include "host/trace/guard.h"
 #include "host/trace/readerfile.h"
 #include "host/trace/routines.h"
@@ -46,9 +47,10 @@ struct reading {
 	struct decoder *decoder;
 	struct guard *guard;
 	struct scan_gather gather;
+	struct graph_gather graph;
 	u32 decoder_image;
 	struct routine_reader *routines;
-	bool wants_events, wants_accesses, wants_types;
+	bool wants_events, wants_accesses, wants_types, wants_graphs;
 	u64 memory; /* of what was told so far, estimated */
 	struct event events[EVENT_BATCH];
 };
@@ -114,6 +116,8 @@ static void summarize(struct trace_reader *reader)
 			info->routines += entry->items;
 		if (entry->type == HW_BLOCK_TYPES)
 			info->types += entry->items;
+		if (entry->type == HW_BLOCK_GRAPH)
+			info->pointers += entry->items;
 		if (entry->type == HW_BLOCK_SYMBOLS)
 			info->has_symbols = true;
 		if (entry->image != HW_NO_IMAGE && entry->image >= info->images)
@@ -255,8 +259,10 @@ static int damaged_block(struct reading *r, u64 index, enum block_status status,
 /* From here on chunks are those of the image. */
 static void enter_chunks(struct reading *r, u32 image)
 {
-	if (image != r->decoder_image)
+	if (image != r->decoder_image) {
 		decoder_start_image(r->decoder);
+		graph_gather_release(&r->graph);
+	}
 	r->decoder_image = image;
 }
 
@@ -304,6 +310,8 @@ static int read_payload(struct reading *r, const struct hw_block_header *header,
 		return types_tell(&(struct chunk_reading){r->wants_events ? r->decoder : NULL,
 							  r->guard, &info->lost_types},
 				  &block, err);
+	if (header->type == HW_BLOCK_GRAPH)
+		return graph_tell(&r->graph, &block, err);
 	return read_events(r, &block, err);
 }
 
@@ -321,6 +329,7 @@ static bool is_told(const struct reading *r, u32 type)
 	       (type == HW_BLOCK_EVENTS && r->wants_events) ||
 	       (type == HW_BLOCK_ACCESSES && r->wants_accesses) ||
 	       (type == HW_BLOCK_TYPES && r->wants_types) ||
+	       (type == HW_BLOCK_GRAPH && r->wants_graphs) ||
 	       (type == HW_BLOCK_ROUTINES && r->routines);
 }
 
@@ -414,6 +423,7 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 	r->decoder_image = HW_NO_IMAGE;
 	r->wants_accesses = sink->accesses;
 	r->wants_types = sink->types;
+	r->wants_graphs = sink->graph;
 	r->wants_events = sink->events || r->wants_accesses; /* which number the chunks */
 	r->decoder = decoder_new();
 	r->guard = guard_new(sink);
@@ -422,6 +432,8 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 	status = ERR_MEMORY;
 	if (r->decoder && r->guard && (r->routines || !sink->routines)) {
 		r->gather.decoder = r->decoder;
+		r->graph.decoder = r->wants_events ? r->decoder : NULL;
+		r->graph.guard = r->guard;
 		status = read_all(r, err);
 		info->lost_chunks = decoder_lost_chunks(r->decoder);
 		info->lost_names = guard_lost_names(r->guard);
@@ -429,6 +441,7 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 		err_memory(err);
 	}
 	scan_gather_release(&r->gather);
+	graph_gather_release(&r->graph);
 	decoder_free(r->decoder);
 	routine_reader_free(r->routines);
 	guard_free(r->guard);

@@ -18,6 +18,7 @@ struct trace_info {
 	u64 accesses;  /* rows of accesses, by the block headers */
 	u64 routines;  /* rows of routines, by the block headers */
 	u64 types;     /* rows of types, by the block headers */
+	u64 pointers;  /* of graphs, by the block headers */
 	bool complete; /* has its index: the run was closed properly */
 	bool has_symbols;
 	u64 damaged_blocks; /* filled by trace_read */
@@ -53,8 +54,10 @@ struct trace_read_options {
  * accesses alike. An allocation whose address was lost with another block has address 0. Only
  * image_end may be missing, if the monitor died.
  *
- * A sink that takes types and neither events nor accesses is told the chunks as the file numbers
- * them: events need not be decoded for it. */
+ * A graph with a lost block is not told. Of one whose chunks were lost the rest is.
+ *
+ * A sink that takes types or graphs and neither events nor accesses is told the chunks as the file
+ * numbers them: events need not be decoded for it. */
 int trace_read(struct trace_reader *reader, const struct trace_read_options *options,
 	       const struct stream_sink *sink, struct err *err);
 

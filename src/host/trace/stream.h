@@ -335,6 +335,8 @@ struct stream_sink {
 	/* Classes are sorted by chunk; before image_end. Of several scans the last one counts. */
 	int (*scan)(void *self, const struct stream_scan *scan, const struct stream_class *classes,
 		    u64 count, struct err *err);
+	/* After the scan that found it. */
+	int (*graph)(void *self, const struct stream_graph *graph, struct err *err);
 	/* After the event that begins the chunk, before image_end; a monitor also tells them before
 	 * the event that ends it. Of several for one chunk the last one counts. */
 	int (*accesses)(void *self, const struct stream_access *rows, u64 count, struct err *err);

@@ -21,6 +21,7 @@
 #include "host/trace/contexts.h"
 #include "host/trace/encode.h"
 #include "host/trace/facts.h"
+#include "host/trace/graphs.h"
 #include "host/trace/lock.h"
 #include "host/trace/routines.h"
 
@@ -224,6 +225,21 @@ static int write_scan(void *self, const struct stream_scan *scan,
 	return 0;
 }
 
+static int write_graph(void *self, const struct stream_graph *graph, struct err *err)
+{
+	struct trace_writer *writer = self;
+	struct graph_place place = {0};
+
+	(void)err;
+	if (failed(writer))
+		return 0;
+	send_all(writer);
+	do
+		send(writer, HW_BLOCK_GRAPH, graph_take(graph, &place));
+	while (!graph_is_written(graph, &place) && !failed(writer));
+	return 0;
+}
+
 static int write_accesses(void *self, const struct stream_access *rows, u64 count, struct err *err)
 {
 	struct trace_writer *writer = self;
@@ -317,6 +333,7 @@ struct stream_sink trace_writer_sink(struct trace_writer *writer)
 		.memory = write_memory,
 		.aggregates = write_aggregates,
 		.scan = write_scan,
+		.graph = write_graph,
 		.accesses = write_accesses,
 		.routines = write_routines,
 		.types = write_types,
