@@ -325,7 +325,7 @@ static bool header_fits(const struct hw_block_header *header, const struct block
 /* Events that nobody listens to are not even unpacked. */
 static bool is_told(const struct reading *r, u32 type)
 {
-	return type == HW_BLOCK_FACTS || type == HW_BLOCK_CONTEXTS ||
+	return type == HW_BLOCK_FACTS || (type == HW_BLOCK_CONTEXTS && !r->options->only) ||
 	       (type == HW_BLOCK_EVENTS && r->wants_events) ||
 	       (type == HW_BLOCK_ACCESSES && r->wants_accesses) ||
 	       (type == HW_BLOCK_TYPES && r->wants_types) ||
@@ -343,6 +343,8 @@ static int read_block(struct reading *r, u64 index, struct err *err)
 
 	if (!entry->type)
 		return damaged_block(r, index, entry->status, err);
+	if (r->options->only && !is_told(r, entry->type))
+		return 0;
 	status = (int)block_load_header(loader, entry->offset, &header);
 	if (status == BLOCK_OK && !header_fits(&header, entry))
 		status = BLOCK_HEADER;

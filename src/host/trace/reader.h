@@ -38,6 +38,7 @@ enum { TRACE_ALL_IMAGES = -1, TRACE_LAST_IMAGE = -2 };
 
 struct trace_read_options {
 	int image;   /* number of the image in the file, or TRACE_ALL_IMAGES / TRACE_LAST_IMAGE */
+	bool only;   /* sections that the sink does not take are not even checked */
 	bool strict; /* stop at the first damaged block with an error; else skip and count it */
 	/* Called now and then with the share that has been read, 0 to 1; false ends the reading,
 	 * with ERR_SYSTEM. May be NULL. */

@@ -13,6 +13,7 @@
 
 #include "host/base/io.h"
 #include "study/model/by_point.h"
+#include "study/model/graphs.h"
 #include "study/model/index_file.h"
 #include "host/trace/block.h"
 #include "study/model/order.h"
@@ -99,6 +100,9 @@ int model_open(struct model *self, const char *path, const struct model_options 
 				 : 1;
 	if (options->no_index || status)
 		status = model_load(self, path, &how, &info, err);
+	if (status == 0 && options->graphs)
+		status = model_read_graphs(self, &(struct graphs_source){path, how.image, &info},
+					   err);
 	if (status == 0 && options->info)
 		*options->info = info;
 	return status;

@@ -8,6 +8,7 @@
 
 #include "host/trace/kinds.h"
 #include "study/model/fill.h"
+#include "study/model/graphs.h"
 #include "study/model/narrow.h"
 
 enum { SAMPLED_COUNT_SHIFT = 10, THREADS_MAX = 1 << 24 };
@@ -38,6 +39,7 @@ static void model_clear(struct model *self)
 	vec_release(&self->frame_points);
 	tick_clock_release(&self->clock);
 	misfits_release(&self->misfits);
+	model_release_graphs(self);
 	arena_release(&self->arena);
 	memset(self, 0, sizeof *self);
 }
@@ -272,6 +274,7 @@ struct stream_sink model_sink(struct model *self)
 		.memory = on_memory,
 		.aggregates = model_fill_aggregates,
 		.scan = on_scan,
+		.graph = model_fill_graph,
 		.accesses = model_fill_accesses,
 		.types = model_fill_types,
 		.image_end = on_image_end,
@@ -310,8 +313,10 @@ int model_read(struct model *self, struct trace_reader *reader,
 	       const struct trace_read_options *options, struct err *err)
 {
 	struct stream_sink sink = model_sink(self);
-	int status = trace_read(reader, options, &sink, err);
+	int status;
 
+	sink.graph = NULL; /* few want them */
+	status = trace_read(reader, options, &sink, err);
 	if (status == 0 && self->has_image)
 		model_finish(self);
 	return status;

@@ -161,6 +161,7 @@ struct model {
 	VEC(struct model_note) notes;
 	struct misfits misfits;
 	struct model_scan scan;
+	VEC(struct stream_graph) graphs; /* pointers by scans, the newest last; see graphs.h */
 	struct tick_clock clock;
 	struct timeline timeline;
 	struct model_totals totals;
@@ -234,8 +235,8 @@ struct stream_sink model_sink(struct model *self);
  * for a stream that breaks off the caller must. */
 void model_finish(struct model *self);
 
-/* Reads a trace that is open, all but the names of types, and finishes. has_image tells whether
- * there was anything. */
+/* Reads a trace that is open, all but graphs and the names of types, and finishes. has_image tells
+ * whether there was anything. */
 int model_read(struct model *self, struct trace_reader *reader,
 	       const struct trace_read_options *options, struct err *err);
 

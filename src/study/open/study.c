@@ -220,6 +220,7 @@ static struct model_options model_options(struct study *self)
 
 	return (struct model_options){.image = last ? TRACE_LAST_IMAGE : (int)self->how.image,
 				      .no_index = self->how.index == INDEX_IGNORE,
+				      .graphs = self->how.graphs,
 				      .info = &self->info,
 				      .made = &self->index,
 				      .progress = share_set,

@@ -45,6 +45,7 @@ struct study_options {
 	enum study_index index;
 	/* names that the trace lacks are looked up and kept in it, if it can be written */
 	bool find_names;
+	bool graphs;  /* the pointers that scans found are read, too: model->graphs */
 	bool no_fold; /* wrappers are not folded into their callers */
 	/* several threads will ask: what they may not change is made by the load */
 	bool shared;
