@@ -48,6 +48,9 @@ foreach(case ends signals traced parents images nothing-live claims refused limi
 	killed-holding-monitor)
 	heapwise_run(leak-scan-${case} leak-scan ${case})
 endforeach()
+foreach(case end ctl refused)
+	heapwise_run(owners-${case} owners ${case})
+endforeach()
 
 foreach(case calls signals crash threads fork heap contexts guards sandbox deaf raw burst sweep userfaultfd usage known leaks types place ends monitor-gone
 	live sets cost bare stacks idle-calls idle-libc rings examples toolkit join screen server rotation idle)

@@ -95,7 +95,7 @@ static void graph_make(struct graph *g, u64 seed)
 		g->roots[draw(g, 512)] = draw_pointer(g);
 	own_open(&g->view);
 	if (scan_index_build(&g->index, &g->view, &err) < 0 ||
-	    scan_edges_find(&g->edges, &g->view, &g->index, &err) < 0 ||
+	    scan_edges_find(&g->edges, &g->view, &g->index, false, &err) < 0 ||
 	    scan_mark_init(&g->mark, &g->view, &g->index, &g->edges, &err) < 0)
 		FAIL("%s", err.text);
 }
@@ -305,7 +305,7 @@ TEST(claims, "a block is as large as the memory that is there, whatever size the
 		cut++;
 	}
 	CHECK_EQ(cut, 4);
-	CHECK_EQ(scan_edges_find(&edges, &view, &index, &err), 0);
+	CHECK_EQ(scan_edges_find(&edges, &view, &index, false, &err), 0);
 	CHECK_EQ(scan_index_find(&index, start + 3 * 4096 + 17), 4);
 	scan_edges_release(&edges);
 	scan_memory_close(&view);
@@ -362,7 +362,7 @@ TEST(edges, "every pointer in blocks of all sizes is found once, on as many thre
 		for (u64 w = 0; w < index.blocks.data[i].size / 8; w += EVERY)
 			words[w] = pointer_in(&index, i, w);
 	}
-	CHECK_EQ(scan_edges_find(&edges, &view, &index, &err), 0);
+	CHECK_EQ(scan_edges_find(&edges, &view, &index, false, &err), 0);
 	CHECK_EQ(edges.count, sysconf(_SC_NPROCESSORS_ONLN) < SCAN_SLICES
 				      ? (u32)sysconf(_SC_NPROCESSORS_ONLN)
 				      : (u32)SCAN_SLICES);
@@ -414,11 +414,11 @@ TEST(given_up, "pointers are not looked for when time is up or somebody asked to
 
 	graph_make(&g, 3);
 	g.view.patience = (struct scan_patience){.cancel = &asked};
-	CHECK(scan_edges_find(&edges, &g.view, &g.index, &err) < 0);
+	CHECK(scan_edges_find(&edges, &g.view, &g.index, false, &err) < 0);
 	CHECK_STR(err.text, "it was interrupted");
 	scan_edges_release(&edges);
 	g.view.patience = (struct scan_patience){.deadline_ns = 1};
-	CHECK(scan_edges_find(&edges, &g.view, &g.index, &err) < 0);
+	CHECK(scan_edges_find(&edges, &g.view, &g.index, false, &err) < 0);
 	CHECK_STR(err.text, "it took too long");
 	scan_edges_release(&edges);
 	CHECK(scan_mark_finish(&g.mark, &err) < 0);
@@ -521,7 +521,7 @@ static int mark_all(struct scan_mark *mark, const struct scan_surroundings *arou
 	int status;
 
 	CHECK_EQ(scan_roots_find(&roots, around, &err), 0);
-	CHECK_EQ(scan_edges_find(&edges, around->memory, around->index, &err), 0);
+	CHECK_EQ(scan_edges_find(&edges, around->memory, around->index, false, &err), 0);
 	CHECK_EQ(scan_mark_init(mark, around->memory, around->index, &edges, &err), 0);
 	for (u64 i = 0; i < roots.spans.count; i++)
 		scan_mark_range(mark, roots.spans.data[i].start, roots.spans.data[i].end);

@@ -243,8 +243,8 @@ static int do_save(struct control *self, struct process *process, struct control
 	return 0;
 }
 
-static int scan_ask(struct control *self, struct process *process, struct control_reply *reply,
-		    struct err *err)
+static int scan_ask(struct control *self, struct process *process, enum ask_what what,
+		    struct control_reply *reply, struct err *err)
 {
 	static const char *const names[CLASS_COUNT] = {
 		[CLASS_LOST] = "lost",
@@ -252,7 +252,7 @@ static int scan_ask(struct control *self, struct process *process, struct contro
 		[CLASS_POSSIBLE] = "possible",
 		[CLASS_REACHABLE] = "reachable",
 	};
-	int failure = control_ask(self, process, ASK_SCAN);
+	int failure = control_ask(self, process, what);
 	const struct process *one = one_of(self, process);
 	char key[32];
 
@@ -272,8 +272,8 @@ static int scan_ask(struct control *self, struct process *process, struct contro
 
 /* What a scan has found stays until the next one: two at a time would read each other's, and the
  * program would stand still for both. */
-static int do_scan(struct control *self, struct process *process, struct control_reply *reply,
-		   struct err *err)
+static int scan_in_turn(struct control *self, struct process *process, enum ask_what what,
+			struct control_reply *reply, struct err *err)
 {
 	static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 	int status;
@@ -281,9 +281,21 @@ static int do_scan(struct control *self, struct process *process, struct control
 	if (pthread_mutex_trylock(&turn) != 0)
 		return err_set(err, ERR_INPUT,
 			       "another scan is running; try again when it has ended");
-	status = scan_ask(self, process, reply, err);
+	status = scan_ask(self, process, what, reply, err);
 	pthread_mutex_unlock(&turn);
 	return status;
+}
+
+static int do_scan(struct control *self, struct process *process, struct control_reply *reply,
+		   struct err *err)
+{
+	return scan_in_turn(self, process, ASK_SCAN, reply, err);
+}
+
+static int do_scan_owners(struct control *self, struct process *process,
+			  struct control_reply *reply, struct err *err)
+{
+	return scan_in_turn(self, process, ASK_OWNERS, reply, err);
 }
 
 /* Each gets a place of its own: one after the other. */
@@ -318,6 +330,10 @@ static const struct control_verb own_verbs[] = {
 	{.name = "scan",
 	 .summary = "scan for lost memory now; the program is stopped meanwhile",
 	 .run = do_scan},
+	{.name = "scan-owners",
+	 .summary = "scan, and record every pointer that is found",
+	 .run = do_scan_owners,
+	 .local = true},
 	{.name = "save",
 	 .summary = "write everything recorded so far to the trace",
 	 .run = do_save},

@@ -25,6 +25,7 @@ struct berths_options {
 	bool use_files;             /* tests: as if there were no memfd */
 	u64 access_epoch_ns;        /* of adaptive recording of accesses; 0 = default */
 	u64 access_max;             /* where counts of accesses stop; 0 = nowhere */
+	bool owners;                /* scans keep all pointers */
 	bool paused;                /* images begin without recording allocations */
 	const char *routine_filter; /* "" = all routines, if flags ask for them; borrowed */
 	u64 routine_sample;

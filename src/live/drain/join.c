@@ -183,6 +183,13 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 	return OWN(scan, scan, classes, count, err);
 }
 
+static int on_graph(void *data, const struct stream_graph *graph, struct err *err)
+{
+	struct join_hub *self = data;
+
+	return OWN(graph, graph, err);
+}
+
 static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)
 {
 	struct join_hub *self = data;
@@ -393,6 +400,7 @@ struct join_hub *join_hub_new(const struct tap *own)
 			 .events = on_events,
 			 .types = on_types,
 			 .scan = on_scan,
+			 .graph = on_graph,
 			 .image_end = on_image_end},
 		.hit = on_hit,
 		.done = on_done,

@@ -29,6 +29,7 @@ TEE_ONE(clock, stream_clock)
 TEE_ONE(usage, stream_usage)
 TEE_ONE(memory, stream_memory)
 TEE_ROWS(aggregates, stream_aggregate)
+TEE_ONE(graph, stream_graph)
 TEE_ROWS(accesses, stream_access)
 TEE_ROWS(routines, stream_routine)
 TEE_ROWS(types, stream_type)
@@ -63,6 +64,7 @@ struct stream_sink tap_join(struct tap_tee *self, const struct stream_sink *firs
 		.memory = both_memory,
 		.aggregates = both_aggregates,
 		.scan = both_scan,
+		.graph = both_graph,
 		.accesses = both_accesses,
 		.routines = both_routines,
 		.types = both_types,

@@ -38,6 +38,7 @@ enum ask_what {
 	ASK_SNAPSHOT,
 	ASK_STOP,
 	ASK_SCAN,
+	ASK_OWNERS, /* a scan that keeps all pointers */
 	ASK_SAVE,
 	ASK_JOIN,
 	ASK_COUNT

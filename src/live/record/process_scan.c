@@ -49,6 +49,7 @@ static struct scan *scan_new(struct process *self, const struct berths *berths, 
 	struct scan_start start = {.berth = &self->image->berth,
 				   .pid = self->pid,
 				   .at_once = at_once,
+				   .owners = berths->options.owners || is_asked(self, ASK_OWNERS),
 				   .berths = berths,
 				   .correlator = self->image->correlator};
 
@@ -123,6 +124,7 @@ static void scan_serve(struct process *self, struct berths *berths)
 	self->scanned = (struct stream_scan){.state = SCAN_FAILED};
 	snprintf(self->scan_reason, sizeof(self->scan_reason), "%s", err.text);
 	ask_finish(self, ASK_SCAN, 0);
+	ask_finish(self, ASK_OWNERS, 0);
 }
 
 /* Whoever waits for it is on another thread, and reads it once the answer is there. */
@@ -132,6 +134,8 @@ static void scan_answer(struct process *self)
 	snprintf(self->scan_reason, sizeof(self->scan_reason), "%s", self->scanned.reason);
 	self->scanned.reason = NULL;
 	ask_finish(self, ASK_SCAN, 0);
+	if (scan_has_owners(self->scan)) /* else another scan is due */
+		ask_finish(self, ASK_OWNERS, 0);
 }
 
 static void scan_end(struct process *self)
@@ -139,6 +143,8 @@ static void scan_end(struct process *self)
 	struct err err = {0};
 
 	self->scan_told = !scan_is_at_once(self->scan);
+	if (self->image->aggregating)
+		scan_drop_owners(self->scan, "the size limit of the trace was reached");
 	if (!self->image->failed && correlator_flush(self->image->correlator, &err) == 0)
 		scan_tell(self->scan, &self->sink, &err);
 	if (!self->scan_told)
@@ -158,7 +164,8 @@ bool process_scan_cycle(struct process *self, struct berths *berths)
 	if (!self->scan && !self->scan_told &&
 	    load_acquire(&self->image->berth.control->leaving) == HW_LEAVING_ASKED)
 		scan_begin(self, berths);
-	if (!self->scan && (is_asked(self, ASK_SCAN) || self->image->scan_wanted))
+	if (!self->scan &&
+	    (is_asked(self, ASK_SCAN) || is_asked(self, ASK_OWNERS) || self->image->scan_wanted))
 		scan_serve(self, berths);
 	self->image->scan_wanted = false;
 	if (!self->scan)

@@ -238,6 +238,15 @@ static int on_note(void *data, const char *key, const char *value, struct err *e
 	return TELL(note, key, value, err);
 }
 
+/* Chunks have other numbers in each file. Nobody has asked for more than to be told. */
+static int on_graph(void *data, const struct stream_graph *graph, struct err *err)
+{
+	struct rotation *self = data;
+
+	(void)graph;
+	return TELL(note, "owners_failed", "a trace in several files does not hold pointers", err);
+}
+
 /* Counted anew for each file; what went wrong is told with the last. */
 static int end_tell(struct rotation *self, const struct stream_image_end *end, struct err *err)
 {
@@ -275,6 +284,7 @@ struct stream_sink rotation_sink(struct rotation *self)
 		.memory = on_memory,
 		.aggregates = on_aggregates,
 		.scan = on_scan,
+		.graph = on_graph,
 		.routines = on_routines,
 		.types = on_types,
 		.name = on_name,

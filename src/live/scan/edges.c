@@ -15,9 +15,9 @@
 #include "format/arch/tag.h"
 
 enum {
-	GROUP = 32,       /* words that are resolved together */
-	LARGE = 64 << 10, /* blocks of this size are read without pages that were never touched */
-	GAP = 16 << 10,   /* blocks further apart are not read in one piece */
+	GROUP = SCAN_GROUP, /* words that are resolved together */
+	LARGE = 64 << 10,   /* blocks of this size are read without pages that were never touched */
+	GAP = 16 << 10,     /* blocks further apart are not read in one piece */
 	SLICE_MIN = 4 << 20, /* bytes that are worth a thread */
 	PART_SHIFT = 12,
 	PARTS_MAX = 1 << 25,
@@ -29,7 +29,7 @@ enum {
 struct resolving { /* words that are not resolved yet */
 	u64 values[GROUP];
 	u32 sources[GROUP]; /* the block that each stands in */
-	const struct scan_region *regions[GROUP];
+	u32 blocks[GROUP];  /* that each leads to */
 	u32 count;
 };
 
@@ -58,6 +58,7 @@ struct slice_work {
 	u32 last_edge;                  /* its last pointer led there; the block itself = none */
 	struct resolving pending;
 	pthread_t thread;
+	bool keep; /* pointers in the slice */
 	bool started, failed;
 	struct err error;
 };
@@ -183,24 +184,9 @@ static void resolve(struct slice_work *w)
 		w->failed = true;
 		p->count = 0;
 	}
+	scan_index_find_all(index, p->values, p->blocks, p->count);
 	for (u32 i = 0; i < p->count; i++) {
-		const struct scan_region *region = scan_region_of(index, p->values[i]);
-
-		p->regions[i] = region;
-		if (region)
-			__builtin_prefetch(scan_granule(index, region, p->values[i]));
-	}
-	for (u32 i = 0; i < p->count; i++) {
-		const struct scan_region *region = p->regions[i];
-
-		if (region)
-			__builtin_prefetch(
-				&index->blocks.data[region->first +
-						    *scan_granule(index, region, p->values[i])]);
-	}
-	for (u32 i = 0; i < p->count; i++) {
-		u32 number = p->regions[i] ? scan_region_find(index, p->regions[i], p->values[i])
-					   : NO_BLOCK;
+		u32 number = p->blocks[i];
 
 		while (w->block < p->sources[i])
 			block_begin(w, w->block + 1);
@@ -228,23 +214,36 @@ static void first_word_note(struct slice_work *w, u64 word)
 		mapping && mapping->kind == MAPPING_FILE;
 }
 
-static void words_take(void *data, u64 address, const u64 *words, u64 count)
+static inline void words_sift(struct slice_work *w, u64 address, const u64 *words, u64 count,
+			      bool keep)
 {
-	struct slice_work *w = data;
 	struct resolving *p = &w->pending;
 
-	(void)address;
 	for (u64 i = 0; i < count; i++) {
 		u64 value = hw_untagged(words[i]);
 
 		if (likely(value - w->low >= w->span) || value - w->own_start < w->own_bytes ||
 		    !filter_has(w->areas, value >> AREA_BITS))
 			continue;
+		if (keep)
+			w->failed |=
+				!scan_pointers_add(&w->slice->pointers, address + i * 8, value);
 		p->values[p->count] = value;
 		p->sources[p->count++] = w->reading;
 		if (p->count == GROUP)
 			resolve(w);
 	}
+}
+
+/* One copy of the loop for each, so that who does not keep them does not pay for it. */
+static void words_take(void *data, u64 address, const u64 *words, u64 count)
+{
+	struct slice_work *w = data;
+
+	if (w->keep)
+		words_sift(w, address, words, count, true);
+	else
+		words_sift(w, address, words, count, false);
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -393,7 +392,7 @@ static int slices_run(struct scan_edges *self, struct slice_work *work, void *(*
 }
 
 int scan_edges_find(struct scan_edges *self, const struct scan_memory *memory,
-		    const struct scan_index *index, struct err *err)
+		    const struct scan_index *index, bool keep, struct err *err)
 {
 	struct slice_work work[SCAN_SLICES] = {0};
 	struct filter starts = {0}, areas = {0};
@@ -412,6 +411,8 @@ int scan_edges_find(struct scan_edges *self, const struct scan_memory *memory,
 		w->areas = &areas;
 		w->low = last ? index->regions.data[0].start : 0;
 		w->span = last ? index->regions.data[last - 1].end - w->low : 0;
+		w->keep = keep;
+		w->slice->pointers.low = w->low;
 		good = scan_memory_view(&w->memory, memory, err) == 0;
 	}
 	status = good ? slices_run(self, work, slice_search, err) : err_memory(err);
@@ -580,6 +581,7 @@ void scan_edges_release(struct scan_edges *self)
 		vec_release(&self->slices[i].inside);
 		free(self->slices[i].inside_starts);
 		free(self->slices[i].objects);
+		vec_release(&self->slices[i].pointers.words);
 	}
 	*self = (struct scan_edges){0};
 }

@@ -7,6 +7,7 @@
 
 #include "live/scan/index.h"
 #include "live/scan/memory.h"
+#include "live/scan/pointers.h"
 
 enum { SCAN_SLICES = 4 }; /* threads at most */
 
@@ -30,6 +31,8 @@ struct scan_slice {
 	/* of each block: its first word may be that of an object with virtual functions */
 	u8 *objects;
 	u64 *inside_starts; /* as starts; NULL = there are none */
+	/* All words that may be pointers to other blocks, if they are to be kept. */
+	struct scan_pointers pointers;
 };
 
 struct scan_edges { /* all zero = none */
@@ -37,10 +40,10 @@ struct scan_edges { /* all zero = none */
 	u32 count;
 };
 
-/* Finds all pointers to starts, and keeps what may be one to a middle. Negative if it was stopped,
- * the process vanished or there is no memory. */
+/* Finds all pointers to starts, and keeps what may be one to a middle; `keep`: and where each of
+ * them stands. Negative if it was stopped, the process vanished or there is no memory. */
 int scan_edges_find(struct scan_edges *self, const struct scan_memory *memory,
-		    const struct scan_index *index, struct err *err);
+		    const struct scan_index *index, bool keep, struct err *err);
 
 /* Finds the pointers to the middle of blocks that are not reachable yet (`classes`, of each block):
  * where pointers to starts lead anyway the others tell nothing new, and most blocks are found that

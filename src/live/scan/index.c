@@ -189,6 +189,27 @@ int scan_index_build(struct scan_index *self, const struct scan_memory *memory, 
 	return 0;
 }
 
+void scan_index_find_all(const struct scan_index *self, const u64 *addresses, u32 *blocks,
+			 u32 count)
+{
+	const struct scan_region *regions[SCAN_GROUP];
+
+	for (u32 i = 0; i < count; i++) {
+		regions[i] = scan_region_of(self, addresses[i]);
+		if (regions[i])
+			__builtin_prefetch(scan_granule(self, regions[i], addresses[i]));
+	}
+	for (u32 i = 0; i < count; i++) {
+		if (regions[i])
+			__builtin_prefetch(
+				&self->blocks.data[regions[i]->first +
+						   *scan_granule(self, regions[i], addresses[i])]);
+	}
+	for (u32 i = 0; i < count; i++)
+		blocks[i] =
+			regions[i] ? scan_region_find(self, regions[i], addresses[i]) : NO_BLOCK;
+}
+
 u64 scan_index_span(const struct scan_index *self)
 {
 	u64 bytes = 0;

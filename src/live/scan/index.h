@@ -119,6 +119,12 @@ static inline u32 scan_region_find(const struct scan_index *self, const struct s
 	return (u32)at;
 }
 
+/* Of each address, at most SCAN_GROUP, the block that it lies in, or NO_BLOCK: stage by stage, so
+ * that the tables come from memory for all of them at the same time. */
+enum { SCAN_GROUP = 32 };
+void scan_index_find_all(const struct scan_index *self, const u64 *addresses, u32 *blocks,
+			 u32 count);
+
 /* The block that the address lies in, or NO_BLOCK. */
 static inline u32 scan_index_find(const struct scan_index *self, u64 address)
 {

@@ -139,20 +139,28 @@ static void meet(struct scan_mark *self, u32 number, u64 value)
 		push_possible(self, number, (u8)self->how);
 }
 
-void scan_mark_value(struct scan_mark *self, u64 value)
+/* False if it points nowhere. */
+static inline bool value_follow(struct scan_mark *self, u64 address)
 {
-	u64 address = hw_untagged(value);
 	u32 number = scan_index_find(self->index, address);
 
 	if (number != NO_BLOCK)
 		meet(self, number, address);
+	return number != NO_BLOCK;
 }
+
+void scan_mark_value(struct scan_mark *self, u64 value) { value_follow(self, hw_untagged(value)); }
 
 static void words_search(void *data, u64 address, const u64 *words, u64 count)
 {
-	(void)address;
-	for (u64 i = 0; i < count; i++)
-		scan_mark_value(data, words[i]);
+	struct scan_mark *self = data;
+
+	for (u64 i = 0; i < count; i++) {
+		u64 value = hw_untagged(words[i]);
+
+		if (value_follow(self, value) && self->kept)
+			self->failed |= !scan_pointers_add(self->kept, address + i * 8, value);
+	}
 }
 
 u64 scan_mark_range(struct scan_mark *self, u64 start, u64 end)

@@ -69,6 +69,7 @@ static bool mapping_parse(const char *line, const char *session_folder, struct m
 	mapping->executable = permissions[2] == 'x';
 	mapping->shared = permissions[3] == 's';
 	mapping->kind = kind_of(line + path, session_folder);
+	mapping->path = mapping->kind == MAPPING_FILE ? line + path : "";
 	mapping->resident_bytes = UINT64_MAX;
 	return true;
 }
@@ -84,23 +85,22 @@ bool scan_memory_add(struct scan_memory *self, struct mapping mapping)
 
 static int mappings_read(struct scan_memory *self, const char *session_folder, struct err *err)
 {
-	struct strbuf text = {0};
+	struct strbuf *text = &self->maps;
 	char path[80], *rest = NULL;
 	int status;
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/maps", self->pid, self->tid);
-	status = io_read_file(path, MAPS_MAX, &text, err);
-	if (status == 0 && !text.count)
+	status = io_read_file(path, MAPS_MAX, text, err);
+	if (status == 0 && !text->count)
 		status = err_set(err, ERR_SYSTEM, "the process has no memory left to read");
-	for (char *line = text.count ? strtok_r(text.text, "\n", &rest) : NULL; line && status == 0;
-	     line = strtok_r(NULL, "\n", &rest)) {
+	for (char *line = text->count ? strtok_r(text->text, "\n", &rest) : NULL;
+	     line && status == 0; line = strtok_r(NULL, "\n", &rest)) {
 		struct mapping mapping = {0};
 
 		if (mapping_parse(line, session_folder, &mapping) &&
 		    !scan_memory_add(self, mapping))
 			status = err_memory(err);
 	}
-	strbuf_release(&text);
 	return status;
 }
 
@@ -222,6 +222,7 @@ void scan_memory_close(struct scan_memory *self)
 	if (self->pagemap >= 0)
 		close(self->pagemap);
 	vec_release(&self->mappings);
+	strbuf_release(&self->maps);
 	if (self->mem >= 0)
 		close(self->mem);
 	*self = (struct scan_memory)SCAN_MEMORY_CLOSED;

@@ -5,6 +5,7 @@
 #define LIVE_SCAN_MEMORY_H
 
 #include "host/base/err.h"
+#include "host/base/strbuf.h"
 #include "host/base/vec.h"
 #include "format/types.h"
 
@@ -25,6 +26,7 @@ struct mapping {
 	bool readable, writable, executable, shared;
 	u8 kind;            /* enum mapping_kind */
 	u64 file;           /* number of the file in its file system, 0 = none */
+	const char *path;   /* of it; "" = none. As long as the memory is open */
 	u64 resident_bytes; /* UINT64_MAX = unknown, until scan_memory_weigh */
 };
 
@@ -46,12 +48,13 @@ struct scan_memory {
 	int mem;     /* for what is protected: armed pages (access/pages/); -1 = it reads as 0 */
 	bool asks;   /* the kernel tells which pages were touched, however large it is */
 	VEC(struct mapping) mappings;
-	u8 *cache;      /* pages, by number modulo their count */
-	u64 cache_mask; /* their count - 1 */
-	u64 *cached;    /* number of the page there, 0 = none */
-	u8 *buffer;     /* of SCAN_BUFFER bytes, for ranges and pages */
-	u64 next_page;  /* after the last one that was read: reading goes on in order */
-	bool gone;      /* the process has vanished: words read as 0 */
+	struct strbuf maps; /* what /proc says of them, in lines */
+	u8 *cache;          /* pages, by number modulo their count */
+	u64 cache_mask;     /* their count - 1 */
+	u64 *cached;        /* number of the page there, 0 = none */
+	u8 *buffer;         /* of SCAN_BUFFER bytes, for ranges and pages */
+	u64 next_page;      /* after the last one that was read: reading goes on in order */
+	bool gone;          /* the process has vanished: words read as 0 */
 	struct scan_patience patience; /* all zero = endless */
 };
 

@@ -27,8 +27,9 @@ static inline bool scan_arch_is_end(i64 syscall)
 	return syscall == SYS_exit || syscall == SYS_exit_group;
 }
 
-static inline void scan_arch_add(struct scan_thread *thread, u64 value)
+static inline void scan_arch_add(struct scan_thread *thread, const char *name, u64 value)
 {
+	thread->names[thread->register_count] = name;
 	thread->registers[thread->register_count++] = value;
 }
 

@@ -18,6 +18,7 @@
 #include "host/base/clock.h"
 #include "live/drain/futex.h"
 #include "live/scan/edges.h"
+#include "live/scan/graph.h"
 #include "live/scan/mark.h"
 #include "live/scan/roots.h"
 #include "live/scan/trace.h"
@@ -44,11 +45,15 @@ struct scan {
 
 	/* scan's thread, then drain thread */
 	struct tracer tracer;
+	bool owners;
 	bool departed; /* it had ended before we could look: it waits for us two seconds only */
 	struct stream_scan result;
 	struct err error;
 	struct stream_class *classes;
 	u64 count;
+	u64 released_ns;         /* CLOCK_MONOTONIC, when the process was let go; 0 = it was not */
+	struct scan_graph graph; /* if owners are wanted */
+	struct err graph_error;  /* why there is none */
 };
 
 /* ---- signals between threads ----------------------------------------------------------------- */
@@ -158,6 +163,10 @@ struct scanning {
 	u64 thread_count;
 	struct hw_range *own;
 	u64 own_count;
+	struct scan_surroundings around;
+	/* if all pointers are kept */
+	struct scan_pointers pointers; /* in roots */
+	u64 tls_bytes;
 };
 
 static bool serves_heap(const struct hw_control *control)
@@ -217,9 +226,39 @@ static int classes_take(struct scan *self, struct scanning *s, struct err *err)
 	return 0;
 }
 
+/* What must be known of the pointers while the program stands still; the rest can wait. */
+static bool owners_prepare(struct scan *self, struct scanning *s)
+{
+	const struct scan_region *last = &s->index.regions.data[s->index.regions.count - 1];
+
+	if (!self->owners)
+		return false;
+	s->pointers.low = s->index.regions.data[0].start;
+	if ((last->end - s->pointers.low) >> (64 - POINTER_STEP_BITS)) {
+		err_set(&self->graph_error, ERR_SYSTEM, "the blocks are too far apart");
+		return false;
+	}
+	s->tls_bytes = scan_tls_bytes(&s->memory);
+	return true;
+}
+
+/* A scan without it is worth telling. */
+static void owners_find(struct scan *self, struct scanning *s)
+{
+	struct scan_graph_source from = {&s->index, &s->edges, &s->pointers, s->threads,
+					 s->thread_count};
+
+	if (self->graph_error.code)
+		return;
+	if (scan_places_find(&self->graph.places, &s->around, s->tls_bytes, &self->graph_error) <
+		    0 ||
+	    scan_graph_make(&self->graph, &from, &self->graph_error) < 0)
+		scan_graph_release(&self->graph);
+}
+
 static int memory_scan(struct scan *self, struct scanning *s, struct err *err)
 {
-	struct scan_surroundings around = {.memory = &s->memory, .index = &s->index};
+	bool keep;
 
 	if (tracer_threads(&self->tracer, &s->threads, &s->thread_count, err) < 0 ||
 	    process_check(self, s->threads[0].tid, err) < 0 ||
@@ -234,14 +273,14 @@ static int memory_scan(struct scan *self, struct scanning *s, struct err *err)
 		.cancel_seen = self->interrupts,
 	};
 	own_read(self, s);
-	around.threads = s->threads;
-	around.thread_count = s->thread_count;
-	around.own = s->own;
-	around.own_count = s->own_count;
-	if (scan_roots_find(&s->roots, &around, err) < 0 ||
-	    scan_edges_find(&s->edges, &s->memory, &s->index, err) < 0 ||
+	s->around = (struct scan_surroundings){&s->memory,      &s->index, s->threads,
+					       s->thread_count, s->own,    s->own_count};
+	keep = owners_prepare(self, s);
+	if (scan_roots_find(&s->roots, &s->around, err) < 0 ||
+	    scan_edges_find(&s->edges, &s->memory, &s->index, keep, err) < 0 ||
 	    scan_mark_init(&s->mark, &s->memory, &s->index, &s->edges, err) < 0)
 		return err->code;
+	s->mark.kept = keep ? &s->pointers : NULL;
 	roots_mark(self, s);
 	return scan_mark_finish(&s->mark, err);
 }
@@ -255,8 +294,12 @@ static int scan_all(struct scan *self, struct err *err)
 	if (status == 0 && s.index.blocks.count)
 		status = memory_scan(self, &s, err);
 	tracer_release(&self->tracer); /* what is left can be done while the process ends */
+	self->released_ns = now_ns();
 	if (status == 0 && s.index.blocks.count)
 		status = classes_take(self, &s, err);
+	if (status == 0 && s.index.blocks.count && self->owners)
+		owners_find(self, &s);
+	vec_release(&s.pointers.words);
 	scan_mark_release(&s.mark);
 	scan_edges_release(&s.edges);
 	scan_roots_release(&s.roots);
@@ -299,7 +342,7 @@ static int scan_lead(struct scan *self, struct err *err)
 		status = wait_for_events(self, err);
 	if (status == 0)
 		status = scan_all(self, err);
-	self->result.scan_ns = now_ns() - start;
+	self->result.scan_ns = (self->released_ns ? self->released_ns : now_ns()) - start;
 	tracer_release(&self->tracer);
 	return status;
 }
@@ -336,6 +379,7 @@ struct scan *scan_start(const struct scan_start *start, struct err *err)
 	}
 	self->pid = start->pid;
 	self->tracer.at_once = start->at_once;
+	self->owners = start->owners;
 	self->control = start->berth->control;
 	self->correlator = start->correlator;
 	self->lobby = berths->lobby;
@@ -353,6 +397,8 @@ struct scan *scan_start(const struct scan_start *start, struct err *err)
 }
 
 bool scan_is_at_once(const struct scan *self) { return self->tracer.at_once; }
+
+bool scan_has_owners(const struct scan *self) { return self->owners; }
 
 void scan_give_events(struct scan *self, const char *reason)
 {
@@ -388,11 +434,23 @@ const struct stream_scan *scan_result(struct scan *self)
 	return &self->result;
 }
 
+void scan_drop_owners(struct scan *self, const char *reason)
+{
+	if (self->owners && !self->graph_error.code)
+		err_set(&self->graph_error, ERR_SYSTEM, "%s", reason);
+}
+
 int scan_tell(struct scan *self, const struct stream_sink *sink, struct err *err)
 {
 	const struct stream_scan *result = scan_result(self);
+	int status = stream_tell(sink, scan, result, self->classes, self->count, err);
 
-	return stream_tell(sink, scan, result, self->classes, self->count, err);
+	if (status < 0 || result->state != SCAN_DONE)
+		return status;
+	if (self->graph_error.code)
+		return stream_tell(sink, note, "owners_failed", self->graph_error.text, err);
+	self->graph.graph.ticks = result->ticks;
+	return self->graph.starts ? stream_tell(sink, graph, &self->graph.graph, err) : 0;
 }
 
 void scan_free(struct scan *self)
@@ -402,6 +460,7 @@ void scan_free(struct scan *self)
 	store_relaxed(&self->stop, 1);
 	pthread_join(self->thread, NULL);
 	free(self->classes);
+	scan_graph_release(&self->graph);
 	vec_release(&self->tracer.threads);
 	free(self);
 }

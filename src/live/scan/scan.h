@@ -36,12 +36,14 @@ struct scan_start {
 	const struct berth *berth;
 	u32 pid;
 	bool at_once;
+	bool owners; /* all pointers are kept, and told */
 	const struct berths *berths;
 	const struct correlator *correlator;
 };
 struct scan *scan_start(const struct scan_start *start, struct err *err);
 
 bool scan_is_at_once(const struct scan *self);
+bool scan_has_owners(const struct scan *self); /* was started so */
 
 /* Answers the recorder without a scan. */
 void scan_decline(struct hw_control *control);
@@ -54,6 +56,9 @@ void scan_give_events(struct scan *self, const char *reason);
 
 /* The result, when the stage is SCAN_OVER; it lives as long as the scan. */
 const struct stream_scan *scan_result(struct scan *self);
+
+/* Drain thread, when the stage is SCAN_OVER: owners are not told, and why. */
+void scan_drop_owners(struct scan *self, const char *reason);
 
 /* Drain thread, when the stage is SCAN_OVER: tells the sink. */
 int scan_tell(struct scan *self, const struct stream_sink *sink, struct err *err);

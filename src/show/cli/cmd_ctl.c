@@ -13,7 +13,7 @@
 struct ctl_args {
 	const char *format;
 	const char *output;
-	bool freed;
+	bool freed, owners;
 };
 
 #define ARGS struct ctl_args
@@ -22,7 +22,10 @@ static const struct option_spec options[] = {
 	FORMAT_OPTION(struct ctl_args),
 	OPT(output, 'o', "output", STRING, "FILE",
 	    "dump: write to FILE (default: a numbered name beside the trace)"),
-	OPT(freed, 0, "freed", SET, NULL, "dump: include freed entries"), OPTION_END};
+	OPT(freed, 0, "freed", SET, NULL, "dump: include freed entries"),
+	OPT(owners, 0, "owners", SET, NULL,
+	    "scan: also record which chunk points to which, and from where else"),
+	OPTION_END};
 
 /* What is known of the keys of a reply; others are text. */
 static const struct result_column known[] = {
@@ -161,8 +164,11 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	if (!dumps && (args->output || args->freed))
 		return command_usage(command, "--%s requires the verb dump",
 				     args->freed ? "freed" : "output");
+	if (args->owners && strcmp(argv[1], "scan") != 0)
+		return command_usage(command, "--owners requires the verb scan");
 	status = dumps ? dump(command, args, (u32)pid, &reply, &err)
-		       : control_call((u32)pid, argv[1], &reply, &err);
+		       : control_call((u32)pid, args->owners ? "scan-owners" : argv[1], &reply,
+				      &err);
 	text = strbuf_take(&reply);
 	status = status < 0 ? command_fail(command, &err)
 			    : print_made(command, result_of(text ? text : (char[]){""}),
@@ -183,7 +189,7 @@ const struct command cmd_ctl = {
 		"  pause     stop recording allocations; frees of known chunks are still recorded\n"
 		"  resume    record allocations again\n"
 		"  snapshot  write a snapshot of live memory to the trace\n"
-		"  scan      search the program's memory for leaks\n"
+		"  scan      search the program's memory for leaks; with --owners, record all pointers\n"
 		"  save      write everything recorded so far to the trace\n"
 		"  dump      write live memory and its allocation stacks to a file, in HeapLog format version 4\n"
 		"  stop      end the recording and close the trace; the program continues\n"

@@ -224,6 +224,38 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 	return 0;
 }
 
+static void put_root(const struct stream_root *root, u64 number)
+{
+	static const char *const kinds[ROOT_KINDS] = {"data", "stack", "tls", "register",
+						      "mapping"};
+
+	put_fact(FIELD("root", number), FIELD("", kinds[root->kind]), FIELD("tid", root->tid),
+		 hex("address", root->address), FIELD("bytes", root->bytes),
+		 hex("code", root->code), FIELD("name", or_dash(root->name)));
+}
+
+static int on_graph(void *data, const struct stream_graph *graph, struct err *err)
+{
+	u64 nodes = graph->chunk_count + graph->root_count;
+	struct dump *self = data;
+
+	put_fact(time_at(self, "graph time_ns", graph->ticks), FIELD("chunks", graph->chunk_count),
+		 FIELD("roots", graph->root_count), FIELD("pointers", graph->starts[nodes]));
+	for (u64 i = 0; i < graph->root_count && self->facts; i++)
+		put_root(&graph->roots[i], i);
+	for (u64 i = 0; i < nodes && self->facts; i++) {
+		bool chunk = i < graph->chunk_count;
+
+		for (u64 k = graph->starts[i]; k < graph->starts[i + 1]; k++)
+			put_fact(FIELD("pointer", chunk ? "chunk" : "root"),
+				 FIELD("", chunk ? graph->chunks[i] : i - graph->chunk_count),
+				 FIELD("from", graph->edges[k].from),
+				 FIELD("to", graph->chunks[graph->edges[k].target]),
+				 FIELD("at", graph->edges[k].to));
+	}
+	return check_written("pointers", err);
+}
+
 static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)
 {
 	static const char *const how[] = {"exited", "killed", "exec", "detached"};
@@ -415,6 +447,7 @@ struct stream_sink dump_facts_sink(struct dump *self)
 	if (self->format == FORMAT_TEXT) {
 		sink.aggregates = on_aggregates;
 		sink.scan = on_scan;
+		sink.graph = on_graph;
 		sink.accesses = on_accesses;
 		sink.routines = on_routines;
 		sink.types = on_types;

@@ -42,6 +42,8 @@ const struct option_spec run_option_table[] = {
 	OPT(leak_scan, 0, "leak-scan", CHOICE, "auto|off",
 	    "auto (the default): when the program ends, search its memory for pointers to each "
 	    "kept chunk; off: do not"),
+	OPT(owners, 0, "owners", SET, NULL,
+	    "record which chunk points to which at each leak scan, and from where else"),
 	OPT(types, 0, "no-types", CLEAR, NULL,
 	    "do not read the class of new C++ objects from their vtable pointer"),
 	OPT(durations, 0, "no-durations", CLEAR, NULL,
@@ -208,6 +210,7 @@ static struct run_options options_read(const struct run_plan *self, char **argv)
 			{
 				.flags = flags_read(args),
 				.children = args->children,
+				.owners = args->owners,
 				.paused = args->start_paused,
 				.max_depth = args->max_depth < UINT32_MAX ? (u32)args->max_depth
 									  : UINT32_MAX,
@@ -244,6 +247,11 @@ static int combination_check(const struct run_args *args, struct err *err)
 	} rows[] = {
 		{args->coverage && access == RUN_ACCESS_OFF, "--coverage cannot be combined with "
 							     "--access off"},
+		{args->owners && !(flags_read(args) & HW_RUN_LEAK_SCAN),
+		 "--owners cannot be combined with --leak-scan off"},
+		{args->owners && args->sample_bytes, "--owners cannot be combined with --sample"},
+		{args->owners && (below || args->lisp),
+		 "--owners cannot be combined with --access valgrind or --lisp"},
 		{below && args->mmap, "--access valgrind cannot be combined with --mmap"},
 		{below && args->sample_bytes, "--access valgrind cannot be combined with --sample"},
 		{routine_stacks && !args->alloc_stacks, "--stacks routines cannot be combined with "

@@ -15,7 +15,7 @@ struct run_args {
 	struct option_strings labels;
 	bool coverage;
 	bool alloc_stacks, free_stacks, durations, exact_times, symbols, types;
-	bool mmap, lossy, children, unprofiled, start_paused;
+	bool mmap, lossy, children, unprofiled, start_paused, owners;
 	const char *toggle_signal, *toggle_file, *listen;
 	bool progress, quiet, report, open;
 	u64 access_epoch_ms, access_max;

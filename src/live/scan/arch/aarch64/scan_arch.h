@@ -6,7 +6,15 @@
 
 #include "live/scan/registers.h"
 
-enum { SCAN_RED_ZONE = 0, SCAN_TELLS_DESCRIPTORS = 0, SCAN_DESCRIPTOR_SELF = 0 };
+enum {
+	SCAN_RED_ZONE = 0,
+	SCAN_TELLS_DESCRIPTORS = 0,
+	SCAN_DESCRIPTOR_SELF = 0,
+	/* Thread-local variables lie above the thread pointer, the C library's record of the thread
+	 * below it. */
+	SCAN_TLS_ABOVE = 1,
+	SCAN_RECORD_BYTES = 0x800,
+};
 
 /* The system call that the thread is in; -1 = none. */
 static inline i64 scan_arch_syscall(u32 tid)
@@ -20,14 +28,19 @@ static inline bool scan_arch_registers(struct scan_thread *thread)
 {
 	/* from x19 on they are preserved */
 	u32 first = scan_arch_is_end(scan_arch_syscall(thread->tid)) ? 19 : 0;
+	static const char *const names[] = {"x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",
+					    "x8",  "x9",  "x10", "x11", "x12", "x13", "x14", "x15",
+					    "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23",
+					    "x24", "x25", "x26", "x27", "x28", "x29", "x30"};
 	struct user_regs_struct r;
 
 	if (!scan_arch_regset(thread->tid, NT_PRSTATUS, &r, sizeof(r)))
 		return false;
 	thread->register_count = 0;
 	for (u32 i = first; i < 31; i++)
-		scan_arch_add(thread, r.regs[i]);
-	scan_arch_add(thread, r.sp);
+		scan_arch_add(thread, names[i], r.regs[i]);
+	scan_arch_add(thread, "sp", r.sp);
+	thread->code = r.pc;
 	thread->stack_pointer = r.sp;
 	return scan_arch_regset(thread->tid, NT_ARM_TLS, &thread->thread_pointer, sizeof(u64));
 }

@@ -11,6 +11,10 @@ enum {
 	/* A descriptor begins with its own address, and has it again in its third word. */
 	SCAN_TELLS_DESCRIPTORS = 1,
 	SCAN_DESCRIPTOR_SELF = 16,
+	/* Thread-local variables lie below the thread pointer, the C library's record of the thread
+	 * above it. */
+	SCAN_TLS_ABOVE = 0,
+	SCAN_RECORD_BYTES = 0x900,
 };
 
 static inline bool scan_arch_registers(struct scan_thread *thread)
@@ -19,15 +23,19 @@ static inline bool scan_arch_registers(struct scan_thread *thread)
 
 	if (!scan_arch_regset(thread->tid, NT_PRSTATUS, &r, sizeof(r)))
 		return false;
-	const u64 preserved[] = {r.rbx, r.rbp, r.rsp, r.r12, r.r13, r.r14, r.r15};
-	const u64 scratch[] = {r.rax, r.rcx, r.rdx, r.rsi, r.rdi, r.r8, r.r9, r.r10, r.r11};
+	const struct {
+		const char *name;
+		u64 value;
+	} all[] = {{"rbx", r.rbx}, {"rbp", r.rbp}, {"rsp", r.rsp}, {"r12", r.r12}, {"r13", r.r13},
+		   {"r14", r.r14}, {"r15", r.r15}, /* preserved */
+		   {"rax", r.rax}, {"rcx", r.rcx}, {"rdx", r.rdx}, {"rsi", r.rsi}, {"rdi", r.rdi},
+		   {"r8", r.r8},   {"r9", r.r9},   {"r10", r.r10}, {"r11", r.r11}};
+	u32 count = scan_arch_is_end((i64)r.orig_rax) ? 7 : sizeof(all) / sizeof(all[0]);
 
 	thread->register_count = 0;
-	for (u32 i = 0; i < sizeof(preserved) / sizeof(preserved[0]); i++)
-		scan_arch_add(thread, preserved[i]);
-	for (u32 i = 0;
-	     i < sizeof(scratch) / sizeof(scratch[0]) && !scan_arch_is_end((i64)r.orig_rax); i++)
-		scan_arch_add(thread, scratch[i]);
+	for (u32 i = 0; i < count; i++)
+		scan_arch_add(thread, all[i].name, all[i].value);
+	thread->code = r.rip;
 	thread->stack_pointer = r.rsp;
 	thread->thread_pointer = r.fs_base;
 	return true;

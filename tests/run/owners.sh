@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# owners.sh CASE   the pointers that a scan with --owners finds are those that the program says it has.
+. "$(dirname "$0")/lib.sh"
+
+target=$HEAPWISE_TARGETS/owners
+
+# pointers TRACE   "SIZE OFFSET > SIZE OFFSET" or "KIND-OF-ROOT > SIZE" of each, chunks by their sizes
+pointers()
+{
+	"$HEAPWISE" trace dump --facts "$1" | awk '
+		!/^#/ { size[$6] = $5 }
+		$1 == "#" && $2 == "root" { kind[$3] = $4 }
+		$1 == "#" && $2 == "pointer" && $3 == "chunk" { print size[$4], $6, ">", size[$8], $10 }
+		$1 == "#" && $2 == "pointer" && $3 == "root" { print kind[$4], ">", size[$8] }'
+}
+
+# graphs TRACE   how many it has
+graphs() { "$HEAPWISE" trace dump "$1" | grep -c "^# graph "; }
+
+# check_pointers TRACE   against what the program has printed
+check_pointers()
+{
+	grep ' > ' "$work/stdout" | sort -u >"$work/wanted"
+	pointers "$1" | sort >"$work/found"
+	equal "pointers that are missing" "$(sort -u "$work/found" | comm -23 "$work/wanted" -)" ""
+	# a block is pointed to by others only as the program says; roots may have copies
+	equal "pointers from chunks" "$(grep '^[1-6]00' "$work/found")" "$(grep '^[1-6]00' "$work/wanted" | sort)"
+	equal "pointers of one pair" "$(grep -c '^7001 .* > 8001 0$' "$work/found")" 64
+}
+
+case_end()
+{
+	"$HEAPWISE" run -q --owners -o "$work/trace" -- "$target" >"$work/stdout"
+	equal "status" "$?" 0
+	equal "graphs" "$(graphs "$work/trace")" 1
+	check_pointers "$work/trace"
+	"$HEAPWISE" trace dump --facts "$work/trace" >"$work/dump"
+	says "$work/dump" "^# root [0-9]+ data tid 0 address 0x[0-9a-f]+ bytes [0-9]+ code 0x0 name .*/owners$"
+	says "$work/dump" "^# root [0-9]+ stack tid [1-9][0-9]* address 0x[0-9a-f]+ bytes [0-9]+ code 0x[1-9a-f][0-9a-f]* name -$"
+	# without it the trace has none
+	"$HEAPWISE" run -q -o "$work/plain" -- "$target" >"$work/stdout"
+	equal "graphs without --owners" "$(graphs "$work/plain")" 0
+}
+
+# A program that runs, with a scan before it and one after it that keep no pointers.
+case_ctl()
+{
+	mkfifo "$work/input"
+	"$HEAPWISE" run -q -o "$work/trace" -- "$target" wait <"$work/input" >"$work/stdout" &
+	monitor=$!
+	exec 3>"$work/input"
+	until_true grep -q ready "$work/stdout"
+	"$HEAPWISE" ctl --format json $monitor scan >"$work/before"
+	equal "status of a scan" "$?" 0
+	"$HEAPWISE" ctl --format json $monitor scan --owners >"$work/got"
+	equal "status of a scan with --owners" "$?" 0
+	equal "what is lost" "$(jq -c '[.lost_chunks, .indirect_chunks]' "$work/got")" "[1,1]"
+	exec 3>&-
+	wait $monitor
+	equal "graphs" "$(graphs "$work/trace")" 1
+	check_pointers "$work/trace"
+}
+
+case_refused()
+{
+	for words in "--leak-scan off" "--sample 1000" "--access valgrind"; do
+		# shellcheck disable=SC2086
+		"$HEAPWISE" run -q --owners $words -o "$work/trace" -- "$target" >"$work/stdout" 2>"$work/stderr"
+		equal "$words: status" "$?" 2
+		says "$work/stderr" "--owners cannot be combined with ${words%% *}"
+	done
+	"$HEAPWISE" ctl 1 status --owners 2>"$work/stderr"
+	equal "another verb: status" "$?" 2
+	says "$work/stderr" "--owners requires the verb scan"
+	# a trace that may not grow says why it has no pointers
+	"$HEAPWISE" run -q --owners --max-size 1 -o "$work/small" -- "$target" >"$work/stdout"
+	equal "graphs after the size limit" "$(graphs "$work/small")" 0
+	"$HEAPWISE" trace dump --facts "$work/small" >"$work/dump"
+	says "$work/dump" "^# note owners_failed the size limit of the trace was reached$"
+}
+
+run_case "$1"
+finish
