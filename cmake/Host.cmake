@@ -39,3 +39,9 @@ add_executable(index_open EXCLUDE_FROM_ALL bench/index_open.c)
 set_target_properties(index_open PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 target_compile_options(index_open PRIVATE ${HEAPWISE_C_OPTIONS})
 target_link_libraries(index_open PRIVATE room_study_analysis_report)
+
+# Finds the owners of a made-up heap and says how long that took.
+add_executable(dominators EXCLUDE_FROM_ALL bench/dominators.c)
+set_target_properties(dominators PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+target_compile_options(dominators PRIVATE ${HEAPWISE_C_OPTIONS})
+target_link_libraries(dominators PRIVATE room_study_analysis_emad room_study_analysis_owners)

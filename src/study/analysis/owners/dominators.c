@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT
+ * Dominators by the algorithm "Semi-NCA" of Georgiadis, Tarjan and Werneck (Finding Dominators in
+ * Practice, 2006): semidominators as Lengauer and Tarjan find them, then nearest common ancestors.
+ * Vertices are nodes by their number in a depth-first search, 0 is `program`.
+ * Host. Never recurses: a list of ten million chunks is as deep as it is long. */
+#include "study/analysis/owners/dominators.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/base/vec.h"
+
+#define UNSEEN UINT32_MAX
+
+struct vertex {
+	u32 ancestor; /* first the parent in the search, later one above it that was linked */
+	u32 label;    /* the vertex with the smallest semidominator on the way to the ancestor */
+	u32 semi;
+	u32 holder;
+};
+
+struct search {
+	const struct dominators_query *query;
+	struct dominators *out;
+	u32 node_count; /* of the graph */
+	u32 *number;    /* of each node: its vertex, UNSEEN */
+	u32 seen;       /* vertices so far */
+	u32 lost;       /* vertex of `lost`: what is lost has no lower number */
+	u32 *at;        /* by vertex on the way: its next edge; later a stack */
+	struct vertex *vertices;
+	u64 *pred_starts; /* by vertex, and one more */
+	u32 *preds;       /* vertices */
+	VEC(u32) leaders;
+};
+
+/* ---- the graph ---- */
+
+static u64 graph_nodes(const struct stream_graph *graph)
+{
+	return graph->chunk_count + graph->root_count;
+}
+
+static bool graph_is_sound(const struct stream_graph *graph)
+{
+	u64 nodes = graph_nodes(graph);
+
+	if (graph->chunk_count >= UNSEEN - 2 || graph->root_count >= UNSEEN - 2 ||
+	    nodes >= UNSEEN - 2 || graph->starts[0] != 0)
+		return false;
+	for (u64 i = 0; i < nodes; i++)
+		if (graph->starts[i] > graph->starts[i + 1] ||
+		    graph->starts[i + 1] - graph->starts[i] >= UINT32_MAX)
+			return false;
+	for (u64 i = 0; i < graph->starts[nodes]; i++)
+		if (graph->edges[i].target >= nodes)
+			return false;
+	return true;
+}
+
+static bool edge_counts(const struct search *self, u64 edge)
+{
+	const u64 *ignored = self->query->ignored;
+
+	return !ignored || !(ignored[edge / 64] >> (edge % 64) & 1);
+}
+
+/* The at-th node that a node leads to: one of the graph, UNSEEN if that edge does not count; false
+ * after the last. */
+static bool successor(const struct search *self, u32 node, u32 at, u32 *target)
+{
+	const struct stream_graph *graph = self->query->graph;
+	u64 edge;
+
+	if (node == self->out->program) {
+		*target = (u32)graph->chunk_count + at;
+		return at < graph->root_count;
+	}
+	if (node == self->out->lost) {
+		*target = at < self->leaders.count ? self->leaders.data[at] : UNSEEN;
+		return at < self->leaders.count;
+	}
+	edge = graph->starts[node] + at;
+	if (edge >= graph->starts[node + 1])
+		return false;
+	*target = edge_counts(self, edge) ? graph->edges[edge].target : UNSEEN;
+	return true;
+}
+
+/* ---- depth-first search ---- */
+
+static void see(struct search *self, u32 node, u32 parent)
+{
+	u32 vertex = self->seen++;
+
+	self->number[node] = vertex;
+	self->out->order[vertex] = node;
+	self->at[vertex] = 0;
+	self->vertices[vertex] = (struct vertex){parent, vertex, vertex, parent};
+}
+
+/* Whether an edge between vertices says anything. Those from what is lost to what is not do not:
+ * nobody comes that way. */
+static bool edge_leads(const struct search *self, u32 from, u32 to)
+{
+	return to != from && (from < self->lost || to >= self->lost);
+}
+
+/* All that the node leads to and was not seen; counts edges unless they will be gone once more. */
+static void search_from(struct search *self, u32 node, bool counts)
+{
+	u32 first = self->seen, vertex = first, target;
+
+	see(self, node, 0);
+	for (;;) {
+		if (successor(self, self->out->order[vertex], self->at[vertex]++, &target)) {
+			u32 from = vertex;
+
+			if (target == UNSEEN)
+				continue;
+			if (self->number[target] == UNSEEN) {
+				vertex = self->seen;
+				see(self, target, from);
+			}
+			if (counts && edge_leads(self, from, self->number[target]))
+				self->pred_starts[self->number[target]]++;
+		} else if (vertex == first) {
+			return;
+		} else {
+			vertex = self->vertices[vertex].ancestor;
+		}
+	}
+}
+
+static void forget_from(struct search *self, u32 first)
+{
+	while (self->seen > first)
+		self->number[self->out->order[--self->seen]] = UNSEEN;
+}
+
+/* Where nothing outside leads to, there is a first node of the search that nothing else leads to
+ * either, or only a ring of which it is the first. It starts a tree, and no tree that starts later
+ * leads to it. */
+static bool find_leaders(struct search *self)
+{
+	u32 first = self->seen;
+	VEC(u32) starts = {0};
+	bool good = true;
+
+	for (u32 node = 0; node < self->node_count && good; node++)
+		if (self->number[node] == UNSEEN) {
+			good = vec_push(&starts, node);
+			search_from(self, node, false);
+		}
+	forget_from(self, first);
+	for (u64 i = starts.count; i-- && good;)
+		if (self->number[starts.data[i]] == UNSEEN) {
+			good = vec_push(&self->leaders, starts.data[i]);
+			search_from(self, starts.data[i], false);
+		}
+	forget_from(self, first);
+	vec_release(&starts);
+	return good;
+}
+
+/* What roots lead to is numbered first; then what is lost, as if its leaders were held by `lost`,
+ * which `program` holds. */
+static bool number_all(struct search *self)
+{
+	struct dominators *out = self->out;
+
+	self->lost = UNSEEN;
+	search_from(self, out->program, true);
+	self->lost = self->seen;
+	if (!find_leaders(self))
+		return false;
+	out->leader_count = self->leaders.count;
+	search_from(self, out->lost, true);
+	return true;
+}
+
+/* ---- predecessors ---- */
+
+static void put_preds(struct search *self, u32 from)
+{
+	u32 node = self->out->order[from], target;
+
+	for (u32 at = 0; successor(self, node, at, &target); at++) {
+		u32 to = target == UNSEEN ? from : self->number[target];
+
+		if (edge_leads(self, from, to))
+			self->preds[--self->pred_starts[to]] = from;
+	}
+}
+
+/* The search has counted them. */
+static bool list_preds(struct search *self)
+{
+	u64 count = 0;
+
+	for (u64 i = 0; i <= self->seen; i++)
+		self->pred_starts[i] = count += self->pred_starts[i];
+	self->preds = malloc((count + 1) * sizeof *self->preds);
+	for (u32 from = 0; self->preds && from < self->seen; from++)
+		put_preds(self, from);
+	return self->preds;
+}
+
+/* ---- dominators ---- */
+
+/* The vertex with the smallest semidominator among v and those above it that are linked, which are
+ * those after `last`. Ways that were gone once are shortened. */
+static u32 evaluate(struct search *self, u32 v, u32 last)
+{
+	struct vertex *vertices = self->vertices;
+	u32 *stack = self->at, depth = 0, below;
+
+	for (; vertices[v].ancestor > last; v = vertices[v].ancestor)
+		stack[depth++] = v;
+	for (; depth; v = below) {
+		below = stack[--depth];
+		vertices[below].ancestor = vertices[v].ancestor;
+		if (vertices[vertices[v].label].semi < vertices[vertices[below].label].semi)
+			vertices[below].label = vertices[v].label;
+	}
+	return vertices[v].label;
+}
+
+static void find_holders(struct search *self)
+{
+	struct vertex *vertices = self->vertices;
+
+	for (u32 w = self->seen - 1; w > 0; w--) {
+		u32 semi = vertices[w].holder;
+
+		for (u64 i = self->pred_starts[w]; i < self->pred_starts[w + 1]; i++) {
+			u32 found = vertices[evaluate(self, self->preds[i], w)].semi;
+
+			semi = found < semi ? found : semi;
+		}
+		vertices[w].semi = semi;
+	}
+	for (u32 w = 1; w < self->seen; w++)
+		while (vertices[w].holder > vertices[w].semi)
+			vertices[w].holder = vertices[vertices[w].holder].holder;
+}
+
+/* ---- all ---- */
+
+static void sum_retained(struct search *self)
+{
+	struct dominators *out = self->out;
+	u64 chunks = self->query->graph->chunk_count;
+
+	memset(out->retained, 0, out->node_count * sizeof *out->retained);
+	if (chunks)
+		memcpy(out->retained, self->query->bytes, chunks * sizeof *out->retained);
+	for (u32 i = self->seen; i-- > 1;) {
+		u32 node = out->order[i];
+
+		out->holder[node] = out->order[self->vertices[i].holder];
+		out->retained[out->holder[node]] += out->retained[node];
+	}
+	out->holder[out->program] = out->program;
+}
+
+static bool make_room(struct search *self)
+{
+	struct dominators *out = self->out;
+	u64 nodes = out->node_count;
+
+	out->holder = malloc(nodes * sizeof *out->holder);
+	out->order = malloc(nodes * sizeof *out->order);
+	out->retained = calloc(nodes + 1, sizeof *out->retained);
+	self->at = malloc(nodes * sizeof *self->at);
+	self->vertices = malloc(nodes * sizeof *self->vertices);
+	self->number = malloc(nodes * sizeof *self->number);
+	/* retained bytes are found last: until then predecessors have their place */
+	self->pred_starts = out->retained;
+	if (!out->holder || !out->order || !out->retained || !self->at || !self->vertices ||
+	    !self->number)
+		return false;
+	memset(self->number, 0xff, nodes * sizeof *self->number);
+	return true;
+}
+
+int dominators_find(struct dominators *self, const struct dominators_query *query, struct err *err)
+{
+	struct search search = {.query = query, .out = self};
+	bool good;
+
+	*self = (struct dominators){0};
+	if (!graph_is_sound(query->graph))
+		return err_set(err, ERR_INPUT, "the recorded pointers are damaged");
+	search.node_count = (u32)graph_nodes(query->graph);
+	self->lost = search.node_count;
+	self->program = search.node_count + 1;
+	self->node_count = (u64)search.node_count + 2;
+	good = make_room(&search) && number_all(&search) && list_preds(&search);
+	if (good) {
+		find_holders(&search);
+		sum_retained(&search);
+	}
+	free(search.at);
+	free(search.vertices);
+	free(search.number);
+	free(search.preds);
+	vec_release(&search.leaders);
+	if (good)
+		return 0;
+	dominators_release(self);
+	return err_memory_for(err, "the owners");
+}
+
+void dominators_release(struct dominators *self)
+{
+	free(self->holder);
+	free(self->order);
+	free(self->retained);
+	*self = (struct dominators){0};
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * Who alone holds what: the dominator tree of a graph of pointers, and the bytes that each node
+ * retains, which are those that would be freed with it. Defined in docs/METHODS.md, "Owners".
+ *
+ *	struct dominators tree = {0};
+ *	if (dominators_find(&tree, &(struct dominators_query){.graph = graph, .bytes = sizes},
+ *			    err) < 0) ...
+ *	for (u64 i = 1; i < tree.node_count; i++)
+ *		use(tree.order[i], tree.holder[tree.order[i]], tree.retained[tree.order[i]]);
+ *	dominators_release(&tree);
+ *
+ * Nodes are those of the graph, and two more: `lost`, which holds what no root leads to, and
+ * `program`, which holds the roots and `lost`. */
+#ifndef STUDY_ANALYSIS_OWNERS_DOMINATORS_H
+#define STUDY_ANALYSIS_OWNERS_DOMINATORS_H
+
+#include "host/trace/stream.h"
+
+struct dominators_query {
+	const struct stream_graph *graph;
+	const u64 *bytes; /* of each chunk, in the order of the graph */
+	/* by edge: a bit that is set says that it does not count; NULL = all count */
+	const u64 *ignored;
+};
+
+struct dominators { /* all zero = empty */
+	u64 node_count;
+	u32 lost, program;
+	/* Of each node the one that holds it: each path from `program` to it leads through that
+	 * one, and through no later one. That of `program` is itself. */
+	u32 *holder;
+	u32 *order;    /* all nodes, each after its holder */
+	u64 *retained; /* of each node, its own bytes included */
+	/* nodes that `lost` holds directly because nothing else leads to them, or only a ring that
+	 * they are part of */
+	u64 leader_count;
+};
+
+/* Takes 24 bytes per node and 4 per edge in the meantime, besides the 16 per node that stay. 0,
+ * ERR_INPUT if the graph is damaged, or ERR_MEMORY. */
+int dominators_find(struct dominators *self, const struct dominators_query *query, struct err *err);
+void dominators_release(struct dominators *self);
+
+#endif
