@@ -361,3 +361,56 @@ TEST(one_by_one, "an address asked alone has the answer that it has in a crowd")
 	asked_release(&all);
 	vec_release(&addresses);
 }
+
+/* ---- variables ---- */
+
+/* The address that nm prints for a linker name. */
+static u64 nm_address(const char *name)
+{
+	unsigned long long address = 0;
+	FILE *file;
+
+	MUST("nm program | awk '$3 == \"%s\" { print $1 }' >address", name);
+	file = fopen(in_folder("address"), "r");
+	if (!file || fscanf(file, "%llx", &address) != 1)
+		FAIL("the program has no symbol '%s'", name);
+	fclose(file);
+	return address;
+}
+
+TEST(variables, "a variable is found by any of its bytes, with its name in the source")
+{
+	static const struct {
+		const char *linker_name, *name;
+		u64 offset, bytes;
+	} rows[] = {
+		{"table", "table", 792, 800},
+		{"_ZZ4mainE5cache", "main::cache", 0, 8},
+		{"_ZN3app8registryE", "app::registry", 15, 16},
+	};
+	struct symbolizer_variable variable;
+	struct symbolizer *symbolizer;
+	struct err err = {0};
+	u32 module = 0;
+
+	MUST("printf '%%s\\n' 'void *table[100]; namespace app { struct { void *a, *b; } registry; }' "
+	     "'int main() { static void *cache; table[1] = &cache; return !app::registry.a; }' >program.cc "
+	     "&& g++ -g -o program program.cc");
+	symbolizer = symbolizer_new(NULL, &err);
+	if (!symbolizer ||
+	    symbolizer_add(symbolizer, &(struct symbolizer_module){.path = in_folder("program")},
+			   &module, &err))
+		FAIL("%s", err.text);
+	for (u32 i = 0; i < COUNT_OF(rows); i++) {
+		u64 start = nm_address(rows[i].linker_name);
+
+		CHECK_EQ(symbolizer_variable(symbolizer, module, start + rows[i].offset, &variable,
+					     &err), 0);
+		CHECK_STR(variable.name, rows[i].name);
+		CHECK_EQ(variable.start, start);
+		CHECK_EQ(variable.bytes, rows[i].bytes);
+	}
+	CHECK_EQ(symbolizer_variable(symbolizer, module, nm_address("main"), &variable, &err), 0);
+	CHECK_STR(variable.name, "");
+	symbolizer_free(symbolizer);
+}

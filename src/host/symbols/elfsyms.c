@@ -33,6 +33,12 @@ static bool is_code(const GElf_Sym *symbol, GElf_Word section, const char *name)
 	return type == STT_FUNC || type == STT_GNU_IFUNC;
 }
 
+static bool is_data(const GElf_Sym *symbol, GElf_Word section, const char *name)
+{
+	return section != SHN_UNDEF && section != SHN_ABS && name[0] && symbol->st_size &&
+	       GELF_ST_TYPE(symbol->st_info) == STT_OBJECT;
+}
+
 /* End of the section that holds a symbol without size; 0 if it lies outside of any code. */
 static u64 section_end(Elf *elf, GElf_Word section, GElf_Addr bias, u64 address)
 {
@@ -63,25 +69,33 @@ static u8 symbol_rank(const GElf_Sym *symbol, const char *name)
 	return rank;
 }
 
-static int add_symbol(struct elfsyms *self, Dwfl_Module *module, int index, GElf_Addr module_bias)
+typedef bool wanted_symbol(const GElf_Sym *symbol, GElf_Word section, const char *name);
+
+struct symbol_reading {
+	Dwfl_Module *module;
+	GElf_Addr bias;
+	wanted_symbol *wanted;
+};
+
+static int add_symbol(struct elfsyms *self, const struct symbol_reading *reading, int index)
 {
 	GElf_Sym symbol;
 	GElf_Addr address;
 	GElf_Word section;
 	Dwarf_Addr bias;
 	Elf *elf;
-	const char *name =
-		dwfl_module_getsym_info(module, index, &symbol, &address, &section, &elf, &bias);
+	const char *name = dwfl_module_getsym_info(reading->module, index, &symbol, &address,
+						   &section, &elf, &bias);
 	struct elfsym new = {0};
 
-	if (!name || !is_code(&symbol, section, name))
+	if (!name || !reading->wanted(&symbol, section, name))
 		return 0;
-	new.start = address - module_bias;
+	new.start = address - reading->bias;
 	new.end = new.start + symbol.st_size;
 	new.name = name;
 	new.rank = symbol_rank(&symbol, name);
 	if (!symbol.st_size)
-		new.end = section_end(elf, section, bias, address) - module_bias;
+		new.end = section_end(elf, section, bias, address) - reading->bias;
 	if (new.end <= new.start)
 		return 0;
 	if (GELF_ST_BIND(symbol.st_info) == STB_LOCAL)
@@ -250,20 +264,38 @@ static int plt_read(struct elfsyms *symbols, Elf *elf)
 
 /* ---- reading ---- */
 
-int elfsyms_read(struct elfsyms *self, Dwfl_Module *module)
+static int add_symbols(struct elfsyms *self, const struct symbol_reading *reading)
 {
-	int count = dwfl_module_getsymtab(module);
-	GElf_Addr module_bias = 0;
-	Elf *elf = dwfl_module_getelf(module, &module_bias);
+	int count = dwfl_module_getsymtab(reading->module);
 
 	for (int i = 1; i < count; i++)
-		if (add_symbol(self, module, i, module_bias))
+		if (add_symbol(self, reading, i))
 			return ERR_MEMORY;
-	if (elf && plt_read(self, elf))
+	return 0;
+}
+
+int elfsyms_read(struct elfsyms *self, Dwfl_Module *module)
+{
+	struct symbol_reading reading = {.module = module, .wanted = is_code};
+	Elf *elf = dwfl_module_getelf(module, &reading.bias);
+
+	if (add_symbols(self, &reading) < 0 || (elf && plt_read(self, elf)))
 		return ERR_MEMORY;
 	vec_sort(self, compare_symbols);
 	tidy(self);
 	mark_ada(self);
+	return 0;
+}
+
+int elfsyms_read_data(struct elfsyms *self, Dwfl_Module *module)
+{
+	struct symbol_reading reading = {.module = module, .wanted = is_data};
+
+	dwfl_module_getelf(module, &reading.bias);
+	if (add_symbols(self, &reading) < 0)
+		return ERR_MEMORY;
+	vec_sort(self, compare_symbols);
+	tidy(self);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The functions of one module by its symbol tables, sorted for search: full table, minidebuginfo,
- * dynamic table and PLT stubs, whatever there is. */
+ * dynamic table and PLT stubs, whatever there is; and its variables. */
 #ifndef HOST_SYMBOLS_ELFSYMS_H
 #define HOST_SYMBOLS_ELFSYMS_H
 
@@ -28,9 +28,11 @@ struct elfsyms {
 
 /* All addresses are the module's own: those of its program headers. */
 int elfsyms_read(struct elfsyms *self, Dwfl_Module *module);
+/* The same of variables, but for those that each thread has its own of. */
+int elfsyms_read_data(struct elfsyms *self, Dwfl_Module *module);
 void elfsyms_release(struct elfsyms *self);
 
-/* The innermost function that covers address, or NULL. */
+/* The innermost function or variable that covers address, or NULL. */
 const struct elfsym *elfsyms_find(const struct elfsyms *self, u64 address);
 
 /* The name to show. */

@@ -297,6 +297,7 @@ int module_open_dwarf(struct module *self, const struct symbolizer_module *descr
 void module_close(struct module *self)
 {
 	elfsyms_release(&self->symbols);
+	elfsyms_release(&self->data);
 	rtti_release(&self->rtti);
 	type_symbols_release(&self->types);
 	debuginfo_release(&self->debuginfo);

@@ -13,6 +13,8 @@ struct module {
 	Dwfl *dwfl;
 	Dwfl_Module *handle;
 	struct elfsyms symbols;
+	struct elfsyms data; /* variables, read when they are first asked for */
+	bool has_data;
 	struct type_symbols types; /* read when they are first asked for */
 	struct rtti rtti;          /* read when no symbol answers */
 	struct debuginfo debuginfo;

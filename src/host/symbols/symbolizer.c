@@ -346,6 +346,38 @@ int symbolizer_type(struct symbolizer *self, u32 module, u64 address, const char
 	return 0;
 }
 
+/* Compilers number variables of functions: "cache.0", "cache.lto_priv.1". */
+static const char *without_number(struct names *names, const char *name)
+{
+	u64 bytes = strcspn(name, ".");
+
+	return bytes && name[bytes] && !strchr(name, '(') ? names_keep_bytes(names, name, bytes)
+							  : name;
+}
+
+int symbolizer_variable(struct symbolizer *self, u32 module, u64 address,
+			struct symbolizer_variable *variable, struct err *err)
+{
+	int result = symbolizer_open(self, module, err);
+	const struct elfsym *symbol;
+	struct module *files;
+
+	*variable = (struct symbolizer_variable){.name = ""};
+	if (result || !self->entries.data[module]->open)
+		return result;
+	files = &self->entries.data[module]->module;
+	if (!files->has_data && elfsyms_read_data(&files->data, files->handle) < 0)
+		return err_memory_for(err, "the variables of %s",
+				      self->entries.data[module]->description.path);
+	files->has_data = true;
+	symbol = elfsyms_find(&files->data, address);
+	if (symbol)
+		*variable = (struct symbolizer_variable){
+			without_number(&self->names, elfsym_readable(symbol, &self->names)),
+			symbol->start, symbol->end - symbol->start};
+	return 0;
+}
+
 enum symbolizer_state symbolizer_state(const struct symbolizer *self, u32 module)
 {
 	if (module >= self->entries.count)

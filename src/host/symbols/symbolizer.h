@@ -83,6 +83,15 @@ int symbolizer_resolve_ahead(struct symbolizer *self, u32 module, const u64 *add
 int symbolizer_type(struct symbolizer *self, u32 module, u64 address, const char **name,
 		    struct err *err);
 
+/* The variable that covers the address: where it begins, its bytes, and its name as people write
+ * it, "" if there is none. Owned by the symbolizer. */
+struct symbolizer_variable {
+	const char *name;
+	u64 start, bytes;
+};
+int symbolizer_variable(struct symbolizer *self, u32 module, u64 address,
+			struct symbolizer_variable *variable, struct err *err);
+
 enum symbolizer_state symbolizer_state(const struct symbolizer *self, u32 module);
 
 /* Closes the module's files and frees what was read of them; answers stay. */
