@@ -43,6 +43,11 @@ static struct made_graph graph_new(u64 chunks, u64 roots)
 	return self;
 }
 
+static __attribute__((unused)) u64 graph_bytes(const void *self, u32 chunk)
+{
+	return ((const struct made_graph *)self)->bytes[chunk];
+}
+
 static void graph_edge(struct made_graph *self, u32 from, u32 to, u32 offset)
 {
 	if (!vec_push(&self->told, (struct made_edge){from, {to, offset, 0}}))

@@ -40,7 +40,7 @@ static u64 graph_nodes(const struct stream_graph *graph)
 	return graph->chunk_count + graph->root_count;
 }
 
-static bool graph_is_sound(const struct stream_graph *graph)
+bool graph_is_sound(const struct stream_graph *graph)
 {
 	u64 nodes = graph_nodes(graph);
 
@@ -249,11 +249,11 @@ static void find_holders(struct search *self)
 static void sum_retained(struct search *self)
 {
 	struct dominators *out = self->out;
-	u64 chunks = self->query->graph->chunk_count;
+	u32 chunks = (u32)self->query->graph->chunk_count;
 
 	memset(out->retained, 0, out->node_count * sizeof *out->retained);
-	if (chunks)
-		memcpy(out->retained, self->query->bytes, chunks * sizeof *out->retained);
+	for (u32 i = 0; i < chunks; i++)
+		out->retained[i] = self->query->bytes(self->query->self, i);
 	for (u32 i = self->seen; i-- > 1;) {
 		u32 node = out->order[i];
 
@@ -289,8 +289,6 @@ int dominators_find(struct dominators *self, const struct dominators_query *quer
 	bool good;
 
 	*self = (struct dominators){0};
-	if (!graph_is_sound(query->graph))
-		return err_set(err, ERR_INPUT, "the recorded pointers are damaged");
 	search.node_count = (u32)graph_nodes(query->graph);
 	self->lost = search.node_count;
 	self->program = search.node_count + 1;

@@ -3,8 +3,8 @@
  * retains, which are those that would be freed with it. Defined in docs/METHODS.md, "Owners".
  *
  *	struct dominators tree = {0};
- *	if (dominators_find(&tree, &(struct dominators_query){.graph = graph, .bytes = sizes},
- *			    err) < 0) ...
+ *	struct dominators_query query = {.graph = graph, .bytes = bytes_of, .self = model};
+ *	if (dominators_find(&tree, &query, err) < 0) ...
  *	for (u64 i = 1; i < tree.node_count; i++)
  *		use(tree.order[i], tree.holder[tree.order[i]], tree.retained[tree.order[i]]);
  *	dominators_release(&tree);
@@ -18,7 +18,9 @@
 
 struct dominators_query {
 	const struct stream_graph *graph;
-	const u64 *bytes; /* of each chunk, in the order of the graph */
+	/* of the chunk at this place of the graph */
+	u64 (*bytes)(const void *self, u32 chunk);
+	const void *self;
 	/* by edge: a bit that is set says that it does not count; NULL = all count */
 	const u64 *ignored;
 };
@@ -36,8 +38,11 @@ struct dominators { /* all zero = empty */
 	u64 leader_count;
 };
 
-/* Takes 24 bytes per node and 4 per edge in the meantime, besides the 16 per node that stay. 0,
- * ERR_INPUT if the graph is damaged, or ERR_MEMORY. */
+/* Whether edges lead to nodes, and each node has its own: graphs come from files. */
+bool graph_is_sound(const struct stream_graph *graph);
+
+/* Takes 24 bytes per node and 4 per edge in the meantime, besides the 16 per node that stay. The
+ * graph must be sound. 0 or ERR_MEMORY. */
 int dominators_find(struct dominators *self, const struct dominators_query *query, struct err *err);
 void dominators_release(struct dominators *self);
 

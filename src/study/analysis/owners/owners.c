@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT
+ * Owners of chunks by kind, point and shape.
+ * Host. Never recurses. */
+#include "study/analysis/owners/owners.h"
+
+#include <inttypes.h>
+
+#include "host/base/keyed.h"
+#include "host/base/path.h"
+#include "host/base/search.h"
+#include "study/analysis/findings/findings.h"
+#include "study/analysis/owners/weigh.h"
+#include "study/model/each.h"
+
+#define NONE UINT32_MAX
+
+/* How far above its like may be: value, array, value as in JSON, or pair, list, node, pair. */
+enum { RECURSION_MAX = 4, DEPTH_MAX = 64 };
+
+static int no_memory(struct err *err) { return err_memory_for(err, "the owners"); }
+
+/* ---- chunks ---- */
+
+static bool take_chunk(const struct owners *self, u32 node, struct chunk *chunk)
+{
+	const struct stream_graph *graph = owners_graph(self);
+
+	*chunk = (struct chunk){.model = self->model};
+	return node < graph->chunk_count && graph->chunks[node] < self->model->chunks.count &&
+	       chunk_take(chunk, graph->chunks[node]);
+}
+
+u64 owners_bytes(const struct owners *self, u32 node)
+{
+	struct chunk chunk;
+
+	return take_chunk(self, node, &chunk) ? chunk.page->size[chunk.at] : 0;
+}
+
+static u64 bytes_of(const void *self, u32 node) { return owners_bytes(self, node); }
+
+u32 owners_node(const struct owners *self, u64 chunk)
+{
+	const struct stream_graph *graph = owners_graph(self);
+	u64 at = bisect(i, graph->chunk_count, graph->chunks[i] < chunk);
+
+	return at < graph->chunk_count && graph->chunks[at] == chunk ? (u32)at : NONE;
+}
+
+/* ---- kinds ---- */
+
+static u32 add_kind(struct owners *self, const char *label, u8 what)
+{
+	const char *kept = names_keep(&self->names, label);
+	u64 key = hash_text(HASH_START ^ what, kept);
+	struct owner_kind *kind = vec_at_key(&self->kinds, &self->kind_by_label, key,
+					     (struct owner_kind){.label = kept, .what = what});
+
+	return kind ? (u32)(kind - self->kinds.data) : NONE;
+}
+
+static void put_place(struct strbuf *out, const struct finding_frame *frame)
+{
+	if (*frame->function)
+		strbuf_add(out, frame->function);
+	else if (*frame->module)
+		strbuf_addf(out, "%s+0x%" PRIx64, path_file(frame->module), frame->offset);
+	else
+		strbuf_add(out, "unknown place");
+	if (*frame->function && *frame->file && frame->line)
+		strbuf_addf(out, " (%s:%u)", path_file(frame->file), frame->line);
+}
+
+static u32 place_kind(struct owners *self, struct point_id point)
+{
+	u64 *known = map_at(&self->kind_by_place, point.index);
+	struct finding_place place;
+	struct strbuf text = {0};
+
+	if (!known)
+		return NONE;
+	if (*known)
+		return (u32)*known - 1;
+	place = finding_place(self->query.types->query.source,
+			      self->model->points.data[point.index].frame);
+	put_place(&text, &place.own);
+	*known = (u64)add_kind(self, strbuf_text(&text), OWNER_PLACE) + 1;
+	strbuf_release(&text);
+	return (u32)*known - 1;
+}
+
+static u32 chunk_kind(struct owners *self, const struct chunk *chunk)
+{
+	struct type_answer answer = type_of_chunk(self->query.types, chunk->number);
+	u64 *known;
+
+	if (!answer.name || answer.confidence <= TYPE_GUESS)
+		return place_kind(self, chunk_point(chunk));
+	known = map_at(&self->kind_by_type, (u64)(uintptr_t)answer.name);
+	if (known && !*known)
+		*known = (u64)add_kind(self, answer.name, OWNER_TYPE) + 1;
+	return known ? (u32)(*known - 1) : NONE;
+}
+
+static bool find_kinds(struct owners *self)
+{
+	const struct stream_graph *graph = owners_graph(self);
+	u32 chunks = (u32)graph->chunk_count;
+	u32 no_point = (u32)self->model->points.count, unknown;
+
+	self->kind_of[self->tree.program] = add_kind(self, "the program", OWNER_PROGRAM);
+	self->kind_of[self->tree.lost] = add_kind(self, "lost", OWNER_LOST);
+	unknown = add_kind(self, "unknown place", OWNER_PLACE);
+	for (u32 node = 0; node < self->tree.node_count; node++) {
+		struct chunk chunk;
+		bool known = take_chunk(self, node, &chunk);
+
+		self->point_of[node] = known && no_point ? chunk_point(&chunk).index : no_point;
+		if (node >= chunks && node < self->tree.lost)
+			self->kind_of[node] =
+				add_kind(self, self->roots.names.data[node - chunks].label,
+					 OWNER_ROOT);
+		else if (node < chunks)
+			self->kind_of[node] =
+				known && no_point ? chunk_kind(self, &chunk) : unknown;
+		if (self->kind_of[node] == NONE)
+			return false;
+	}
+	return !self->query.types->failed;
+}
+
+/* ---- the tree ---- */
+
+static void link_children(struct owners *self)
+{
+	const struct dominators *tree = &self->tree;
+
+	memset(self->first_child, 0xff, tree->node_count * sizeof *self->first_child);
+	for (u64 i = tree->node_count; i-- > 1;) {
+		u32 node = tree->order[i], holder = tree->holder[node];
+
+		self->next_child[node] = self->first_child[holder];
+		self->first_child[holder] = node;
+	}
+	self->next_child[tree->program] = NONE;
+}
+
+/* Sums by set, which are `stride` bytes apart. */
+struct summing {
+	const u32 *set_of; /* by node */
+	void *sums;
+	u64 stride;
+	u32 *within; /* by set: nodes above this one that are in it */
+};
+
+static struct owner_sums *sums_of(const struct summing *self, u32 node)
+{
+	return (struct owner_sums *)((char *)self->sums + self->set_of[node] * self->stride);
+}
+
+static void enter(const struct owners *self, struct summing *summing, u32 node)
+{
+	struct owner_sums *sums = sums_of(summing, node);
+
+	sums->chunks += node < owners_graph(self)->chunk_count;
+	sums->bytes += owners_bytes(self, node);
+	if (!summing->within[summing->set_of[node]]++)
+		sums->retained += self->tree.retained[node];
+}
+
+static bool sum_sets(const struct owners *self, struct summing *summing, u64 sets)
+{
+	u32 node = self->tree.program;
+
+	summing->within = calloc(sets + 1, sizeof *summing->within);
+	if (!summing->within)
+		return false;
+	enter(self, summing, node);
+	for (;;) {
+		u32 next = self->first_child[node];
+
+		while (next == NONE && node != self->tree.program) {
+			summing->within[summing->set_of[node]]--;
+			next = self->next_child[node];
+			node = self->tree.holder[node];
+		}
+		if (next == NONE)
+			break;
+		node = next;
+		enter(self, summing, node);
+	}
+	free(summing->within);
+	return true;
+}
+
+/* ---- shapes ---- */
+
+static u32 add_shape(struct owners *self, u32 parent, u32 kind)
+{
+	u64 key = (u64)parent << 32 | kind;
+	u32 depth = self->shapes.count ? self->shapes.data[parent].depth + 1 : 0;
+	struct owner_shape *shape =
+		vec_at_key(&self->shapes, &self->shape_by_key, hash_u64(key) ^ key,
+			   (struct owner_shape){.parent = parent, .kind = kind, .depth = depth});
+
+	return shape ? (u32)(shape - self->shapes.data) : NONE;
+}
+
+/* The shape of a node that one of this shape holds. */
+static u32 shape_below(struct owners *self, u32 parent, u32 kind)
+{
+	u32 above = parent;
+
+	for (u32 i = 0; i < RECURSION_MAX && self->shapes.data[above].depth > 1; i++) {
+		if (self->shapes.data[above].kind == kind)
+			return above;
+		above = self->shapes.data[above].parent;
+	}
+	return self->shapes.data[parent].depth < DEPTH_MAX ? add_shape(self, parent, kind) : parent;
+}
+
+static u32 shape_of(struct owners *self, u32 node, u32 several)
+{
+	u32 holder = self->tree.holder[node], parent = self->shape_of[holder];
+
+	if (holder == self->tree.program && node < owners_graph(self)->chunk_count)
+		parent = add_shape(self, parent, several);
+	return parent == NONE ? NONE : shape_below(self, parent, self->kind_of[node]);
+}
+
+static bool find_shapes(struct owners *self)
+{
+	u32 several = add_kind(self, "several roots together", OWNER_SEVERAL);
+	u32 program = self->tree.program;
+
+	if (several == NONE)
+		return false;
+	self->shape_of[program] = add_shape(self, 0, self->kind_of[program]);
+	for (u64 i = 1; i < self->tree.node_count && self->shape_of[program] != NONE; i++) {
+		u32 node = self->tree.order[i], shape = shape_of(self, node, several);
+		struct owner_shape *at;
+
+		if (shape == NONE)
+			return false;
+		self->shape_of[node] = shape;
+		at = &self->shapes.data[shape];
+		if (!at->nodes++ || self->tree.retained[node] > self->tree.retained[at->largest])
+			at->largest = node;
+	}
+	return self->shape_of[program] != NONE;
+}
+
+/* No node is what several roots hold; its parts are. */
+static void sum_several(struct owners *self)
+{
+	for (u64 i = 1; i < self->shapes.count; i++) {
+		const struct owner_shape *shape = &self->shapes.data[i];
+		struct owner_shape *parent = &self->shapes.data[shape->parent];
+
+		if (self->kinds.data[parent->kind].what == OWNER_SEVERAL)
+			parent->sums.retained += shape->sums.retained;
+	}
+}
+
+/* ---- all ---- */
+
+static bool make_room(struct owners *self)
+{
+	u64 nodes = self->tree.node_count;
+
+	self->kind_of = malloc(nodes * sizeof *self->kind_of);
+	self->point_of = malloc(nodes * sizeof *self->point_of);
+	self->shape_of = malloc(nodes * sizeof *self->shape_of);
+	self->first_child = malloc(nodes * sizeof *self->first_child);
+	self->next_child = malloc(nodes * sizeof *self->next_child);
+	self->points = calloc(self->model->points.count + 1, sizeof *self->points);
+	return self->kind_of && self->point_of && self->shape_of && self->first_child &&
+	       self->next_child && self->points;
+}
+
+static bool sum_all(struct owners *self)
+{
+	struct summing kinds = {self->kind_of, &self->kinds.data->sums, sizeof(struct owner_kind),
+				NULL};
+	struct summing points = {self->point_of, self->points, sizeof(struct owner_sums), NULL};
+	struct summing shapes = {self->shape_of, &self->shapes.data->sums,
+				 sizeof(struct owner_shape), NULL};
+
+	return sum_sets(self, &kinds, self->kinds.count) &&
+	       sum_sets(self, &points, self->model->points.count + 1) &&
+	       sum_sets(self, &shapes, self->shapes.count);
+}
+
+int owners_make(struct owners *self, const struct owners_query *query, struct err *err)
+{
+	struct owner_roots_query roots = {.model = query->types->query.source->model,
+					  .debug_path = query->types->query.debug_path};
+	struct dominators_query ask = {.graph = &self->roots.graph,
+				       .bytes = bytes_of,
+				       .self = self};
+
+	self->query = *query;
+	self->model = roots.model;
+	if (!graph_is_sound(query->graph))
+		return err_set(err, ERR_INPUT, "the recorded pointers are damaged");
+	if (owner_roots_make(&self->roots, query->graph, &roots, err) < 0)
+		return err->code;
+	self->ignored = owner_weigh(&self->roots.graph);
+	if (!self->ignored)
+		return no_memory(err);
+	ask.ignored = self->ignored;
+	if (dominators_find(&self->tree, &ask, err) < 0)
+		return err->code;
+	if (!make_room(self) || !find_kinds(self))
+		return no_memory(err);
+	link_children(self);
+	if (!find_shapes(self) || !sum_all(self))
+		return no_memory(err);
+	sum_several(self);
+	return 0;
+}
+
+void owners_release(struct owners *self)
+{
+	owner_roots_release(&self->roots);
+	dominators_release(&self->tree);
+	free(self->ignored);
+	free(self->kind_of);
+	free(self->point_of);
+	free(self->shape_of);
+	free(self->first_child);
+	free(self->next_child);
+	free(self->points);
+	vec_release(&self->kinds);
+	vec_release(&self->shapes);
+	map_release(&self->kind_by_label);
+	map_release(&self->kind_by_place);
+	map_release(&self->kind_by_type);
+	map_release(&self->shape_by_key);
+	names_release(&self->names);
+	*self = (struct owners){0};
+}

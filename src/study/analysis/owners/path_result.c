@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ * How a chunk is held, as a record with the way to it.
+ * Host. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "host/base/units.h"
+#include "study/analysis/owners/paths.h"
+#include "study/analysis/owners/result.h"
+#include "study/model/each.h"
+#include "study/result/field.h"
+
+#define NONE UINT32_MAX
+
+/* ---- which chunk ---- */
+
+static bool holds_address(const struct owners *self, u32 node, u64 address)
+{
+	struct chunk chunk = {.model = self->model};
+
+	return chunk_take(&chunk, owners_graph(self)->chunks[node]) &&
+	       address - chunk.page->address[chunk.at] < (chunk.page->size[chunk.at] ?: 1);
+}
+
+static u32 node_at(const struct owners *self, u64 address)
+{
+	for (u32 node = 0; node < owners_graph(self)->chunk_count; node++)
+		if (owners_graph(self)->chunks[node] < self->model->chunks.count &&
+		    holds_address(self, node, address))
+			return node;
+	return NONE;
+}
+
+/* Of the chunks whose label has the text the one that retains most. */
+static u32 node_called(const struct owners *self, const char *text)
+{
+	u32 found = NONE;
+
+	for (u32 node = 0; node < owners_graph(self)->chunk_count; node++)
+		if ((found == NONE || self->tree.retained[node] > self->tree.retained[found]) &&
+		    strstr(owners_kind(self, node)->label, text))
+			found = node;
+	return found;
+}
+
+static u32 node_wanted(const struct owners *self, const char *wanted)
+{
+	char *end;
+	u64 number = strtoull(wanted, &end, 0);
+
+	if (end == wanted || *end)
+		return *wanted ? node_called(self, wanted) : NONE;
+	return strncmp(wanted, "0x", 2) == 0 ? node_at(self, number) : owners_node(self, number);
+}
+
+/* ---- the way ---- */
+
+static const struct result_column columns[] = {
+	COLUMN("step", "step", VALUE_ID, "0 is a root, or the first chunk of what is lost"),
+	COLUMN("retained_bytes", "retained", VALUE_BYTES, "bytes that would be freed with it"),
+	COLUMN("bytes", "own", VALUE_BYTES, "requested bytes of its own; none = a root"),
+	COLUMN("chunk", "chunk", VALUE_ID, "number of the chunk; none = a root"),
+	COLUMN("owner", "holder", VALUE_TEXT,
+	       "a root; a type; or the function that allocated, where the type is unknown"),
+	COLUMN("member", "pointer", VALUE_TEXT, "member or offset of the pointer to the next step"),
+	COLUMN("from", NULL, VALUE_ID, "offset of the pointer in bytes"),
+	COLUMN("to", NULL, VALUE_ID, "offset that it leads to, in the next step"),
+};
+
+static struct result *way_table(const struct owners *self, const struct owner_path *path)
+{
+	struct result *table = result_table("path", "Shortest path from a root", columns);
+	u64 chunks = owners_graph(self)->chunk_count;
+
+	for (u64 i = 0; table && i < path->steps.count; i++) {
+		const struct owner_step *step = &path->steps.data[i];
+		bool is_chunk = step->node < chunks, leads = i + 1 < path->steps.count;
+
+		result_row(table, value_number(i), value_number(self->tree.retained[step->node]),
+			   value_if(is_chunk, value_number(owners_bytes(self, step->node))),
+			   value_if(is_chunk,
+				    value_number(is_chunk ? owners_graph(self)->chunks[step->node]
+							  : 0)),
+			   result_text(table, owners_kind(self, step->node)->label),
+			   result_text(table, leads ? step->member : NULL),
+			   value_if(leads, value_number(step->from)),
+			   value_if(leads, value_number(step->to)));
+	}
+	return table;
+}
+
+/* "server (data of main) +0x10 → dict .table → Session" */
+static const char *sentence(struct result *result, const struct owners *self,
+			    const struct owner_path *path)
+{
+	struct strbuf text = {0};
+
+	for (u64 i = 0; i < path->steps.count; i++) {
+		const struct owner_step *step = &path->steps.data[i];
+
+		strbuf_addf(&text, "%s%s", i ? " → " : "", owners_kind(self, step->node)->label);
+		if (*step->member)
+			strbuf_addf(&text, " %s", step->member);
+	}
+	return result_take(result, &text);
+}
+
+static void add_fields(struct result *result, const struct owners *self,
+		       const struct owner_path *path, u32 node)
+{
+	u32 holder = self->tree.holder[node];
+	bool single = holder != self->tree.program;
+
+	result_field(result, "path", "path", VALUE_TEXT, value_text(sentence(result, self, path)),
+		     "shortest way of pointers from a root to the chunk");
+	result_field(result, "chunk", "chunk", VALUE_ID,
+		     value_number(owners_graph(self)->chunks[node]), "number of the chunk");
+	result_field(result, "bytes", "own", VALUE_BYTES, value_number(owners_bytes(self, node)),
+		     "requested bytes");
+	result_field(result, "retained_bytes", "retained", VALUE_BYTES,
+		     value_number(self->tree.retained[node]),
+		     "bytes that would be freed with the chunk");
+	result_field(result, "holder", "held by", VALUE_TEXT,
+		     result_text(result, single ? owners_kind(self, holder)->label
+						: "several roots together"),
+		     "the nearest owner that every way to the chunk leads through");
+}
+
+struct result *owners_path_result(struct owners *self, const char *wanted, struct err *err)
+{
+	u32 node = node_wanted(self, wanted);
+	struct owner_path path = {0};
+	struct result *result = NULL;
+
+	if (node == NONE) {
+		err_set(err, ERR_USAGE,
+			"no chunk '%s' was live at the scan; expected the number of a chunk, an "
+			"address such as 0x55d0c0ffee00, or part of a type's or function's name",
+			wanted);
+		return NULL;
+	}
+	if (owner_path_find(&path, self, node, err) == 0) {
+		result = result_new(RESULT_RECORD, "owner_path", NULL);
+		if (result) {
+			add_fields(result, self, &path, node);
+			result_add_part(result, way_table(self, &path));
+		}
+		result = result_made(result, err, "the owners");
+	}
+	owner_path_release(&path);
+	return result;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * Owners as results. */
+#ifndef STUDY_ANALYSIS_OWNERS_RESULT_H
+#define STUDY_ANALYSIS_OWNERS_RESULT_H
+
+#include "study/analysis/owners/owners.h"
+#include "study/result/result.h"
+
+struct owners_show {
+	u64 top;          /* rows of each list; 0 = all */
+	double min_share; /* of all bytes: what retains less is left out of the tree */
+};
+
+/* A record with the tree, the types and the points; NULL and err on failure. */
+struct result *owners_result(struct owners *self, const struct owners_show *show, struct err *err);
+
+/* How a chunk is held: a record with the way. `wanted` is the number of a chunk, an address such as
+ * 0x55d0 in one, or a part of a type's or function's name, of which the chunk is meant that retains
+ * most. NULL and err on failure, also if there is none. */
+struct result *owners_path_result(struct owners *self, const char *wanted, struct err *err);
+
+#endif

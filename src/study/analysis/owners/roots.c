@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ * Takes the data of modules apart into variables, and names roots.
+ * Host. Reads symbol tables of the modules that have roots, and no others. */
+#include "study/analysis/owners/roots.h"
+
+#include <inttypes.h>
+
+#include "host/base/path.h"
+#include "host/base/strbuf.h"
+
+enum { WORD_BYTES = 8 };
+
+struct making {
+	struct owner_roots *out;
+	const struct stream_graph *graph;
+	const struct model *model;
+	struct err *err;
+};
+
+/* Where an address is: the module that was there at the scan. */
+struct spot {
+	const struct modmap_module *module; /* NULL = none */
+	const char *path;
+	u64 offset;
+};
+
+static struct spot spot_of(const struct making *self, u64 address)
+{
+	const struct modmap *map = &self->model->contexts.modules;
+
+	for (u32 id = map->module_count; id--;) {
+		const struct modmap_module *module = modmap_module(map, id);
+
+		if (!module || address < module->start || address >= module->end ||
+		    module->loaded_ticks > self->graph->ticks ||
+		    (module->unloaded_ticks && module->unloaded_ticks < self->graph->ticks))
+			continue;
+		return (struct spot){module,
+				     *module->path ? module->path : self->model->image.program,
+				     address - module->base};
+	}
+	return (struct spot){NULL, "", address};
+}
+
+/* The symbolizer's number of the spot's module. */
+static int open_module(struct making *self, const struct spot *spot, u32 *number)
+{
+	struct symbolizer_module description = {.path = spot->path,
+						.build_id = spot->module->build_id,
+						.build_id_bytes = spot->module->build_id_bytes,
+						.arch = self->model->image.arch};
+
+	return symbolizer_add(self->out->symbolizer, &description, number, self->err);
+}
+
+static int no_memory(const struct making *self) { return err_memory_for(self->err, "the owners"); }
+
+/* One more root, which has the edges from here to the next one. */
+static int add_root(struct making *self, const struct stream_root *root,
+		    const struct owner_root_name *name, u64 start)
+{
+	struct owner_roots *out = self->out;
+	struct owner_root_name kept = *name;
+
+	kept.label = names_keep(&out->texts, name->label);
+	kept.name = names_keep(&out->texts, name->name);
+	kept.module = names_keep(&out->texts, name->module);
+	return vec_push(&out->roots, *root) && vec_push(&out->names, kept) &&
+			       vec_push(&out->starts, start)
+		       ? 0
+		       : no_memory(self);
+}
+
+/* ---- data ---- */
+
+static int add_variable(struct making *self, const struct stream_root *root,
+			const struct spot *spot, const struct symbolizer_variable *variable,
+			u64 start)
+{
+	struct owner_root_name name = {.name = variable->name,
+				       .module = spot->path,
+				       .offset = spot->offset};
+	struct strbuf label = {0};
+	struct stream_root part = *root;
+	int status;
+
+	if (*variable->name)
+		strbuf_addf(&label, "%s (data of %s)", variable->name, path_file(spot->path));
+	else
+		strbuf_addf(&label, "data of %s without a symbol", path_file(spot->path));
+	name.label = strbuf_text(&label);
+	part.address = spot->module ? spot->module->base + variable->start : spot->offset;
+	part.bytes = variable->bytes;
+	status = add_root(self, &part, &name, start);
+	strbuf_release(&label);
+	return status;
+}
+
+/* A pointer without a symbol is a root of its own. */
+static int find_variable(struct making *self, const struct spot *spot,
+			 struct symbolizer_variable *variable)
+{
+	u32 number;
+
+	*variable = (struct symbolizer_variable){.name = ""};
+	if (spot->module && (open_module(self, spot, &number) < 0 ||
+			     symbolizer_variable(self->out->symbolizer, number, spot->offset,
+						 variable, self->err) < 0))
+		return self->err->code;
+	if (!*variable->name)
+		*variable = (struct symbolizer_variable){"", spot->offset, WORD_BYTES};
+	return 0;
+}
+
+static int split_data(struct making *self, const struct stream_root *root, u64 first, u64 end)
+{
+	u64 covered = root->address; /* by the last variable */
+	int status = 0;
+
+	for (u64 i = first; i < end && status == 0; i++) {
+		u64 address = root->address + self->graph->edges[i].from;
+		struct spot spot = spot_of(self, address);
+		struct symbolizer_variable variable;
+
+		if (i > first && address < covered)
+			continue;
+		status = find_variable(self, &spot, &variable);
+		if (status == 0)
+			status = add_variable(self, root, &spot, &variable, i);
+		covered = address - spot.offset + variable.start + variable.bytes;
+	}
+	return status;
+}
+
+/* ---- others ---- */
+
+static int function_of(struct making *self, const struct spot *spot, const char **function)
+{
+	struct symbolizer_answer answer = {0};
+	u32 number;
+
+	*function = "";
+	if (!spot->module)
+		return 0;
+	if (open_module(self, spot, &number) < 0 ||
+	    symbolizer_resolve(self->out->symbolizer,
+			       &(struct symbolizer_query){number, &spot->offset, 1, &answer},
+			       self->err) < 0)
+		return self->err->code;
+	if (answer.frame_count)
+		*function = answer.frames[answer.frame_count - 1].function;
+	return 0;
+}
+
+static int add_frame(struct making *self, const struct stream_root *root, u64 start)
+{
+	struct spot spot = spot_of(self, root->code);
+	struct owner_root_name name = {.module = spot.path, .offset = spot.offset};
+	struct strbuf label = {0};
+	int status = function_of(self, &spot, &name.name);
+
+	if (status == 0 && *name.name)
+		strbuf_addf(&label, "%s (stack)", name.name);
+	else if (spot.module)
+		strbuf_addf(&label, "%s+0x%" PRIx64 " (stack)", path_file(spot.path), spot.offset);
+	else
+		strbuf_add(&label, "stack");
+	name.label = strbuf_text(&label);
+	if (status == 0)
+		status = add_root(self, root, &name, start);
+	strbuf_release(&label);
+	return status;
+}
+
+static int add_other(struct making *self, const struct stream_root *root, u64 start)
+{
+	static const char *const labels[ROOT_KINDS] = {
+		[ROOT_DATA] = "data",
+		[ROOT_STACK] = "stack",
+		[ROOT_TLS] = "thread-local data",
+		[ROOT_REGISTER] = "registers",
+		[ROOT_MAPPING] = "mapped memory",
+	};
+	struct owner_root_name name = {.label = labels[root->kind % ROOT_KINDS],
+				       .name = root->kind == ROOT_REGISTER ? root->name : "",
+				       .module = "",
+				       .offset = root->address};
+
+	return add_root(self, root, &name, start);
+}
+
+/* ---- all ---- */
+
+static int add_root_of(struct making *self, u64 i)
+{
+	const struct stream_root *root = &self->graph->roots[i];
+	const u64 *starts = &self->graph->starts[self->graph->chunk_count + i];
+
+	if (starts[0] == starts[1])
+		return 0;
+	if (root->kind == ROOT_DATA)
+		return split_data(self, root, starts[0], starts[1]);
+	if (root->kind == ROOT_STACK)
+		return add_frame(self, root, starts[0]);
+	return add_other(self, root, starts[0]);
+}
+
+int owner_roots_make(struct owner_roots *self, const struct stream_graph *graph,
+		     const struct owner_roots_query *query, struct err *err)
+{
+	struct making making = {self, graph, query->model, err};
+	struct symbolizer_options options = {.debug_path = query->debug_path};
+	u64 chunks = graph->chunk_count, end = graph->starts[chunks + graph->root_count];
+	int status = 0;
+
+	self->symbolizer = symbolizer_new(&options, err);
+	if (!self->symbolizer)
+		return err->code;
+	if (!vec_reserve(&self->starts, chunks + graph->root_count + 1))
+		return no_memory(&making);
+	memcpy(self->starts.data, graph->starts, chunks * sizeof *self->starts.data);
+	self->starts.count = chunks;
+	for (u64 i = 0; i < graph->root_count && status == 0; i++)
+		status = add_root_of(&making, i);
+	if (status == 0 && !vec_push(&self->starts, end))
+		status = no_memory(&making);
+	self->graph = *graph;
+	self->graph.starts = self->starts.data;
+	self->graph.roots = self->roots.data;
+	self->graph.root_count = self->roots.count;
+	return status;
+}
+
+void owner_roots_release(struct owner_roots *self)
+{
+	vec_release(&self->roots);
+	vec_release(&self->names);
+	vec_release(&self->starts);
+	symbolizer_free(self->symbolizer);
+	names_release(&self->texts);
+	*self = (struct owner_roots){0};
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ * Roots with names: the data of a module is one root in a trace, and here as many as it has
+ * variables.
+ *
+ *	struct owner_roots roots = {0};
+ *	struct owner_roots_query query = {.model = model};
+ *	if (owner_roots_make(&roots, graph, &query, err) < 0) ...
+ *	use(&roots.graph, roots.names.data[node - roots.graph.chunk_count].label);
+ *	owner_roots_release(&roots);
+ */
+#ifndef STUDY_ANALYSIS_OWNERS_ROOTS_H
+#define STUDY_ANALYSIS_OWNERS_ROOTS_H
+
+#include "host/symbols/names.h"
+#include "host/symbols/symbolizer.h"
+#include "study/model/model.h"
+
+struct owner_roots_query {
+	const struct model *model;
+	const char *debug_path; /* may be NULL */
+};
+
+struct owner_root_name {
+	/* "server (data of redis-server)", "main (stack)"; equal for roots that are shown as one */
+	const char *label;
+	const char *name;   /* of the variable, the frame's function or the register; "" = none */
+	const char *module; /* path of its file, "" = unknown */
+	u64 offset;         /* of its first byte in the module; else its address */
+};
+
+struct owner_roots { /* all zero = empty */
+	/* That of the trace with these roots; edges and chunks are the trace's. Roots that lead
+	 * nowhere are left out. */
+	struct stream_graph graph;
+	VEC(struct stream_root) roots;
+	VEC(struct owner_root_name) names;
+	VEC(u64) starts;
+	struct symbolizer *symbolizer;
+	struct names texts;
+};
+
+int owner_roots_make(struct owner_roots *self, const struct stream_graph *graph,
+		     const struct owner_roots_query *query, struct err *err);
+void owner_roots_release(struct owner_roots *self);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ * Owners: sums of sets, the tree by shape, which roots count, and ways to chunks. */
+#include <stdio.h>
+
+#include "study/analysis/owners/paths.h"
+#include "study/analysis/owners/result.h"
+#include "unit/test_analysis.h"
+#include "unit/test_graph.h"
+
+/* Functions of the program, which are contexts 1, 2 … */
+enum { TABLE = 1, SESSION, BUFFER, FUNCTIONS };
+static const char *const functions[] = {"make_table", "open_session", "make_buffer"};
+
+struct heap {
+	struct feed feed;
+	struct made_graph made;
+	struct symbol_frame frames[FUNCTIONS];
+	struct symbol_entry entries[FUNCTIONS];
+	struct symbol_table symbols;
+	struct stack_source source;
+	struct type_cascade types;
+	struct owners owners;
+};
+
+/* Chunk i is allocated by places[i] and has 10 << i bytes. */
+static void heap_new(struct heap *self, const u32 *places, u32 count, u32 roots)
+{
+	*self = (struct heap){.feed = feed_new(), .made = graph_new(count, roots)};
+	tell_functions(&self->feed, FUNCTIONS);
+	for (u32 i = 0; i < count; i++)
+		tell_alloc(&self->feed, HW_MALLOC, places[i], 10ull << i);
+	self->made.graph.ticks = self->feed.ticks;
+	tell_end(&self->feed, IMAGE_EXITED);
+	self->symbols = named_table(functions, FUNCTIONS - 1, self->frames, self->entries);
+	self->source = (struct stack_source){.model = self->feed.model, .symbols = &self->symbols};
+}
+
+static void heap_make(struct heap *self)
+{
+	struct owners_query query = {.graph = &self->made.graph, .types = &self->types};
+	struct type_query ask = {.source = &self->source};
+
+	graph_make(&self->made);
+	if (type_cascade_init(&self->types, &ask, &self->feed.err) < 0 ||
+	    owners_make(&self->owners, &query, &self->feed.err) < 0)
+		FAIL("%s", self->feed.err.text);
+}
+
+static void heap_release(struct heap *self)
+{
+	owners_release(&self->owners);
+	type_cascade_release(&self->types);
+	graph_release(&self->made);
+	model_free(self->feed.model);
+}
+
+static const struct owner_sums *sums_called(const struct heap *self, const char *label)
+{
+	for (u64 i = 0; i < self->owners.kinds.count; i++)
+		if (strcmp(self->owners.kinds.data[i].label, label) == 0)
+			return &self->owners.kinds.data[i].sums;
+	FAIL("nothing is called %s", label);
+}
+
+/* A table (0) that holds sessions (1, 2), each with a buffer (3, 4); a session (5) below a buffer. */
+static void make_service(struct heap *self)
+{
+	static const u32 places[] = {TABLE, SESSION, SESSION, BUFFER, BUFFER, SESSION};
+
+	heap_new(self, places, 6, 1);
+	self->made.roots[0].kind = ROOT_MAPPING;
+	graph_edge(&self->made, 6, 0, 16);
+	graph_edge(&self->made, 0, 1, 0);
+	graph_edge(&self->made, 0, 2, 8);
+	graph_edge(&self->made, 1, 3, 0);
+	graph_edge(&self->made, 2, 4, 24);
+	graph_edge(&self->made, 4, 5, 0);
+	heap_make(self);
+}
+
+TEST(sets, "what one of a set holds for another is counted once")
+{
+	struct heap heap;
+	u64 all = 10 + 20 + 40 + 80 + 160 + 320;
+
+	make_service(&heap);
+	CHECK_EQ(sums_called(&heap, "open_session")->chunks, 3);
+	CHECK_EQ(sums_called(&heap, "open_session")->bytes, 20 + 40 + 320);
+	CHECK_EQ(sums_called(&heap, "open_session")->retained, all - 10);
+	CHECK_EQ(sums_called(&heap, "make_buffer")->retained, 80 + 160 + 320);
+	CHECK_EQ(sums_called(&heap, "make_table")->retained, all);
+	CHECK_EQ(sums_called(&heap, "mapped memory")->retained, all);
+	CHECK_EQ(sums_called(&heap, "mapped memory")->chunks, 0);
+	for (u32 i = 0; i < heap.feed.model->points.count; i++)
+		if (heap.owners.points[i].chunks == 3)
+			CHECK_EQ(heap.owners.points[i].retained, all - 10);
+	heap_release(&heap);
+}
+
+TEST(shapes, "owners that are called alike and held alike are one")
+{
+	static const struct {
+		const char *label;
+		u64 nodes, retained, bytes;
+	} want[] = {
+		{"mapped memory", 1, 630, 0},
+		{"make_table", 1, 630, 10},
+		{"open_session", 3, 620, 380}, /* the third is below a buffer, as in a tree */
+		{"make_buffer", 2, 560, 240},
+	};
+	struct heap heap;
+
+	make_service(&heap);
+	CHECK_EQ(heap.owners.shapes.count, 6); /* the program first, what is lost last */
+	for (u32 i = 0; i < 4; i++) {
+		const struct owner_shape *shape = &heap.owners.shapes.data[i + 1];
+
+		CHECK_STR(heap.owners.kinds.data[shape->kind].label, want[i].label);
+		CHECK_EQ(shape->nodes, want[i].nodes);
+		CHECK_EQ(shape->depth, i + 1);
+		CHECK_EQ(shape->sums.retained, want[i].retained);
+		CHECK_EQ(shape->sums.bytes, want[i].bytes);
+	}
+	heap_release(&heap);
+}
+
+TEST(list, "a list is one shape however long it is")
+{
+	enum { LENGTH = 40 };
+	u32 places[LENGTH];
+	struct heap heap;
+
+	for (u32 i = 0; i < LENGTH; i++)
+		places[i] = SESSION;
+	heap_new(&heap, places, LENGTH, 1);
+	heap.made.roots[0].kind = ROOT_TLS;
+	graph_edge(&heap.made, LENGTH, 0, 0);
+	for (u32 i = 0; i + 1 < LENGTH; i++)
+		graph_edge(&heap.made, i, i + 1, 0);
+	heap_make(&heap);
+	CHECK_EQ(heap.owners.shapes.count, 4);
+	CHECK_EQ(heap.owners.shapes.data[2].nodes, LENGTH);
+	CHECK_EQ(heap.owners.shapes.data[2].sums.retained, heap.owners.shapes.data[2].sums.bytes);
+	heap_release(&heap);
+}
+
+TEST(weak_roots, "a frame holds only what no variable and no outer frame leads to")
+{
+	static const u32 places[] = {TABLE, SESSION, BUFFER, BUFFER};
+	enum { DATA = 4, INNER, OUTER, REGISTER };
+	struct heap heap;
+
+	heap_new(&heap, places, 4, 4);
+	heap.made.roots[0].kind = ROOT_MAPPING;
+	heap.made.roots[1] =
+		(struct stream_root){.kind = ROOT_STACK, .address = 0x1000, .name = ""};
+	heap.made.roots[2] =
+		(struct stream_root){.kind = ROOT_STACK, .address = 0x2000, .name = ""};
+	heap.made.roots[3] = (struct stream_root){.kind = ROOT_REGISTER, .name = "rax"};
+	graph_edge(&heap.made, DATA, 0, 0);
+	graph_edge(&heap.made, 0, 1, 0);
+	graph_edge(&heap.made, INNER, 1, 0); /* the variable's */
+	graph_edge(&heap.made, INNER, 2, 8); /* the outer frame's */
+	graph_edge(&heap.made, OUTER, 2, 0);
+	graph_edge(&heap.made, INNER, 3, 16);
+	graph_edge(&heap.made, REGISTER, 3, 0);
+	heap_make(&heap);
+	CHECK_EQ(heap.owners.tree.holder[1], 0);
+	CHECK_EQ(heap.owners.tree.holder[2], OUTER);
+	CHECK_EQ(heap.owners.tree.holder[3], INNER);
+	CHECK_EQ(heap.owners.tree.retained[REGISTER], 0);
+	heap_release(&heap);
+}
+
+TEST(several, "what two variables hold is held by several roots together")
+{
+	static const u32 places[] = {TABLE, SESSION};
+	struct owners_show show = {0};
+	struct result *result;
+	struct heap heap;
+
+	heap_new(&heap, places, 2, 2);
+	heap.made.roots[0].kind = heap.made.roots[1].kind = ROOT_MAPPING;
+	graph_edge(&heap.made, 2, 1, 0);
+	graph_edge(&heap.made, 3, 1, 0);
+	heap_make(&heap);
+	result = owners_result(&heap.owners, &show, &heap.feed.err);
+	CHECK_STR(result_field(result, "summary")->text,
+		  "several roots together hold 20 B of 30 B through open_session");
+	CHECK_EQ(result_field(result, "lost_bytes")->number, 10);
+	CHECK_EQ(cell(result->parts.data[0], 0, "retained_bytes")->number, 20);
+	CHECK_STR(cell(result->parts.data[0], 1, "owner")->text, "open_session");
+	CHECK_EQ(cell(result->parts.data[0], 1, "depth")->number, 1);
+	CHECK_STR(cell(result->parts.data[0], 2, "owner")->text, "lost");
+	result_free(result);
+	heap_release(&heap);
+}
+
+/* ---- ways ---- */
+
+TEST(path, "the shortest way to a chunk names each holder and pointer")
+{
+	struct result *result;
+	struct heap heap;
+
+	make_service(&heap);
+	result = owners_path_result(&heap.owners, "5", &heap.feed.err);
+	CHECK_STR(result_field(result, "path")->text,
+		  "mapped memory +0x10 → make_table +0x8 → open_session +0x18 → make_buffer +0x0 "
+		  "→ open_session");
+	CHECK_STR(result_field(result, "holder")->text, "make_buffer");
+	result_free(result);
+	result = owners_path_result(&heap.owners, "0x1010", &heap.feed.err);
+	CHECK_EQ(result_field(result, "chunk")->number, 1);
+	result_free(result);
+	/* the larger of the two */
+	result = owners_path_result(&heap.owners, "buffer", &heap.feed.err);
+	CHECK_EQ(result_field(result, "chunk")->number, 4);
+	result_free(result);
+	CHECK(!owners_path_result(&heap.owners, "7", &heap.feed.err));
+	CHECK_EQ(heap.feed.err.code, ERR_USAGE);
+	heap_release(&heap);
+}
+
+TEST(lost_path, "the way to what is lost begins with the chunk that leads it")
+{
+	static const u32 places[] = {TABLE, SESSION, BUFFER};
+	struct owner_path path = {0};
+	struct heap heap;
+
+	heap_new(&heap, places, 3, 1);
+	graph_edge(&heap.made, 2, 1, 8);
+	graph_edge(&heap.made, 1, 0, 0);
+	heap_make(&heap);
+	CHECK_EQ(owner_path_find(&path, &heap.owners, 0, &heap.feed.err), 0);
+	CHECK_EQ(path.steps.count, 3);
+	CHECK_EQ(path.steps.data[0].node, 2);
+	CHECK_STR(path.steps.data[0].member, "+0x8");
+	owner_path_release(&path);
+	heap_release(&heap);
+}
