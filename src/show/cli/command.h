@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "host/base/options.h"
+#include "host/base/strbuf.h"
 
 /* Rows of a command's options, which fill the struct ARGS. */
 #define OPT(field, letter, name, kind, argument, help)                                             \
@@ -117,9 +118,10 @@ int meant_explain_below(const struct command *above, const char *word);
  * comment. A name is that of an option with OPTION_LIMIT. */
 
 /* Puts the values of those names into fields that the table has. A name that no command has is an
- * error: it is misspelt. Errors name the file and the line. The text is kept until the process
- * ends. */
-int limits_read(const struct option_spec *table, void *fields, const char *path, struct err *err);
+ * error: it is misspelt. Errors name the file and the line. Values that are words lie in the
+ * text, which is the caller's. */
+int limits_read(const struct option_spec *table, void *fields, const char *path,
+		struct strbuf *text, struct err *err);
 
 /* Prints a file with all limits and their defaults. */
 void limits_print(FILE *out);

@@ -80,14 +80,14 @@ static int read_line(const struct option_spec *table, void *fields, char *line, 
 	return spec && spec->limit ? option_store(spec, fields, name, trim(equals + 1), err) : 0;
 }
 
-int limits_read(const struct option_spec *table, void *fields, const char *path, struct err *err)
+int limits_read(const struct option_spec *table, void *fields, const char *path,
+		struct strbuf *text, struct err *err)
 {
-	struct strbuf text = {0};
-	int status = io_read_file(path, FILE_BYTES_MAX, &text, err);
+	int status = io_read_file(path, FILE_BYTES_MAX, text, err);
 	char *next;
 	u32 line = 0;
 
-	for (char *at = status == 0 ? strbuf_take(&text) : NULL; status == 0 && at; at = next) {
+	for (char *at = text->text; status == 0 && at; at = next) {
 		struct err inner = {0};
 
 		line++;
@@ -97,7 +97,6 @@ int limits_read(const struct option_spec *table, void *fields, const char *path,
 		if (read_line(table, fields, at, &inner) < 0)
 			status = err_set(err, ERR_INPUT, "%s:%u: %s", path, line, inner.text);
 	}
-	strbuf_release(&text);
 	return status;
 }
 

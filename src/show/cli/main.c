@@ -195,7 +195,7 @@ static int show_help(const struct command *command)
 /* Options by the table. Those of a file of limits come first, so that the command line has the last
  * word: it is read again. */
 static int parse(const struct command *command, void *fields, struct command_line *line,
-		 struct err *err)
+		 struct strbuf *text, struct err *err)
 {
 	const struct option_spec *limits = option_find(command->options, "limits");
 	const char *path = NULL;
@@ -205,7 +205,7 @@ static int parse(const struct command *command, void *fields, struct command_lin
 		if (command->fields_default)
 			memcpy(fields, command->fields_default, command->fields_size);
 		if (path)
-			status = limits_read(command->options, fields, path, err);
+			status = limits_read(command->options, fields, path, text, err);
 		if (status == 0)
 			status = options_parse(command->options, fields, line, err);
 		again = limits && !path;
@@ -229,6 +229,7 @@ static int command_run(const struct command *command, int argc, char **argv)
 	struct command_line line = {.argc = argc,
 				    .argv = argv,
 				    .stop_at_operand = command->stop_at_operand};
+	struct strbuf limits = {0};
 	struct err err = {0};
 	int status;
 	void *fields = calloc(1, command->fields_size ? command->fields_size : 1);
@@ -241,7 +242,7 @@ static int command_run(const struct command *command, int argc, char **argv)
 		free(fields);
 		return command->run(command, NULL, argc - 1, argv + 1);
 	}
-	status = parse(command, fields, &line, &err);
+	status = parse(command, fields, &line, &limits, &err);
 	if (status == ERR_USAGE)
 		status = command_usage(command, "%s", err.text);
 	else if (status < 0)
@@ -254,6 +255,7 @@ static int command_run(const struct command *command, int argc, char **argv)
 		status = command->run(command, fields, argc - line.first_operand,
 				      argv + line.first_operand);
 	}
+	strbuf_release(&limits);
 	free(fields);
 	return status;
 }
