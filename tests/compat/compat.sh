@@ -295,6 +295,7 @@ case_few_descriptors()
 
 case_no_proc()
 {
+	[ -z "${HEAPWISE_SANITIZE-}" ] || skip "sanitizers need /proc"
 	alone "$target" plain
 	unshare -rm sh -c 'mount -t tmpfs none /proc || exit 1
 		"$0" run --no-symbols -o trace -- "$1" plain >recorded.out 2>stderr; echo $? >status' "$HEAPWISE" "$target" 2>probe ||
