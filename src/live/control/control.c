@@ -333,6 +333,7 @@ static const struct control_verb own_verbs[] = {
 	{.name = "scan-owners",
 	 .summary = "scan, and record every pointer that is found",
 	 .run = do_scan_owners,
+	 .variant = true,
 	 .local = true},
 	{.name = "save",
 	 .summary = "write everything recorded so far to the trace",

@@ -30,7 +30,8 @@ struct control_verb {
 	/* process NULL = all that are recorded. 0, or a negative code and err, a whole sentence. */
 	int (*run)(struct control *self, struct process *process, struct control_reply *reply,
 		   struct err *err);
-	bool local; /* for who can open the control socket, not for a server */
+	bool variant; /* of another one, by an option: not listed */
+	bool local;   /* for who can open the control socket, not for a server */
 };
 
 /* The table: pause, resume, snapshot, stop, status, and what was registered. NULL after the

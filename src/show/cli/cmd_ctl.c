@@ -98,7 +98,7 @@ static bool verb_is_known(const char *name)
 	const struct control_verb *verb;
 
 	for (u32 i = 0; (verb = control_verb_at(i)); i++)
-		if (strcmp(verb->name, name) == 0)
+		if (!verb->variant && strcmp(verb->name, name) == 0)
 			return true;
 	return false;
 }
@@ -109,8 +109,9 @@ static int verb_unknown(const struct command *command, const char *name)
 	char list[256] = "";
 
 	for (u32 i = 0; (verb = control_verb_at(i)); i++)
-		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "",
-			 verb->name);
+		if (!verb->variant)
+			snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
+				 i ? ", " : "", verb->name);
 	return command_usage(command, "unknown verb '%s'; expected one of %s, dump", name, list);
 }
 
