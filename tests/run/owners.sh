@@ -3,6 +3,7 @@
 # owners.sh CASE   the pointers that a scan with --owners finds are those that the program says it has.
 . "$(dirname "$0")/lib.sh"
 
+needs addr2line binutils
 target=$HEAPWISE_TARGETS/owners
 
 # pointers TRACE   "SIZE OFFSET > SIZE OFFSET" or "KIND-OF-ROOT > SIZE" of each, chunks by their sizes
@@ -15,6 +16,21 @@ pointers()
 		$1 == "#" && $2 == "pointer" && $3 == "root" { print kind[$4], ">", size[$8] }'
 }
 
+# frames TRACE   "FUNCTION > SIZE" of each pointer in a frame of the program itself
+frames()
+{
+	local base pc size
+
+	base=$("$HEAPWISE" trace dump --facts "$1" | sed -n 's|^# root .* data .* code \(0x[0-9a-f]*\) name .*/owners$|\1|p' | head -1)
+	"$HEAPWISE" trace dump --facts "$1" | awk '
+		!/^#/ { size[$6] = $5 }
+		$1 == "#" && $2 == "root" && $4 == "stack" { code[$3] = $12 }
+		$1 == "#" && $2 == "pointer" && $3 == "root" && $4 in code { print code[$4], size[$8] }' |
+		while read -r pc size; do
+			echo "$(addr2line -f -e "$target" "$(printf 0x%x $((pc - base)))" | head -1) > $size"
+		done
+}
+
 # graphs TRACE   how many it has
 graphs() { "$HEAPWISE" trace dump "$1" | grep -c "^# graph "; }
 
@@ -22,7 +38,10 @@ graphs() { "$HEAPWISE" trace dump "$1" | grep -c "^# graph "; }
 check_pointers()
 {
 	grep ' > ' "$work/stdout" | sort -u >"$work/wanted"
-	pointers "$1" | sort >"$work/found"
+	{
+		pointers "$1"
+		frames "$1"
+	} | sort >"$work/found"
 	equal "pointers that are missing" "$(sort -u "$work/found" | comm -23 "$work/wanted" -)" ""
 	# a block is pointed to by others only as the program says; roots may have copies
 	equal "pointers from chunks" "$(grep '^[1-6]00' "$work/found")" "$(grep '^[1-6]00' "$work/wanted" | sort)"
@@ -36,7 +55,7 @@ case_end()
 	equal "graphs" "$(graphs "$work/trace")" 1
 	check_pointers "$work/trace"
 	"$HEAPWISE" trace dump --facts "$work/trace" >"$work/dump"
-	says "$work/dump" "^# root [0-9]+ data tid 0 address 0x[0-9a-f]+ bytes [0-9]+ code 0x0 name .*/owners$"
+	says "$work/dump" "^# root [0-9]+ data tid 0 address 0x[0-9a-f]+ bytes [0-9]+ code 0x[0-9a-f]+ name .*/owners$"
 	says "$work/dump" "^# root [0-9]+ stack tid [1-9][0-9]* address 0x[0-9a-f]+ bytes [0-9]+ code 0x[1-9a-f][0-9a-f]* name -$"
 	# without it the trace has none
 	"$HEAPWISE" run -q -o "$work/plain" -- "$target" >"$work/stdout"
@@ -47,6 +66,7 @@ case_end()
 case_ctl()
 {
 	mkfifo "$work/input"
+	: >"$work/stdout"
 	"$HEAPWISE" run -q -o "$work/trace" -- "$target" wait <"$work/input" >"$work/stdout" &
 	monitor=$!
 	exec 3>"$work/input"
@@ -74,7 +94,7 @@ case_refused()
 	equal "another verb: status" "$?" 2
 	says "$work/stderr" "--owners requires the verb scan"
 	# a trace that may not grow says why it has no pointers
-	"$HEAPWISE" run -q --owners --max-size 1 -o "$work/small" -- "$target" >"$work/stdout"
+	sleep 2 | "$HEAPWISE" run -q --owners --max-size 1 -o "$work/small" -- "$target" wait >"$work/stdout"
 	equal "graphs after the size limit" "$(graphs "$work/small")" 0
 	"$HEAPWISE" trace dump --facts "$work/small" >"$work/dump"
 	says "$work/dump" "^# note owners_failed the size limit of the trace was reached$"

@@ -5,6 +5,7 @@
  *	owners            ends
  *	owners wait       says "ready" and waits for its input to end */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,9 @@ enum {
 	TABLE = 1001, /* sizes: what the test knows chunks by */
 	NODE = 2001,  /* and the two after it */
 	INSIDE = 3001,
-	STACKED = 4001,
+	STACKED = 4001, /* in frames: of main, outer and inner */
+	STACKED_OUTER = 4101,
+	STACKED_INNER = 4201,
 	LOCAL = 5001,
 	RING = 6001, /* and the one after it */
 	MANY = 7001,
@@ -83,6 +86,7 @@ static void print_expected(void)
 	       NODE + 2, NODE + 2, INSIDE);
 	printf("stack > %d\ntls > %d\n%d 16 > %d 0\n%d 24 > %d 0\n", STACKED, LOCAL, RING, RING + 1, RING + 1, RING);
 	printf("data > %d\nstack > %d\ntls > %d\n", MANY, THREADED, THREAD_LOCAL);
+	printf("main > %d\nouter > %d\ninner > %d\nthread_main > %d\n", STACKED, STACKED_OUTER, STACKED_INNER, THREADED);
 	fflush(stdout);
 }
 
@@ -106,11 +110,34 @@ static __attribute__((noinline)) void stack_clean(void)
 	memset((void *)left, 0, sizeof left);
 }
 
+static __attribute__((noinline)) int inner(bool waits)
+{
+	void *volatile kept = block(STACKED_INNER);
+	char byte;
+
+	print_expected();
+	stack_clean();
+	__asm__ volatile("" : : "r"(&local), "r"(&state), "r"(&many) : "memory");
+	if (waits) {
+		puts("ready");
+		fflush(stdout);
+		while (read(0, &byte, 1) > 0) {
+		}
+	}
+	exit(kept == NULL);
+}
+
+static __attribute__((noinline)) int outer(bool waits)
+{
+	void *volatile kept = block(STACKED_OUTER);
+
+	return inner(waits) + (kept == NULL);
+}
+
 int main(int argc, char **argv)
 {
 	void *volatile kept = block(STACKED);
 	pthread_t thread;
-	char byte;
 
 	local = block(LOCAL);
 	table_fill();
@@ -119,14 +146,5 @@ int main(int argc, char **argv)
 	pthread_barrier_init(&barrier, NULL, 2);
 	pthread_create(&thread, NULL, thread_main, NULL);
 	pthread_barrier_wait(&barrier);
-	print_expected();
-	stack_clean();
-	__asm__ volatile("" : : "r"(&local), "r"(&state), "r"(&many) : "memory");
-	if (argc > 1 && strcmp(argv[1], "wait") == 0) {
-		puts("ready");
-		fflush(stdout);
-		while (read(0, &byte, 1) > 0) {
-		}
-	}
-	exit(kept == NULL);
+	return outer(argc > 1 && strcmp(argv[1], "wait") == 0) + (kept == NULL);
 }

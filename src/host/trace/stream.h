@@ -198,7 +198,9 @@ struct stream_root { /* where pointers stand outside of chunks */
 	u32 tid;     /* whose stack, thread-local data or register; 0 = nobody's */
 	u64 address; /* where it begins; of a register 0 */
 	u64 bytes;
-	u64 code;         /* of a frame: an address in its function; 0 = unknown */
+	/* of a frame: an address in its function; of data: what its module adds to the addresses in
+	 * its file; 0 = unknown */
+	u64 code;
 	const char *name; /* the module's file, the register; "" */
 };
 

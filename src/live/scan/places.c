@@ -2,50 +2,9 @@
  * What the memory outside of blocks is; see places.h. Runs on a scan's thread. */
 #include "live/scan/places.h"
 
-#include <elf.h>
 #include <string.h>
 
 #include "live/scan/arch/arch.h"
-
-/* ---- thread-local variables ------------------------------------------------------------------ */
-
-enum { HEADERS_MAX = 64 };
-
-static u64 round_up(u64 value, u64 to) { return to > 1 ? (value + to - 1) / to * to : value; }
-
-/* Where the variables of a module end whose neighbour's end at `before`. */
-static u64 module_tls(struct scan_memory *memory, u64 start, u64 before)
-{
-	Elf64_Phdr headers[HEADERS_MAX];
-	Elf64_Ehdr file;
-
-	if (!scan_memory_read(memory, start, &file, sizeof(file)) ||
-	    memcmp(file.e_ident, ELFMAG, SELFMAG) != 0 || file.e_phnum > HEADERS_MAX ||
-	    !scan_memory_read(memory, start + file.e_phoff, headers,
-			      file.e_phnum * sizeof(*headers)))
-		return before;
-	for (u32 i = 0; i < file.e_phnum; i++)
-		if (headers[i].p_type == PT_TLS && headers[i].p_memsz < 1 << 24 &&
-		    headers[i].p_align < 1 << 16)
-			return round_up(before + headers[i].p_memsz, headers[i].p_align);
-	return before;
-}
-
-u64 scan_tls_bytes(struct scan_memory *memory)
-{
-	u64 bytes = 0, last = 0;
-
-	for (u64 i = 0; i < memory->mappings.count; i++) {
-		const struct mapping *mapping = &memory->mappings.data[i];
-
-		if (mapping->kind != MAPPING_FILE || mapping->file == last)
-			continue;
-		last = mapping->file;
-		if (mapping->readable)
-			bytes = module_tls(memory, mapping->start, bytes);
-	}
-	return bytes;
-}
 
 static struct scan_span tls_of(const struct scan_thread *thread, u64 tls_bytes)
 {
@@ -60,49 +19,36 @@ static struct scan_span tls_of(const struct scan_thread *thread, u64 tls_bytes)
 struct placing {
 	struct scan_places *to;
 	const struct scan_surroundings *around;
-	VEC(u64) code; /* files that code came from */
-	u64 tls_bytes;
+	const struct scan_modules *modules;
+	u64 module; /* the first that may end after what is placed */
 	bool failed;
 };
 
-static bool has_code(const struct placing *self, u64 file)
+/* What [at, *end) of a mapping is where no thread keeps anything in it; *end becomes less if what
+ * follows is something else: the kernel joins a module's zeroed data and what is mapped behind
+ * it. */
+static struct stream_root part_root(struct placing *self, const struct mapping *mapping, u64 at,
+				    u64 *end)
 {
-	for (u64 i = 0; i < self->code.count; i++)
-		if (self->code.data[i] == file)
-			return true;
-	return false;
-}
-
-static void code_find(struct placing *self)
-{
-	const struct scan_memory *memory = self->around->memory;
-
-	for (u64 i = 0; i < memory->mappings.count; i++) {
-		const struct mapping *mapping = &memory->mappings.data[i];
-
-		if (mapping->kind == MAPPING_FILE && mapping->executable &&
-		    !has_code(self, mapping->file))
-			self->failed |= !vec_push(&self->code, mapping->file);
-	}
-}
-
-/* What a mapping is where no thread keeps anything in it. */
-static struct stream_root mapping_root(const struct placing *self, u64 number)
-{
-	const struct mapping *mapping = &self->around->memory->mappings.data[number];
-	struct stream_root root = {.kind = ROOT_MAPPING, .name = mapping->path};
+	const struct scan_modules *modules = self->modules;
+	const struct scan_module *module;
 
 	if (mapping->kind == MAPPING_STACK)
-		root = (struct stream_root){.kind = ROOT_STACK,
+		return (struct stream_root){.kind = ROOT_STACK,
 					    .tid = self->around->memory->pid,
 					    .name = ""};
-	/* zeroed data of a module is mapped anonymously behind its file */
-	if (mapping->kind == MAPPING_ANONYMOUS && number && mapping[-1].end == mapping->start &&
-	    mapping[-1].kind == MAPPING_FILE && mapping[-1].writable)
-		mapping--;
-	if (mapping->kind == MAPPING_FILE && has_code(self, mapping->file))
-		root = (struct stream_root){.kind = ROOT_DATA, .name = mapping->path};
-	return root;
+	while (self->module < modules->rows.count && modules->rows.data[self->module].end <= at)
+		self->module++;
+	module = &modules->rows.data[self->module];
+	if (self->module == modules->rows.count || module->start >= *end)
+		return (struct stream_root){.kind = ROOT_MAPPING, .name = mapping->path};
+	if (module->start > at) {
+		*end = module->start;
+		return (struct stream_root){.kind = ROOT_MAPPING, .name = mapping->path};
+	}
+	if (module->end < *end)
+		*end = module->end;
+	return (struct stream_root){.kind = ROOT_DATA, .code = module->base, .name = module->path};
 }
 
 static void row_add(struct placing *self, struct stream_root root, u64 start, u64 end)
@@ -135,23 +81,41 @@ static const struct scan_thread *stack_in(const struct placing *self, u64 start,
 	return found;
 }
 
+/* A row for each frame that is known, from the stack pointer's red zone on. */
+static void stack_add(struct placing *self, const struct scan_thread *thread, u64 start, u64 end)
+{
+	struct stream_root root = {.kind = ROOT_STACK,
+				   .tid = thread->tid,
+				   .code = thread->code,
+				   .name = ""};
+
+	for (u32 i = 0; i + 1 < thread->frame_count && thread->frames[i + 1].start < end; i++) {
+		row_add(self, root, start, thread->frames[i + 1].start);
+		start = thread->frames[i + 1].start;
+		root.code = thread->frames[i + 1].code;
+	}
+	row_add(self, root, start, end);
+}
+
 /* A part of a mapping without thread-local variables. */
-static void part_add(struct placing *self, struct stream_root root, u64 start, u64 end)
+static void part_add(struct placing *self, const struct mapping *mapping, u64 start, u64 end)
 {
 	const struct scan_thread *thread = start < end ? stack_in(self, start, end) : NULL;
-	u64 top;
+	u64 top = end, next;
 
-	if (!thread) {
-		row_add(self, root, start, end);
-		return;
+	if (thread)
+		top = thread->stack_pointer - start > SCAN_RED_ZONE
+			      ? thread->stack_pointer - SCAN_RED_ZONE
+			      : start;
+	for (; start < top; start = next) {
+		struct stream_root root;
+
+		next = top;
+		root = part_root(self, mapping, start, &next);
+		row_add(self, root, start, next);
 	}
-	top = thread->stack_pointer - start > SCAN_RED_ZONE ? thread->stack_pointer - SCAN_RED_ZONE
-							    : start;
-	row_add(self, root, start, top);
-	row_add(self,
-		(struct stream_root){
-			.kind = ROOT_STACK, .tid = thread->tid, .code = thread->code, .name = ""},
-		top, end);
+	if (thread)
+		stack_add(self, thread, top, end);
 }
 
 /* The first thread-local variables that end after `at` and begin before `end`. */
@@ -162,7 +126,7 @@ static const struct scan_thread *tls_next(const struct placing *self, u64 at, u6
 
 	for (u64 i = 0; i < self->around->thread_count; i++) {
 		const struct scan_thread *thread = &self->around->threads[i];
-		struct scan_span one = tls_of(thread, self->tls_bytes);
+		struct scan_span one = tls_of(thread, self->modules->tls_bytes);
 
 		if (thread->thread_pointer < at || thread->thread_pointer >= end ||
 		    (found && one.start >= span->start))
@@ -173,10 +137,8 @@ static const struct scan_thread *tls_next(const struct placing *self, u64 at, u6
 	return found;
 }
 
-static void mapping_place(struct placing *self, u64 number)
+static void mapping_place(struct placing *self, const struct mapping *mapping)
 {
-	const struct mapping *mapping = &self->around->memory->mappings.data[number];
-	struct stream_root root = mapping_root(self, number);
 	const struct scan_thread *thread;
 	struct scan_span tls = {0};
 	u64 at = mapping->start;
@@ -185,13 +147,13 @@ static void mapping_place(struct placing *self, u64 number)
 		u64 start = tls.start > at ? tls.start : at;
 		u64 end = tls.end < mapping->end ? tls.end : mapping->end;
 
-		part_add(self, root, at, start);
+		part_add(self, mapping, at, start);
 		row_add(self,
 			(struct stream_root){.kind = ROOT_TLS, .tid = thread->tid, .name = ""},
 			start, end);
 		at = end;
 	}
-	part_add(self, root, at, mapping->end);
+	part_add(self, mapping, at, mapping->end);
 }
 
 static void registers_place(struct placing *self)
@@ -213,17 +175,15 @@ static void registers_place(struct placing *self)
 }
 
 int scan_places_find(struct scan_places *self, const struct scan_surroundings *around,
-		     u64 tls_bytes, struct err *err)
+		     const struct scan_modules *modules, struct err *err)
 {
-	struct placing placing = {.to = self, .around = around, .tls_bytes = tls_bytes};
+	struct placing placing = {.to = self, .around = around, .modules = modules};
 
-	code_find(&placing);
 	for (u64 i = 0; i < around->memory->mappings.count; i++)
 		if (around->memory->mappings.data[i].writable)
-			mapping_place(&placing, i);
+			mapping_place(&placing, &around->memory->mappings.data[i]);
 	self->ranges = self->rows.count;
 	registers_place(&placing);
-	vec_release(&placing.code);
 	return placing.failed ? err_memory(err) : 0;
 }
 

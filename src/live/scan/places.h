@@ -7,6 +7,7 @@
 
 #include "host/base/arena.h"
 #include "host/trace/stream.h"
+#include "live/scan/modules.h"
 #include "live/scan/roots.h"
 
 struct scan_places { /* all zero = empty */
@@ -16,13 +17,9 @@ struct scan_places { /* all zero = empty */
 	struct arena names; /* of the rows */
 };
 
-/* Bytes of the thread-local variables that each thread has from its start, as the modules in memory
- * say. Reads the program's memory. */
-u64 scan_tls_bytes(struct scan_memory *memory);
-
 /* Reads nothing any more. */
 int scan_places_find(struct scan_places *self, const struct scan_surroundings *around,
-		     u64 tls_bytes, struct err *err);
+		     const struct scan_modules *modules, struct err *err);
 void scan_places_release(struct scan_places *self);
 
 #endif

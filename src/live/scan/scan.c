@@ -21,6 +21,7 @@
 #include "live/scan/graph.h"
 #include "live/scan/mark.h"
 #include "live/scan/roots.h"
+#include "live/scan/stacks.h"
 #include "live/scan/trace.h"
 
 static const u64 EXIT_NS = 30000000000;   /* from the question to the end of the process */
@@ -166,7 +167,7 @@ struct scanning {
 	struct scan_surroundings around;
 	/* if all pointers are kept */
 	struct scan_pointers pointers; /* in roots */
-	u64 tls_bytes;
+	struct scan_modules modules;
 };
 
 static bool serves_heap(const struct hw_control *control)
@@ -238,7 +239,11 @@ static bool owners_prepare(struct scan *self, struct scanning *s)
 		err_set(&self->graph_error, ERR_SYSTEM, "the blocks are too far apart");
 		return false;
 	}
-	s->tls_bytes = scan_tls_bytes(&s->memory);
+	if (!scan_modules_read(&s->modules, &s->memory)) {
+		err_memory(&self->graph_error);
+		return false;
+	}
+	scan_stacks_copy(&s->memory, s->threads, s->thread_count);
 	return true;
 }
 
@@ -250,7 +255,8 @@ static void owners_find(struct scan *self, struct scanning *s)
 
 	if (self->graph_error.code)
 		return;
-	if (scan_places_find(&self->graph.places, &s->around, s->tls_bytes, &self->graph_error) <
+	scan_stacks_unwind(&s->modules, s->threads, s->thread_count);
+	if (scan_places_find(&self->graph.places, &s->around, &s->modules, &self->graph_error) <
 		    0 ||
 	    scan_graph_make(&self->graph, &from, &self->graph_error) < 0)
 		scan_graph_release(&self->graph);
@@ -300,11 +306,13 @@ static int scan_all(struct scan *self, struct err *err)
 	if (status == 0 && s.index.blocks.count && self->owners)
 		owners_find(self, &s);
 	vec_release(&s.pointers.words);
+	scan_modules_release(&s.modules);
 	scan_mark_release(&s.mark);
 	scan_edges_release(&s.edges);
 	scan_roots_release(&s.roots);
 	scan_memory_close(&s.memory);
 	scan_index_release(&s.index);
+	scan_stacks_release(s.threads, s.thread_count);
 	free(s.threads);
 	free(s.own);
 	return status;

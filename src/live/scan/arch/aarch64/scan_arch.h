@@ -14,6 +14,7 @@ enum {
 	 * below it. */
 	SCAN_TLS_ABOVE = 1,
 	SCAN_RECORD_BYTES = 0x800,
+	SCAN_STACK_REGISTER = 31, /* its number in DWARF */
 };
 
 /* The system call that the thread is in; -1 = none. */
@@ -40,6 +41,8 @@ static inline bool scan_arch_registers(struct scan_thread *thread)
 	for (u32 i = first; i < 31; i++)
 		scan_arch_add(thread, names[i], r.regs[i]);
 	scan_arch_add(thread, "sp", r.sp);
+	memcpy(thread->numbered, r.regs, sizeof(r.regs));
+	thread->numbered[SCAN_STACK_REGISTER] = r.sp;
 	thread->code = r.pc;
 	thread->stack_pointer = r.sp;
 	return scan_arch_regset(thread->tid, NT_ARM_TLS, &thread->thread_pointer, sizeof(u64));

@@ -15,6 +15,7 @@ enum {
 	 * above it. */
 	SCAN_TLS_ABOVE = 0,
 	SCAN_RECORD_BYTES = 0x900,
+	SCAN_STACK_REGISTER = 7, /* its number in DWARF */
 };
 
 static inline bool scan_arch_registers(struct scan_thread *thread)
@@ -35,6 +36,10 @@ static inline bool scan_arch_registers(struct scan_thread *thread)
 	thread->register_count = 0;
 	for (u32 i = 0; i < count; i++)
 		scan_arch_add(thread, all[i].name, all[i].value);
+	const u64 numbered[] = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8,
+				r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rip};
+
+	memcpy(thread->numbered, numbered, sizeof(numbered));
 	thread->code = r.rip;
 	thread->stack_pointer = r.rsp;
 	thread->thread_pointer = r.fs_base;
