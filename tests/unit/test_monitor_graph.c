@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * The graph of a scan, of memory of our own: each pointer once, from where it stands to where it leads. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "lib/test.h"
+#include "live/scan/arch/arch.h"
 #include "live/scan/graph.h"
 #include "live/scan/mark.h"
 
@@ -205,4 +207,59 @@ TEST(packed, "pointers far from each other, and back, are kept where they stand"
 	}
 	CHECK(!scan_pointers_next(&reader, &place, &value));
 	vec_release(&pointers.words);
+}
+
+/* ---- places ---- */
+
+/* "kind tid start+bytes code name" of each row, addresses less 0x10000 */
+static const char *places_text(const struct scan_places *places)
+{
+	static const char *const kinds[] = {"data", "stack", "tls", "register", "mapping"};
+	static char text[1024];
+	u64 used = 0;
+
+	for (u64 i = 0; i < places->ranges && used < sizeof text; i++) {
+		const struct stream_root *row = &places->rows.data[i];
+
+		used += (u64)snprintf(text + used, sizeof text - used, "%s %u %llx+%llx %llx %s\n", kinds[row->kind],
+				      row->tid, (unsigned long long)row->address - 0x10000, (unsigned long long)row->bytes,
+				      (unsigned long long)row->code, row->name);
+	}
+	return text;
+}
+
+TEST(places, "memory is that of a module to its end, then mapped; frames go up to thread-local variables")
+{
+	const struct mapping mappings[] = {
+		{.start = 0x10000, .end = 0x12000, .readable = true, .writable = true, .kind = MAPPING_FILE, .path = "m"},
+		/* its zeroed data, and what the program mapped behind it */
+		{.start = 0x12000, .end = 0x18000, .readable = true, .writable = true, .path = ""},
+		{.start = 0x20000, .end = 0x30000, .readable = true, .writable = true, .path = ""},
+	};
+	struct frame frames[] = {{0x2c000, 0x500}, {0x2c100, 0x600}, {0x2e000, 0x700}};
+	const struct scan_thread thread = {.tid = 7, .stack_pointer = 0x2c000, .thread_pointer = 0x2f000, .code = 0x500,
+					   .frames = frames, .frame_count = 3};
+	struct scan_memory memory = {.pid = 7};
+	/* more variables than there are: those of modules that were loaded later */
+	struct scan_modules modules = {.tls_bytes = 0x1800};
+	struct scan_surroundings around = {.memory = &memory, .threads = &thread, .thread_count = 1};
+	struct scan_places places = {0};
+	struct err err = {0};
+	char want[512];
+	u64 low = thread.stack_pointer - SCAN_RED_ZONE - 0x10000;
+
+	if (SCAN_TLS_ABOVE)
+		test_skip("the variables lie elsewhere on this CPU");
+	for (u32 i = 0; i < 3; i++)
+		CHECK(vec_push(&memory.mappings, mappings[i]));
+	CHECK(vec_push(&modules.rows, (struct scan_module){"m", 0x10000, 0x13000, 0xf000}));
+	CHECK_EQ(scan_places_find(&places, &around, &modules, &err), 0);
+	snprintf(want, sizeof want,
+		 "data 0 0+2000 f000 m\ndata 0 2000+1000 f000 m\nmapping 0 3000+5000 0 \nmapping 0 10000+%llx 0 \n"
+		 "stack 7 %llx+%llx 500 \nstack 7 1c100+1f00 600 \ntls 7 1e000+1900 0 \nmapping 0 1f900+700 0 \n",
+		 (unsigned long long)low - 0x10000, (unsigned long long)low, 0x1c100ull - low);
+	CHECK_STR(places_text(&places), want);
+	scan_places_release(&places);
+	vec_release(&memory.mappings);
+	scan_modules_release(&modules);
 }

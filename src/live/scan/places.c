@@ -6,12 +6,18 @@
 
 #include "live/scan/arch/arch.h"
 
+/* Modules that were loaded later count, too, though their variables are elsewhere. Where a thread's
+ * stack ends below its variables, they begin above its outermost frame. */
 static struct scan_span tls_of(const struct scan_thread *thread, u64 tls_bytes)
 {
 	u64 at = thread->thread_pointer, below = SCAN_TLS_ABOVE ? SCAN_RECORD_BYTES : tls_bytes;
 	u64 above = SCAN_TLS_ABOVE ? 16 + tls_bytes : SCAN_RECORD_BYTES;
+	u64 start = at > below ? at - below : 0;
+	u64 outermost = thread->frame_count ? thread->frames[thread->frame_count - 1].start : 0;
 
-	return (struct scan_span){at > below ? at - below : 0, at + above};
+	if (outermost > start && outermost < at)
+		start = outermost;
+	return (struct scan_span){start, at + above};
 }
 
 /* ---- mappings -------------------------------------------------------------------------------- */
