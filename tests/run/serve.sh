@@ -86,6 +86,24 @@ case_parity()
 	done
 }
 
+# Who holds what, of a heap whose pointers are known; and of a trace that has none.
+case_owners()
+{
+	"$HEAPWISE" run -q --owners -o "$work/a.hwt" -- "$HEAPWISE_TARGETS/owners" >/dev/null
+	record_threads "$work/b.hwt"
+	serve "$work/a.hwt" "$work/b.hwt"
+	until_true ready
+	python3 "$here/serve_check.py" owners || fail "owners"
+	refused "owners of a trace without pointers" "$(get "/api/v1/owners?trace=b.hwt")" 400 bad_request
+	equal "what it says" "$(value .error.message)" "the trace has no owners; record with 'heapwise run --owners PROGRAM'"
+	refused "a path to nothing" "$(get /api/v1/owners/path)" 400 bad_request
+	refused "a path to an unknown chunk" "$(get "/api/v1/owners/path?chunk=1000000")" 400 bad_request
+	refused "a path to an unknown owner" "$(get "/api/v1/owners/path?shape=1000000")" 400 bad_request
+	refused "a path to the program" "$(get "/api/v1/owners/path?shape=0")" 400 bad_request
+	refused "a share above 1" "$(get "/api/v1/owners?min=2")" 400 bad_request
+	end
+}
+
 # What weighs in the flame graph only if the kernel or the leak scan was asked: resident and lost bytes.
 case_metrics()
 {
@@ -374,7 +392,8 @@ case_documentation()
 		"$HEAPWISE" trace dump "$work/a.hwt" | awk '$3 == "free" && $6 == 5 { found = 1 } END { exit !found }' && break
 	done
 	record "$work/b.hwt" -- "$HEAPWISE_TARGETS/containers" >/dev/null
-	serve "$work/a.hwt" "$work/b.hwt"
+	record "$work/c.hwt" --owners -- "$HEAPWISE_TARGETS/owners" >/dev/null
+	serve "$work/a.hwt" "$work/b.hwt" "$work/c.hwt"
 	until_true ready
 	python3 "$here/serve_check.py" documentation "$HEAPWISE_SOURCE_DIR/docs/API.md" || fail "docs/API.md"
 	end

@@ -3,7 +3,7 @@
 """Checks of serve.sh that look into answers. SERVE_URL is the server's, HEAPWISE the program.
 
 serve_check.py more | cycles | report_file FILE | endpoints | empty | hostile | parity TRACE | parts TRACE | selections TRACE | base |
-               details TRACE | metrics TRACE | idle | open_file FILE | documentation PAGE
+               details TRACE | metrics TRACE | idle | open_file FILE | owners | documentation PAGE
 """
 import base64
 import gzip
@@ -791,6 +791,43 @@ def empty():
         json.loads(body)
     for path in ("points/100000", "chunks/100000", "stack/100000", "emad/100000/tree"):
         check(ask("/api/v1/" + path)[0] == 404, path)
+
+
+# ---- owners ----
+
+def owners():
+    """Of tests/targets/owners.c, whose chunks differ in their sizes."""
+    check(data("trace")["caps"]["owners"] and not data("trace", trace="b.hwt")["caps"]["owners"], "caps")
+    answer = data("owners", min=0, top=0)
+    rows = {row["id"]: row for row in answer["tree"]}
+    below = {}
+    for row in answer["tree"]:
+        below.setdefault(row["parent"], []).append(row)
+        check(abs(row["share"] - row["retained_bytes"] / answer["live_bytes"]) < 1e-6, f"share of {row}")
+        check(row["depth"] == (0 if row["parent"] is None else rows[row["parent"]]["depth"] + 1), f"depth of {row}")
+    check(sum(row["retained_bytes"] for row in below[None]) == answer["live_bytes"], "the first owners hold all")
+    for row in answer["tree"]:
+        inside = sum(child["retained_bytes"] for child in below.get(row["id"], []))
+        check(row["what"] == "several" or row["retained_bytes"] == row["bytes"] + inside, f"sum of {row}")
+    lost = next(row for row in below[None] if row["what"] == "lost")
+    check(lost["retained_bytes"] == answer["lost_bytes"] == 6001 + 6002, "the ring is lost")
+    check(answer["roots"] > 0 and answer["pointers"] > 64 and answer["live_chunks"] >= 14, "totals")
+
+    inside = next(row for row in answer["tree"] if row["bytes"] == 3001)
+    path = data("owners/path", chunk=inside["largest_chunk"])
+    check([step["bytes"] for step in path["steps"]] == [None, 1001, 2003, 3001], f"path {path['steps']}")
+    check([step["from"] for step in path["steps"][1:]] == [64, 40, None], f"offsets {path['steps']}")
+    check(path["steps"][0]["owner"].startswith("state (data of owners"), f"root {path['steps'][0]}")
+    check(path["path"].startswith("state (data of owners") and path["path"].count("\u2192") == 3, path["path"])
+    check(path["retained_bytes"] == 3001 and path["chunk"] == inside["largest_chunk"], "the chunk of the path")
+    check(data("owners/path", shape=inside["id"]) == path, "the same by its owner")
+    root = data("owners/path", shape=next(row["id"] for row in below[None] if row["what"] == "root"))
+    check(len(root["steps"]) == 1 and root["chunk"] is None, f"path of a root {root}")
+
+    few = data("owners", min=0.1)["tree"]
+    check(0 < len(few) < len(rows) and all(row["share"] >= 0.1 for row in few), "owners of a tenth")
+    one = data("owners", top=1)["tree"]
+    check(sum(row["parent"] is None for row in one) == 1, "the first owner alone")
 
 
 # ---- docs/API.md ----

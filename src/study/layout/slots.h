@@ -13,6 +13,7 @@ enum layout_slot {
 	SLOT_POINT_CHUNKS,            /* struct point_index */
 	SLOT_PLACES,                  /* u64 by point, see verdicts.c */
 	SLOT_SOURCE,                  /* struct source_table */
+	SLOT_OWNERS,                  /* struct held, see owners.c */
 	SLOT_KEYS,                    /* struct view_keys, by enum view_by */
 	SLOT_SUGGEST = SLOT_KEYS + 9, /* struct suggestions, by enum suggest_kind */
 	LAYOUT_SLOTS = SLOT_SUGGEST + 5

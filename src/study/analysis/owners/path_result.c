@@ -69,7 +69,7 @@ static const struct result_column columns[] = {
 
 static struct result *way_table(const struct owners *self, const struct owner_path *path)
 {
-	struct result *table = result_table("path", "Shortest path from a root", columns);
+	struct result *table = result_table("steps", "Shortest path from a root", columns);
 	u64 chunks = owners_graph(self)->chunk_count;
 
 	for (u64 i = 0; table && i < path->steps.count; i++) {
@@ -108,37 +108,32 @@ static const char *sentence(struct result *result, const struct owners *self,
 static void add_fields(struct result *result, const struct owners *self,
 		       const struct owner_path *path, u32 node)
 {
+	const struct stream_graph *graph = owners_graph(self);
 	u32 holder = self->tree.holder[node];
-	bool single = holder != self->tree.program;
+	bool is_chunk = node < graph->chunk_count, single = holder != self->tree.program;
 
 	result_field(result, "path", "path", VALUE_TEXT, value_text(sentence(result, self, path)),
 		     "shortest way of pointers from a root to the chunk");
 	result_field(result, "chunk", "chunk", VALUE_ID,
-		     value_number(owners_graph(self)->chunks[node]), "number of the chunk");
+		     value_if(is_chunk, value_number(is_chunk ? graph->chunks[node] : 0)),
+		     "number of the chunk; none = a root");
 	result_field(result, "bytes", "own", VALUE_BYTES, value_number(owners_bytes(self, node)),
 		     "requested bytes");
 	result_field(result, "retained_bytes", "retained", VALUE_BYTES,
 		     value_number(self->tree.retained[node]),
 		     "bytes that would be freed with the chunk");
 	result_field(result, "holder", "held by", VALUE_TEXT,
-		     result_text(result, single ? owners_kind(self, holder)->label
-						: "several roots together"),
+		     result_text(result, single     ? owners_kind(self, holder)->label
+					 : is_chunk ? "several roots together"
+						    : "the program"),
 		     "the nearest owner that every way to the chunk leads through");
 }
 
-struct result *owners_path_result(struct owners *self, const char *wanted, struct err *err)
+static struct result *path_of(struct owners *self, u32 node, struct err *err)
 {
-	u32 node = node_wanted(self, wanted);
 	struct owner_path path = {0};
 	struct result *result = NULL;
 
-	if (node == NONE) {
-		err_set(err, ERR_USAGE,
-			"no chunk '%s' was live at the scan; expected the number of a chunk, an "
-			"address such as 0x55d0c0ffee00, or part of a type's or function's name",
-			wanted);
-		return NULL;
-	}
 	if (owner_path_find(&path, self, node, err) == 0) {
 		result = result_new(RESULT_RECORD, "owner_path", NULL);
 		if (result) {
@@ -149,4 +144,31 @@ struct result *owners_path_result(struct owners *self, const char *wanted, struc
 	}
 	owner_path_release(&path);
 	return result;
+}
+
+struct result *owners_path_result(struct owners *self, const char *wanted, struct err *err)
+{
+	u32 node = node_wanted(self, wanted);
+
+	if (node == NONE) {
+		err_set(err, ERR_USAGE,
+			"no chunk '%s' was live at the scan; expected the number of a chunk, an "
+			"address such as 0x55d0c0ffee00, or part of a type's or function's name",
+			wanted);
+		return NULL;
+	}
+	return path_of(self, node, err);
+}
+
+struct result *owners_shape_path(struct owners *self, u64 shape, struct err *err)
+{
+	const struct owner_shape *at =
+		shape < self->shapes.count ? &self->shapes.data[shape] : NULL;
+
+	if (!at || !at->nodes || at->largest >= self->tree.lost) {
+		err_set(err, ERR_USAGE, "owner %llu is neither a chunk nor a root",
+			(unsigned long long)shape);
+		return NULL;
+	}
+	return path_of(self, at->largest, err);
 }

@@ -131,6 +131,9 @@ static const struct result_column tree_columns[] = {
 	COLUMN("what", NULL, VALUE_TEXT, "root, type, place, several or lost"),
 	COLUMN("depth", NULL, VALUE_COUNT, "owners above it"),
 	COLUMN("largest_chunk", NULL, VALUE_ID, "number of the chunk of it that retains most"),
+	COLUMN("id", NULL, VALUE_ID, "number of the owner"),
+	COLUMN("parent", NULL, VALUE_ID, "number of the owner that holds it; none = the program"),
+	COLUMN("point", NULL, VALUE_ID, "number of that chunk's allocation point"),
 };
 
 static const char *tree_text(struct result *table, const struct owners *self, u32 shape)
@@ -150,6 +153,7 @@ static void add_shape(struct result *table, const struct owners *self, u32 shape
 	const struct owner_shape *at = &self->shapes.data[shape];
 	const struct stream_graph *graph = owners_graph(self);
 	bool is_chunk = at->nodes && at->largest < graph->chunk_count;
+	u32 point = is_chunk ? self->point_of[at->largest] : 0;
 
 	result_row(table, value_number(at->sums.retained),
 		   value_real(units_share(at->sums.retained, all_bytes(self))),
@@ -158,7 +162,9 @@ static void add_shape(struct result *table, const struct owners *self, u32 shape
 			       tree_text(table, self, shape)),
 		   value_text(what_words[shape_kind(self, shape)->what]),
 		   value_number(at->depth - 1),
-		   value_if(is_chunk, value_number(is_chunk ? graph->chunks[at->largest] : 0)));
+		   value_if(is_chunk, value_number(is_chunk ? graph->chunks[at->largest] : 0)),
+		   value_number(shape), value_some(at->parent),
+		   value_if(is_chunk && point < self->model->points.count, value_number(point)));
 }
 
 struct pruning {
@@ -325,6 +331,9 @@ static void add_fields(struct result *result, const struct listing *listing)
 	result_field(result, "pointers", NULL, VALUE_COUNT,
 		     value_number(graph->starts[graph->chunk_count + graph->root_count]),
 		     "pointers that the scan found");
+	result_field(
+		result, "roots", NULL, VALUE_COUNT, value_number(graph->root_count),
+		"variables, stack frames and other places outside the heap that point to chunks");
 }
 
 struct result *owners_result(struct owners *self, const struct owners_show *show, struct err *err)

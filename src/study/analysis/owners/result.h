@@ -19,4 +19,7 @@ struct result *owners_result(struct owners *self, const struct owners_show *show
  * most. NULL and err on failure, also if there is none. */
 struct result *owners_path_result(struct owners *self, const char *wanted, struct err *err);
 
+/* The same of the node that retains most of those of a shape. */
+struct result *owners_shape_path(struct owners *self, u64 shape, struct err *err);
+
 #endif
