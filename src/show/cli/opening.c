@@ -151,6 +151,7 @@ struct study *open_trace(const struct command *command, const struct trace_args 
 	how.image = args->image;
 	how.index = args->no_index ? INDEX_IGNORE : INDEX_USE;
 	how.find_names = args->symbols;
+	how.graphs = args->graphs;
 	how.no_fold = args->folding.none;
 	how.wrappers = wrappers;
 	if (args->where && where_check(args->where, err) < 0)

@@ -23,6 +23,7 @@ struct trace_args {
 	u64 image; /* NOT_GIVEN = the last */
 	u64 depth; /* see shown_stacks */
 	bool symbols, no_index, no_pager;
+	bool graphs; /* the pointers that scans found are wanted */
 	struct folding folding;
 };
 

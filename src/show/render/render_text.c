@@ -494,11 +494,13 @@ static void put_field(struct page *page, const struct result *record, u64 i,
 		text_align(&line, strbuf_text(&value), section->values, section->left);
 		text_pad(&line, GAP);
 		words = units_words(result_cell(record, 0, i)->number, strbuf_text(&remark));
-	} else {
+	} else if (!column->below) {
 		text_align(&line, strbuf_text(&value), section->left ? 0 : section->values,
 			   section->left);
 	}
-	if (*words.text && text_columns(strbuf_text(&line)) + REMARK_MIN < width) {
+	if (column->below) {
+		put_wrapped(page, strbuf_text(&line), strbuf_text(&value));
+	} else if (*words.text && text_columns(strbuf_text(&line)) + REMARK_MIN < width) {
 		put_wrapped(page, strbuf_text(&line), words.text);
 	} else {
 		strbuf_add(&line, words.text);

@@ -131,7 +131,8 @@ struct result_column {
 	const char *remark;
 	const char *section;
 	bool hide_zero; /* numbers: not shown in text when 0 */
-	/* a sentence: text shows it on lines of its own, between the row and its stack */
+	/* a sentence: text shows it on lines of its own, between the row and its stack; in a
+	 * record on as many lines as it takes */
 	bool below;
 	/* Grids only. joint stands between this column and the one before (NULL = two spaces); one
 	 * without spaces, such as "/", only where there is a value. Neighbours with the same over

@@ -57,7 +57,9 @@ static u32 node_wanted(const struct owners *self, const char *wanted)
 
 static const struct result_column columns[] = {
 	COLUMN("step", "step", VALUE_ID, "0 is a root, or the first chunk of what is lost"),
-	COLUMN("retained_bytes", "retained", VALUE_BYTES, "bytes that would be freed with it"),
+	COLUMN("count", "times", VALUE_COUNT, "steps in a row that are called alike"),
+	COLUMN("retained_bytes", "retained", VALUE_BYTES,
+	       "bytes that would be freed with the first of them"),
 	COLUMN("bytes", "own", VALUE_BYTES, "requested bytes of its own; none = a root"),
 	COLUMN("chunk", "chunk", VALUE_ID, "number of the chunk; none = a root"),
 	COLUMN("owner", "holder", VALUE_TEXT,
@@ -67,20 +69,34 @@ static const struct result_column columns[] = {
 	COLUMN("to", NULL, VALUE_ID, "offset that it leads to, in the next step"),
 };
 
+/* How many steps from this one on are alike: those of a list are said once. */
+static u64 alike(const struct owners *self, const struct owner_path *path, u64 first)
+{
+	const struct owner_step *steps = path->steps.data;
+	u64 end = first + 1;
+
+	while (end < path->steps.count &&
+	       owners_kind(self, steps[end].node) == owners_kind(self, steps[first].node) &&
+	       strcmp(steps[end].member, steps[first].member) == 0)
+		end++;
+	return end - first;
+}
+
 static struct result *way_table(const struct owners *self, const struct owner_path *path)
 {
 	struct result *table = result_table("steps", "Shortest path from a root", columns);
-	u64 chunks = owners_graph(self)->chunk_count;
+	const struct stream_graph *graph = owners_graph(self);
 
-	for (u64 i = 0; table && i < path->steps.count; i++) {
+	for (u64 i = 0, count; table && i < path->steps.count; i += count) {
 		const struct owner_step *step = &path->steps.data[i];
-		bool is_chunk = step->node < chunks, leads = i + 1 < path->steps.count;
+		bool is_chunk = step->node < graph->chunk_count, leads = *step->member;
 
-		result_row(table, value_number(i), value_number(self->tree.retained[step->node]),
+		count = alike(self, path, i);
+		result_row(table, value_number(i), value_number(count),
+			   value_number(self->tree.retained[step->node]),
 			   value_if(is_chunk, value_number(owners_bytes(self, step->node))),
 			   value_if(is_chunk,
-				    value_number(is_chunk ? owners_graph(self)->chunks[step->node]
-							  : 0)),
+				    value_number(is_chunk ? graph->chunks[step->node] : 0)),
 			   result_text(table, owners_kind(self, step->node)->label),
 			   result_text(table, leads ? step->member : NULL),
 			   value_if(leads, value_number(step->from)),
@@ -89,16 +105,20 @@ static struct result *way_table(const struct owners *self, const struct owner_pa
 	return table;
 }
 
-/* "server (data of main) +0x10 → dict .table → Session" */
+/* "server (data of main) +0x10 → dict .table → 7 × Session .next → Session" */
 static const char *sentence(struct result *result, const struct owners *self,
 			    const struct owner_path *path)
 {
 	struct strbuf text = {0};
 
-	for (u64 i = 0; i < path->steps.count; i++) {
+	for (u64 i = 0, count; i < path->steps.count; i += count) {
 		const struct owner_step *step = &path->steps.data[i];
 
-		strbuf_addf(&text, "%s%s", i ? " → " : "", owners_kind(self, step->node)->label);
+		count = alike(self, path, i);
+		strbuf_add(&text, i ? " → " : "");
+		if (count > 1)
+			strbuf_addf(&text, "%s × ", units_count(count).text);
+		strbuf_add(&text, owners_kind(self, step->node)->label);
 		if (*step->member)
 			strbuf_addf(&text, " %s", step->member);
 	}
@@ -113,7 +133,7 @@ static void add_fields(struct result *result, const struct owners *self,
 	bool is_chunk = node < graph->chunk_count, single = holder != self->tree.program;
 
 	result_field(result, "path", "path", VALUE_TEXT, value_text(sentence(result, self, path)),
-		     "shortest way of pointers from a root to the chunk");
+		     "shortest way of pointers from a root to the chunk", .below = true);
 	result_field(result, "chunk", "chunk", VALUE_ID,
 		     value_if(is_chunk, value_number(is_chunk ? graph->chunks[node] : 0)),
 		     "number of the chunk; none = a root");

@@ -79,6 +79,14 @@ static const struct stream_edge *edge_between(const struct owners *self, u32 fro
 	return NULL;
 }
 
+/* Of a variable: what its root in the trace has before it. */
+static u64 skipped_bytes(const struct owners *self, u32 node)
+{
+	u64 chunks = owners_graph(self)->chunk_count;
+
+	return node < chunks ? 0 : self->roots.names.data[node - chunks].skipped;
+}
+
 static bool add_steps(struct owner_path *self, const struct search *search, u32 wanted)
 {
 	u32 count = 1;
@@ -93,10 +101,13 @@ static bool add_steps(struct owner_path *self, const struct search *search, u32 
 		const struct stream_edge *edge =
 			next == NONE ? NULL : edge_between(search->owners, node, next);
 
-		self->steps.data[count] = (struct owner_step){.node = node,
-							      .from = edge ? edge->from : 0,
-							      .to = edge ? edge->to : 0,
-							      .member = ""};
+		u64 skipped = edge ? skipped_bytes(search->owners, node) : 0;
+
+		self->steps.data[count] =
+			(struct owner_step){.node = node,
+					    .from = edge ? edge->from - (u32)skipped : 0,
+					    .to = edge ? edge->to : 0,
+					    .member = ""};
 		next = node;
 	}
 	return true;

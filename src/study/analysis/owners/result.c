@@ -316,7 +316,7 @@ static void add_fields(struct result *result, const struct listing *listing)
 	const struct stream_graph *graph = owners_graph(self);
 
 	result_field(result, "summary", "owner", VALUE_TEXT, value_text(sentence(result, listing)),
-		     "who holds most");
+		     "who holds most", .below = true);
 	result_field(result, "live_bytes", "live", VALUE_BYTES, value_number(all_bytes(self)),
 		     "requested bytes of the chunks that were live at the scan",
 		     .remark = "in {live_chunks:chunk}, {time_ns} after the start");

@@ -79,7 +79,7 @@ static int add_variable(struct making *self, const struct stream_root *root,
 {
 	struct owner_root_name name = {.name = variable->name,
 				       .module = spot->path,
-				       .offset = spot->offset};
+				       .offset = variable->start};
 	struct strbuf label = {0};
 	struct stream_root part = *root;
 	int status;
@@ -91,6 +91,7 @@ static int add_variable(struct making *self, const struct stream_root *root,
 	name.label = strbuf_text(&label);
 	part.address = spot->module ? spot->module->base + variable->start : spot->offset;
 	part.bytes = variable->bytes;
+	name.skipped = part.address - root->address;
 	status = add_root(self, &part, &name, start);
 	strbuf_release(&label);
 	return status;
@@ -159,12 +160,11 @@ static int add_frame(struct making *self, const struct stream_root *root, u64 st
 	struct strbuf label = {0};
 	int status = function_of(self, &spot, &name.name);
 
+	strbuf_add(&label, "stack");
 	if (status == 0 && *name.name)
-		strbuf_addf(&label, "%s (stack)", name.name);
+		strbuf_addf(&label, " in %s", name.name);
 	else if (spot.module)
-		strbuf_addf(&label, "%s+0x%" PRIx64 " (stack)", path_file(spot.path), spot.offset);
-	else
-		strbuf_add(&label, "stack");
+		strbuf_addf(&label, " in %s+0x%" PRIx64, path_file(spot.path), spot.offset);
 	name.label = strbuf_text(&label);
 	if (status == 0)
 		status = add_root(self, root, &name, start);

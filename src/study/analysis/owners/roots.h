@@ -21,11 +21,12 @@ struct owner_roots_query {
 };
 
 struct owner_root_name {
-	/* "server (data of redis-server)", "main (stack)"; equal for roots that are shown as one */
+	/* "server (data of main)", "stack in main"; equal for roots that are shown as one */
 	const char *label;
 	const char *name;   /* of the variable, the frame's function or the register; "" = none */
 	const char *module; /* path of its file, "" = unknown */
 	u64 offset;         /* of its first byte in the module; else its address */
+	u64 skipped;        /* bytes of the trace's root before it, which offsets of edges count */
 };
 
 struct owner_roots { /* all zero = empty */

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# heapwise owners as a user meets it: who holds how much, paths, formats, traces without pointers.
+. "$(dirname "$0")/../run/lib.sh"
+needs jq
+
+"$HEAPWISE" run -q --owners -o "$work/trace.hwt" -- "$HEAPWISE_TARGETS/holders"
+equal "status of holders" "$?" 0
+owners() { "$HEAPWISE" owners "$@" "$work/trace.hwt"; }
+
+# The text begins with who holds most.
+owners >"$work/text"
+equal "status of text" "$?" 0
+says "$work/text" "^  owner +registry \(data of holders\) holds 198 KiB of "
+says "$work/text" "^ +198 KiB +[0-9.]+ % +3\.1 KiB +100 × Session$"
+says "$work/text" "^By type$"
+says "$work/text" "^By allocation point$"
+
+# Retained and own bytes of the variables and of what they hold are those that the program knows.
+owners --format json --top 0 --min-share 0 >"$work/json"
+equal "status of json" "$?" 0
+row() { jq -c ".tree[] | select(.owner | startswith(\"$1\")) | [.retained_bytes, .bytes, .count, .depth]" "$work/json"; }
+equal "registry" "$(row 'registry (data of holders)')" "[203216,0,1,0]"
+equal "sessions" "$(row Session)" "[203200,3200,100,2]"
+equal "cache" "$(row 'cache (data of holders)')" "[64512,0,1,0]"
+equal "what two variables hold" "$(jq -c '[.tree[] | select(.depth == 1 and .retained_bytes == 5000) | .owner | sub(":[0-9]+"; "")]' "$work/json")" \
+	'["make_text(unsigned long) (holders.cpp)"]'
+equal "type" "$(jq -c '.types[] | select(.type == "Session") | [.retained_bytes, .bytes, .chunks]' "$work/json")" \
+	"[203200,3200,100]"
+equal "point" "$(jq -c '[.points[] | select(.chunks == 64) | [.retained_bytes, .stack[0].function]]' "$work/json")" \
+	'[[64000,"fill_cache"]]'
+# Every byte has one owner.
+equal "roots together" "$(jq '[.tree[] | select(.depth == 0) | .retained_bytes] | add' "$work/json")" "$(jq .live_bytes "$work/json")"
+equal "live chunks" "$(jq .live_chunks "$work/json")" "$(field "$work/trace.hwt" .kept.chunks)"
+equal "fewer rows" "$(owners --format json --top 1 | jq -c '[[.types, .points | length], ([.tree[] | select(.depth == 0)] | length)]')" "[[1,1],1]"
+owners --format csv >"$work/csv"
+says "$work/csv" "^retained_bytes,share,bytes,count,owner"
+
+# A path names members where the type is known.
+owners --path Session --format json >"$work/path"
+equal "path to the first" "$(jq -r .path "$work/path" | sed 's/ (holders.cpp:[0-9]*)//')" \
+	"registry (data of holders) +0x0 → open_sessions +0x8 → Session"
+chunk=$(jq '[.tree[] | select(.owner | startswith("make_text"))] | map(select(.depth == 3))[0].largest_chunk' "$work/json")
+owners --path "$chunk" --format json >"$work/path"
+equal "path to the name of a session" "$(jq -r '.steps[-2].owner' "$work/path")" "Session"
+says "$work/path" '"member": "\.(name|next)"'
+owners --path nobody 2>"$work/stderr"
+equal "status of a path to nothing" "$?" 2
+says "$work/stderr" "no chunk 'nobody' was live at the scan"
+
+# Without pointers it says how to get them.
+"$HEAPWISE" run -q -o "$work/plain.hwt" -- "$HEAPWISE_TARGETS/holders"
+"$HEAPWISE" owners "$work/plain.hwt" >"$work/stdout" 2>"$work/stderr"
+equal "status without pointers" "$?" 3
+says "$work/stderr" "plain.hwt: no pointers were recorded; record with 'heapwise run --owners PROGRAM'$"
+finish
