@@ -301,6 +301,10 @@ static int scan_all(struct scan *self, struct err *err)
 		status = memory_scan(self, &s, err);
 	tracer_release(&self->tracer); /* what is left can be done while the process ends */
 	self->released_ns = now_ns();
+	self->result.ticks = hw_ticks();
+	/* The program tells events again: they must be read, or it waits for us. */
+	store_release(&self->stage, SCAN_SORTING); /* pairs with scan_stage */
+	drain_ring(self);
 	if (status == 0 && s.index.blocks.count)
 		status = classes_take(self, &s, err);
 	if (status == 0 && s.index.blocks.count && self->owners)
@@ -367,7 +371,8 @@ static void *scan_main(void *argument)
 	} else {
 		self->result.state = SCAN_DONE;
 	}
-	self->result.ticks = hw_ticks();
+	if (!self->released_ns)
+		self->result.ticks = hw_ticks();
 	store_release(&self->stage, SCAN_OVER); /* pairs with scan_stage */
 	drain_ring(self);
 	return NULL;

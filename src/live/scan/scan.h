@@ -24,7 +24,9 @@ enum scan_stage {
 	SCAN_WATCHING,     /* the process runs to its end */
 	SCAN_WANTS_EVENTS, /* scan: it stands still, the last events are to be read */
 	SCAN_HAS_EVENTS,   /* drain thread: the live blocks are exact, and are left alone */
-	SCAN_OVER,         /* scan: the process is let go, the result is there */
+	/* scan: the process is let go, and the live blocks may change; what was read is sorted */
+	SCAN_SORTING,
+	SCAN_OVER, /* scan: the process is let go, the result is there */
 };
 
 struct scan;
