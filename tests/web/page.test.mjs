@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { cli, end, launch, open, record, serve, settle, shows, strip, view, views } from "./lib.mjs";
+import { axeSource, cli, end, launch, open, record, rows, serve, settle, shows, strip, targets, view, views } from "./lib.mjs";
 
 let browser;
 let server;
@@ -111,11 +111,65 @@ describe("parts", () => {
 		await settle(page);
 		assert.match(page.url(), /#\/threads/);
 		assert.equal(await rail.locator('[aria-current="page"]').innerText(), "When");
-		for (const [name, question] of [["freq", "Research"], ["point/0", "Where"], ["map", "Resident"], ["live", "Live"]]) {
+		for (const [name, question] of [["freq", "Research"], ["point/0", "Where"], ["map", "Resident"], ["owners", "Owners"], ["live", "Live"]]) {
 			await view(page, `#/${name}`);
 			assert.equal(await rail.locator('[aria-current="page"]').innerText(), question, name);
+			if (name === "owners") assert.match(await page.locator("main").innerText(), /This trace has no owners\. To record them: heapwise run --owners PROGRAM/);
 		}
 		assert.match(await page.locator("main").innerText(), /heapwise watch --web/, "how to get it");
+		await page.context().close();
+	});
+
+	test("owners: the tree of the server, folded by keys, with the path to what is chosen", async () => {
+		const recorded = record("owners", [join(targets, "owners")], ["--owners"]);
+		const owned = await serve(recorded);
+		const { origin, searchParams } = new URL(owned);
+		const ask = async (path) => (await (await fetch(`${origin}/api/v1/${path}`, { headers: { Authorization: `Bearer ${searchParams.get("token")}` } })).json()).data;
+		const page = await open(browser, owned);
+		await settle(page);
+		await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Owners" }).click();
+		await settle(page);
+		const data = await ask("owners");
+		assert.deepEqual(data.tree, cli("owners", "--min-share", "0", "--top", "0", recorded).tree.filter((row) => row.share >= 0.001), "as the command prints it");
+		assert.equal(await page.locator('[data-t="sentence"]').innerText(), `${data.summary}.`);
+		const totals = await page.locator('[data-t="totals"]').innerText();
+		const [, live, chunks, pointers, roots] = /^(\S+ \S+) in (\S+) chunks .* when (\S+) pointers and (\S+) roots/.exec(totals);
+		for (const [text, value] of [[live, data.live_bytes], [chunks, data.live_chunks], [pointers, data.pointers], [roots, data.roots]]) shows(text, value, totals);
+		// small owners are folded at first
+		const small = data.tree.filter((row) => row.share < 0.02 && data.tree.some((other) => other.parent === row.id));
+		for (const { owner } of [...small].reverse()) await page.getByRole("row", { name: owner }).getByRole("button", { name: "Unfold" }).click();
+		const shown = await rows(page, "Owners");
+		assert.equal(shown.length, data.tree.length);
+		data.tree.forEach((row, at) => {
+			const isChunk = row.what === "type" || row.what === "place";
+			assert.ok(shown[at]["Held by"].toLowerCase().endsWith(row.owner.toLowerCase()), `${shown[at]["Held by"]}: ${row.owner}`);
+			shows(shown[at].Retained, row.retained_bytes, row.owner);
+			shows(shown[at].Share, row.share, row.owner);
+			if (isChunk) shows(shown[at].Own, row.bytes, row.owner);
+			assert.equal(shown[at].Chunks, isChunk ? String(row.count) : "", row.owner);
+		});
+
+		const inside = data.tree.find((row) => row.bytes === 3001);
+		await page.getByRole("row", { name: inside.owner }).click();
+		await settle(page);
+		const path = await ask(`owners/path?shape=${inside.id}`);
+		const steps = await page.locator(".drawer .stack li").allInnerTexts();
+		assert.deepEqual(steps.map((text) => text.replace(/\s+[\d.]+ (B|KiB)$/, "").trim()), path.steps.map((step) => `${step.owner} ${step.member ?? ""}`.trim()));
+		steps.forEach((text, at) => shows(/[\d.]+ (B|KiB)$/.exec(text)[0], path.steps[at].retained_bytes, text));
+		await page.evaluate(axeSource());
+		const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+		assert.deepEqual(violations.filter(({ impact }) => ["serious", "critical"].includes(impact)).map(({ id, nodes }) => `${id} ${nodes[0]?.html}`), []);
+		await page.getByRole("group", { name: "Go to" }).getByRole("button", { name: "Flame graph" }).click();
+		await settle(page);
+		assert.match(page.url(), new RegExp(`#/flame.*sel=p%3A${inside.point}|#/flame.*sel=p:${inside.point}`));
+
+		await view(page, "#/owners");
+		await page.getByRole("rowgroup", { name: "Owners, rows" }).focus();
+		await page.keyboard.press("Home");
+		await page.keyboard.press("ArrowLeft");
+		await settle(page);
+		assert.equal(await page.getByRole("row", { name: data.tree[0].owner }).getByRole("button", { name: "Unfold" }).count(), 1, "← folds");
+		assert.deepEqual(page.problems, []);
 		await page.context().close();
 	});
 

@@ -8,12 +8,12 @@ import { Icon } from "./lib/icons";
 import { FunctionFacts } from "./function";
 import { type Maybe, bytes, count, ns, score, share, words } from "./lib/format";
 import { type Subject, actsOf, menuOf } from "./lib/menu";
-import { plainName } from "./lib/names";
+import { ownerName, plainName } from "./lib/names";
 import { select, selection } from "./lib/select";
 import { embedded } from "./lib/source";
-import { common, lineOf, linkTo, set, whole } from "./lib/state";
+import { common, lineOf, linkTo, set, trace, whole } from "./lib/state";
 import { type ThreadRow, threadName } from "./lib/thread";
-import type { Frame } from "./lib/types";
+import type { Frame, OwnerPath, Owners } from "./lib/types";
 import { Severity } from "./lib/parts";
 
 export interface PointDetail {
@@ -189,7 +189,59 @@ function ChunkDrawer({ id }: { id: string }) {
 			<h3>Allocated by</h3>
 			<Stack stack={chunk.alloc_stack} />
 			{chunk.free_stack && chunk.free_stack.length > 0 && [<h3>Freed by</h3>, <Stack stack={chunk.free_stack} />]}
+			{trace.value?.caps.owners && !embedded && <Path ask={{ chunk: chunk.id }} />}
 			<Acts subject={{ title: `chunk ${chunk.id}`, chunk: chunk.id, fn: own?.fn ?? null, file: own?.file ?? null, line: own?.line ?? null, stack: () => stackText(chunk.alloc_stack) }} />
+		</>
+	);
+}
+
+const STEPS = 6; // at each end of a long path
+
+/** The pointers that lead to a chunk, from a root on. */
+function Path({ ask }: { ask: { chunk: number } | { shape: string } }) {
+	const path = useAnswer<OwnerPath>("/owners/path", { ...whole(), ...ask }).reply?.data;
+	if (!path) return null;
+	const left = path.steps.length > 2 * STEPS + 1 ? path.steps.length - 2 * STEPS : 0;
+	return (
+		<>
+			<h3>Path from a root</h3>
+			<ol class="stack">
+				{path.steps.map((step, at) =>
+					left > 0 && at >= STEPS && at < STEPS + left ? at === STEPS && <li value={STEPS + left}>… {count(left)} more</li> : (
+						<li value={at + 1}>
+							{step.chunk == null ? <b>{step.owner}</b> : <button class="plain fn" style={{ verticalAlign: "top" }} title={`chunk ${step.chunk}`} onClick={() => select("c", step.chunk ?? 0)}>{ownerName(step)}</button>} {step.member && <code>{step.member}</code>}{" "}
+							<span class="where">{bytes(step.retained_bytes)}</span>
+						</li>
+					))}
+			</ol>
+		</>
+	);
+}
+
+function OwnerDrawer({ id }: { id: string }) {
+	const answer = useAnswer<Owners>("/owners", whole());
+	const tree = answer.reply?.data.tree ?? [];
+	const owner = tree.find((row) => row.id === Number(id));
+	const holder = tree.find((row) => row.id === owner?.parent);
+	if (answer.error) return <p class="problem">{answer.error.message}</p>;
+	if (!owner) return answer.reply ? <p class="quiet">This trace has no owner {id}.</p> : <Skeleton />;
+	const { what } = owner;
+	const isChunk = what === "type" || what === "place";
+	return (
+		<>
+			<h2>{ownerName(owner)}</h2>
+			<dl class="facts">
+				{holder && [<dt>Held by</dt>, <dd><button class="plain" onClick={() => select("ow", holder.id)}>{ownerName(holder)}</button></dd>]}
+				<dt>Retained</dt><dd>{bytes(owner.retained_bytes)}, {share(owner.share)}</dd>
+				{isChunk && [<dt>Own</dt>, <dd>{bytes(owner.bytes)}</dd>, <dt>Chunks</dt>, <dd>{count(owner.count)}</dd>]}
+			</dl>
+			{what === "several" && <p>More than one root leads to each of these chunks: none of them frees it alone.</p>}
+			{what === "lost" && <p>No pointer from a root leads to these chunks.</p>}
+			{isChunk && <Path ask={{ shape: id }} />}
+			{isChunk && owner.count > 1 && <p class="quiet">The path leads to the one that retains most.</p>}
+			{what === "type" && <p class="buttons"><a class="button" href={linkTo("types", { sel: `ty:${owner.owner}` })}>Members and totals</a></p>}
+			{what === "type" && <Acts subject={{ title: owner.owner, type: owner.owner }} />}
+			{what === "place" && owner.point != null && <Acts subject={{ title: owner.owner, point: owner.point }} />}
 		</>
 	);
 }
@@ -219,7 +271,7 @@ export function Drawer() {
 	return (
 		<aside class="drawer" aria-label="Selection">
 			<button class="close ghost" aria-label="Close" title="Esc" onClick={() => set({ sel: null })}><Icon name="x" /></button>
-			{chosen.kind === "p" ? <PointDrawer id={chosen.id} /> : chosen.kind === "c" ? <ChunkDrawer id={chosen.id} /> : <OtherDrawer kind={chosen.kind} id={chosen.id} />}
+			{chosen.kind === "p" ? <PointDrawer id={chosen.id} /> : chosen.kind === "c" ? <ChunkDrawer id={chosen.id} /> : chosen.kind === "ow" ? <OwnerDrawer id={chosen.id} /> : <OtherDrawer kind={chosen.kind} id={chosen.id} />}
 		</aside>
 	);
 }

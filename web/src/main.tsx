@@ -20,6 +20,8 @@ const inReport = ["", "flame", "tree", "time", "points", "scores", "chunks", "ty
 
 const notResident = () => (trace.value?.caps.rss === false ? "Resident memory was not recorded: runs shorter than the first look at it have none." : "");
 
+const notOwned = () => (trace.value?.caps.owners ? "" : "This trace has no owners. To record them: heapwise run --owners PROGRAM");
+
 const groups: Group[] = [
 	{ label: "Summary", icon: "gauge", hint: "What happened, and what to do first", views: [{ name: "", label: "Summary", letter: "o", component: Overview }] },
 	{
@@ -34,6 +36,7 @@ const groups: Group[] = [
 			{ name: "types", label: "Types", letter: "y", component: Types },
 		],
 	},
+	{ label: "Owners", icon: "owners", hint: "Who keeps the memory alive", views: [{ name: "owners", label: "Owners", letter: "u", endpoint: "/owners", missing: notOwned, component: REPORT ? Overview : lazy(() => import("./views/owners").then((part) => part.Owners)) }] },
 	{
 		label: "When",
 		icon: "clock",

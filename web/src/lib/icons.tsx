@@ -2,14 +2,14 @@
 // Icons of Lucide (ISC licence), those that the page uses, and the page's own mark.
 
 import {
-	Check, ChevronDown, Clock, Copy, Download, Ellipsis, Eye, Flame, FlaskConical, Gauge, GitCompareArrows, Menu, MemoryStick, Radio, RotateCcw, Search, Table2, TriangleAlert, X,
+	Check, ChevronDown, Clock, Copy, Download, Ellipsis, Eye, Flame, FlaskConical, Gauge, GitCompareArrows, Menu, MemoryStick, Network, Radio, RotateCcw, Search, Table2, TriangleAlert, X,
 } from "lucide";
 import { h } from "preact";
 import mark from "../favicon.svg";
 
 const shapes = {
 	check: Check, chevron: ChevronDown, clock: Clock, compare: GitCompareArrows, copy: Copy, download: Download, eye: Eye, flame: Flame, flask: FlaskConical, gauge: Gauge,
-	memory: MemoryStick, menu: Menu, more: Ellipsis, radio: Radio, reset: RotateCcw, search: Search, table: Table2, warning: TriangleAlert, x: X,
+	memory: MemoryStick, menu: Menu, more: Ellipsis, owners: Network, radio: Radio, reset: RotateCcw, search: Search, table: Table2, warning: TriangleAlert, x: X,
 } as const;
 export type IconName = keyof typeof shapes;
 

@@ -44,3 +44,12 @@ export function plainName(name: string): string {
 export function shortName(name: string, most: number): string {
 	return trimMiddle(plainName(name), most);
 }
+
+/** A type as it is; "f(int) (file.c:3)", which allocated, as "f (file.c:3)". */
+export function ownerName({ what, owner, count = 1 }: { what?: string; owner: string; count?: number }): string {
+	const [, fn, line] = /^(.*)( \([^()]*:\d+\))$/.exec(owner) ?? [];
+	if (what === "lost") return "Lost";
+	if (what === "several") return "Several roots together";
+	if (what === "root" && count > 1) return `${count} × ${owner}`;
+	return fn && line ? plainName(fn) + line : owner;
+}

@@ -93,6 +93,39 @@ export interface Overview {
 	unnamed?: string | null; // what helps where functions have no names
 }
 
+/** Roots or chunks that are called alike and held alike. */
+export interface Owner {
+	id: number;
+	parent: Maybe; // null = the program
+	depth: number;
+	owner: string;
+	what: "root" | "type" | "place" | "several" | "lost";
+	count: number;
+	bytes: number; // of its own
+	retained_bytes: number;
+	share: number;
+	largest_chunk: Maybe;
+	point: Maybe; // of that chunk
+}
+
+export interface Owners {
+	summary: string;
+	live_bytes: number;
+	live_chunks: number;
+	lost_bytes: number;
+	time_ns: number;
+	pointers: number;
+	roots: number;
+	tree: Owner[];
+	caveats: string[];
+}
+
+/** How a chunk is held, from a root on. */
+export interface OwnerPath {
+	holder: string;
+	steps: { owner: string; member: string | null; chunk: Maybe; bytes: Maybe; retained_bytes: number }[];
+}
+
 export interface Frame {
 	fn: string | null;
 	module: string | null;

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Who keeps the memory alive: the tree of owners, each below the one that holds it.
+
+import { useMemo, useState } from "preact/hooks";
+import { Panel, useAnswer } from "../lib/answer";
+import { bytes, count, ns, share } from "../lib/format";
+import type { Subject } from "../lib/menu";
+import { ownerName } from "../lib/names";
+import { Unfiltered } from "../lib/notice";
+import { Bar } from "../lib/parts";
+import { select, selection } from "../lib/select";
+import { whole } from "../lib/state";
+import { type Column, Table } from "../lib/table";
+import type { Owner, Owners as Data } from "../lib/types";
+
+const SMALL = 0.02; // owners of a smaller share are folded at first
+
+const isChunk = (row: Owner) => row.what === "type" || row.what === "place";
+
+function subjectOf(row: Owner): Subject | null {
+	if (row.what === "type") return { title: row.owner, type: row.owner };
+	return row.what === "place" && row.point != null ? { title: row.owner, point: row.point } : null;
+}
+
+function Tree({ tree }: { tree: Owner[] }) {
+	const holders = useMemo(() => new Set(tree.map((row) => row.parent)), [tree]);
+	const [folded, setFolded] = useState<ReadonlySet<number>>(new Set(tree.filter((row) => row.share < SMALL).map((row) => row.id)));
+	const rows = useMemo(() => {
+		const hidden = new Set<number>(); // a row comes after its holder
+		return tree.filter(({ id, parent }) => {
+			const seen = parent == null || !(hidden.has(parent) || folded.has(parent));
+			if (!seen) hidden.add(id);
+			return seen;
+		});
+	}, [tree, folded]);
+	const fold = (id: number, to = !folded.has(id)) => setFolded((old) => new Set(to ? [...old, id] : [...old].filter((other) => other !== id)));
+	const columns: Column<Owner>[] = [
+		{
+			name: "owner",
+			label: "Held by",
+			title: "A variable, stack or other root; a type; or the function that allocated, where the type is unknown",
+			width: "minmax(24ch, 3fr)",
+			cell: (row) => (
+				<span style={{ paddingLeft: `${Math.min(30, row.depth) * 14 + (holders.has(row.id) ? 0 : 11)}px` }} title={row.owner}>
+					{holders.has(row.id) && <button class="plain" tabIndex={-1} aria-expanded={!folded.has(row.id)} aria-label={folded.has(row.id) ? "Unfold" : "Fold"} onClick={() => fold(row.id)}>{folded.has(row.id) ? "▸" : "▾"}</button>} {isChunk(row) ? ownerName(row) : <b>{ownerName(row)}</b>}
+				</span>
+			),
+			text: (row) => `${"  ".repeat(row.depth)}${ownerName(row)}`,
+		},
+		{ name: "retained", label: "Retained", title: "Bytes that would be freed with it, its own included", number: true, width: "11ch", cell: (row) => bytes(row.retained_bytes), text: (row) => String(row.retained_bytes) },
+		{ name: "share", label: "Share", title: "Of all live bytes", number: true, width: "8ch", cell: (row) => share(row.share), text: (row) => String(row.share) },
+		{ name: "bar", label: "", width: "minmax(8ch, 1fr)", whole: true, cell: (row) => <Bar share={row.share} />, text: () => "" },
+		{ name: "bytes", label: "Own", title: "Bytes of the chunks themselves", number: true, width: "11ch", cell: (row) => (isChunk(row) ? bytes(row.bytes) : ""), text: (row) => String(row.bytes) },
+		{ name: "count", label: "Chunks", number: true, width: "10ch", cell: (row) => (isChunk(row) ? count(row.count) : ""), text: (row) => (isChunk(row) ? String(row.count) : "") },
+	];
+	return (
+		<Table
+			label="Owners"
+			columns={columns}
+			rows={rows}
+			rowKey={(row) => row.id}
+			height={620}
+			rowHeight={28}
+			selected={selection.value?.kind === "ow" ? Number(selection.value.id) : null}
+			onSelect={(row) => select("ow", row.id)}
+			onKey={(event, { id }) => {
+				if (!holders.has(id) || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return false;
+				fold(id, event.key === "ArrowLeft");
+				return true;
+			}}
+			menu={subjectOf}
+			copied={() => rows}
+		/>
+	);
+}
+
+/** Who holds most, with its name in front. */
+function Sentence({ data }: { data: Data }) {
+	const name = data.tree[0]?.owner ?? "";
+	const named = name !== "" && data.summary.startsWith(name);
+	const rest = named ? data.summary.slice(name.length) : data.summary.replace(/^./, (letter) => letter.toUpperCase());
+	return <p data-t="sentence">{named && <b>{name}</b>}{rest}.</p>;
+}
+
+export function Owners() {
+	const answer = useAnswer<Data>("/owners", whole());
+	return (
+		<div class="view">
+			<Panel answer={answer} label="Owners" empty={(data) => (data.tree.length === 0 ? "Nothing was live at the scan." : null)}>
+				{(data) => (
+					<>
+						<Unfiltered path="/owners" />
+						<Sentence data={data} />
+						<p class="quiet" data-t="totals">
+							{bytes(data.live_bytes)} in {count(data.live_chunks)} chunks were live at {ns(data.time_ns)}, when {count(data.pointers)} pointers and {count(data.roots)} roots were found.
+							{data.caveats.map((text) => ` ${text.replace(/; --.*/, "")}.`)}
+						</p>
+						<Tree key={answer.reply?.epoch} tree={data.tree} />
+					</>
+				)}
+			</Panel>
+		</div>
+	);
+}
