@@ -93,7 +93,7 @@ case_owners()
 	record_threads "$work/b.hwt"
 	serve "$work/a.hwt" "$work/b.hwt"
 	until_true ready
-	python3 "$here/serve_check.py" owners || fail "owners"
+	python3 "$here/serve_check.py" owners "$work/a.hwt" || fail "owners"
 	refused "owners of a trace without pointers" "$(get "/api/v1/owners?trace=b.hwt")" 400 bad_request
 	equal "what it says" "$(value .error.message)" "the trace has no owners; record with 'heapwise run --owners PROGRAM'"
 	refused "a path to nothing" "$(get /api/v1/owners/path)" 400 bad_request

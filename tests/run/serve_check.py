@@ -3,7 +3,7 @@
 """Checks of serve.sh that look into answers. SERVE_URL is the server's, HEAPWISE the program.
 
 serve_check.py more | cycles | report_file FILE | endpoints | empty | hostile | parity TRACE | parts TRACE | selections TRACE | base |
-               details TRACE | metrics TRACE | idle | open_file FILE | owners | documentation PAGE
+               details TRACE | metrics TRACE | idle | open_file FILE | owners TRACE | documentation PAGE
 """
 import base64
 import gzip
@@ -795,7 +795,7 @@ def empty():
 
 # ---- owners ----
 
-def owners():
+def owners(trace):
     """Of tests/targets/owners.c, whose chunks differ in their sizes."""
     check(data("trace")["caps"]["owners"] and not data("trace", trace="b.hwt")["caps"]["owners"], "caps")
     answer = data("owners", min=0, top=0)
@@ -815,6 +815,10 @@ def owners():
 
     inside = next(row for row in answer["tree"] if row["bytes"] == 3001)
     path = data("owners/path", chunk=inside["largest_chunk"])
+    printed = command("owners", "--format", "json", "--min-share", "0", "--top", "0", trace)
+    check(all(printed[key] == answer[key] for key in ("summary", "live_bytes", "roots", "tree", "types")), "as the command")
+    printed = command("owners", "--format", "json", "--path", str(inside["largest_chunk"]), trace)
+    check(all(printed[key] == path[key] for key in ("path", "holder", "steps")), "the path as the command")
     check([step["bytes"] for step in path["steps"]] == [None, 1001, 2003, 3001], f"path {path['steps']}")
     check([step["from"] for step in path["steps"][1:]] == [64, 40, None], f"offsets {path['steps']}")
     check(path["steps"][0]["owner"].startswith("state (data of owners"), f"root {path['steps'][0]}")

@@ -235,7 +235,7 @@ function OwnerDrawer({ id }: { id: string }) {
 				<dt>Retained</dt><dd>{bytes(owner.retained_bytes)}, {share(owner.share)}</dd>
 				{isChunk && [<dt>Own</dt>, <dd>{bytes(owner.bytes)}</dd>, <dt>Chunks</dt>, <dd>{count(owner.count)}</dd>]}
 			</dl>
-			{what === "several" && <p>More than one root leads to each of these chunks: none of them frees it alone.</p>}
+			{what === "several" && <p>Several roots lead to these chunks, so no single root keeps them alive.</p>}
 			{what === "lost" && <p>No pointer from a root leads to these chunks.</p>}
 			{isChunk && <Path ask={{ shape: id }} />}
 			{isChunk && owner.count > 1 && <p class="quiet">The path leads to the one that retains most.</p>}

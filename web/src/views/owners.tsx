@@ -48,7 +48,7 @@ function Tree({ tree }: { tree: Owner[] }) {
 			text: (row) => `${"  ".repeat(row.depth)}${ownerName(row)}`,
 		},
 		{ name: "retained", label: "Retained", title: "Bytes that would be freed with it, its own included", number: true, width: "11ch", cell: (row) => bytes(row.retained_bytes), text: (row) => String(row.retained_bytes) },
-		{ name: "share", label: "Share", title: "Of all live bytes", number: true, width: "8ch", cell: (row) => share(row.share), text: (row) => String(row.share) },
+		{ name: "share", label: "Share", title: "Share of all live bytes", number: true, width: "8ch", cell: (row) => share(row.share), text: (row) => String(row.share) },
 		{ name: "bar", label: "", width: "minmax(8ch, 1fr)", whole: true, cell: (row) => <Bar share={row.share} />, text: () => "" },
 		{ name: "bytes", label: "Own", title: "Bytes of the chunks themselves", number: true, width: "11ch", cell: (row) => (isChunk(row) ? bytes(row.bytes) : ""), text: (row) => String(row.bytes) },
 		{ name: "count", label: "Chunks", number: true, width: "10ch", cell: (row) => (isChunk(row) ? count(row.count) : ""), text: (row) => (isChunk(row) ? String(row.count) : "") },
