@@ -239,3 +239,21 @@ TEST(lost_path, "the way to what is lost begins with the chunk that leads it")
 	owner_path_release(&path);
 	heap_release(&heap);
 }
+
+TEST(data_module, "data of a module that no stack has is called by its file")
+{
+	static const u32 places[] = {TABLE};
+	struct heap heap;
+
+	heap_new(&heap, places, 1, 1);
+	heap.made.roots[0] = (struct stream_root){.kind = ROOT_DATA,
+						  .address = 0x700100,
+						  .bytes = 64,
+						  .code = 0x700000,
+						  .name = "/no/such/libquiet.so"};
+	graph_edge(&heap.made, 1, 0, 16);
+	heap_make(&heap);
+	CHECK_STR(owners_kind(&heap.owners, 1)->label, "data of libquiet.so without a symbol");
+	CHECK_EQ(heap.owners.roots.names.data[0].offset, 0x110);
+	heap_release(&heap);
+}

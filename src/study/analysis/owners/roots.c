@@ -17,10 +17,9 @@ struct making {
 	struct err *err;
 };
 
-/* Where an address is: the module that was there at the scan. */
+/* Where an address is: in which file, which was there at the scan. */
 struct spot {
-	const struct modmap_module *module; /* NULL = none */
-	const char *path;
+	struct symbolizer_module file; /* path "" = none */
 	u64 offset;
 };
 
@@ -35,22 +34,31 @@ static struct spot spot_of(const struct making *self, u64 address)
 		    module->loaded_ticks > self->graph->ticks ||
 		    (module->unloaded_ticks && module->unloaded_ticks < self->graph->ticks))
 			continue;
-		return (struct spot){module,
-				     *module->path ? module->path : self->model->image.program,
+		return (struct spot){{.path = *module->path ? module->path
+							    : self->model->image.program,
+				      .build_id = module->build_id,
+				      .build_id_bytes = module->build_id_bytes,
+				      .arch = self->model->image.arch},
 				     address - module->base};
 	}
-	return (struct spot){NULL, "", address};
+	return (struct spot){{.path = ""}, address};
+}
+
+/* The trace knows only modules that are in some stack; a root of data says where its own is. */
+static struct spot data_spot(const struct making *self, const struct stream_root *root, u64 address)
+{
+	struct spot spot = spot_of(self, address);
+
+	if (!*spot.file.path && root->code && *root->name)
+		spot = (struct spot){{.path = root->name, .arch = self->model->image.arch},
+				     address - root->code};
+	return spot;
 }
 
 /* The symbolizer's number of the spot's module. */
 static int open_module(struct making *self, const struct spot *spot, u32 *number)
 {
-	struct symbolizer_module description = {.path = spot->path,
-						.build_id = spot->module->build_id,
-						.build_id_bytes = spot->module->build_id_bytes,
-						.arch = self->model->image.arch};
-
-	return symbolizer_add(self->out->symbolizer, &description, number, self->err);
+	return symbolizer_add(self->out->symbolizer, &spot->file, number, self->err);
 }
 
 static int no_memory(const struct making *self) { return err_memory_for(self->err, "the owners"); }
@@ -78,18 +86,21 @@ static int add_variable(struct making *self, const struct stream_root *root,
 			u64 start)
 {
 	struct owner_root_name name = {.name = variable->name,
-				       .module = spot->path,
+				       .module = spot->file.path,
 				       .offset = variable->start};
+	u64 address = root->address + self->graph->edges[start].from;
 	struct strbuf label = {0};
 	struct stream_root part = *root;
 	int status;
 
 	if (*variable->name)
-		strbuf_addf(&label, "%s (data of %s)", variable->name, path_file(spot->path));
+		strbuf_addf(&label, "%s (data of %s)", variable->name, path_file(spot->file.path));
+	else if (*spot->file.path)
+		strbuf_addf(&label, "data of %s without a symbol", path_file(spot->file.path));
 	else
-		strbuf_addf(&label, "data of %s without a symbol", path_file(spot->path));
+		strbuf_add(&label, "data of an unknown file");
 	name.label = strbuf_text(&label);
-	part.address = spot->module ? spot->module->base + variable->start : spot->offset;
+	part.address = address - spot->offset + variable->start;
 	part.bytes = variable->bytes;
 	name.skipped = part.address - root->address;
 	status = add_root(self, &part, &name, start);
@@ -104,9 +115,9 @@ static int find_variable(struct making *self, const struct spot *spot,
 	u32 number;
 
 	*variable = (struct symbolizer_variable){.name = ""};
-	if (spot->module && (open_module(self, spot, &number) < 0 ||
-			     symbolizer_variable(self->out->symbolizer, number, spot->offset,
-						 variable, self->err) < 0))
+	if (*spot->file.path && (open_module(self, spot, &number) < 0 ||
+				 symbolizer_variable(self->out->symbolizer, number, spot->offset,
+						     variable, self->err) < 0))
 		return self->err->code;
 	if (!*variable->name)
 		*variable = (struct symbolizer_variable){"", spot->offset, WORD_BYTES};
@@ -120,7 +131,7 @@ static int split_data(struct making *self, const struct stream_root *root, u64 f
 
 	for (u64 i = first; i < end && status == 0; i++) {
 		u64 address = root->address + self->graph->edges[i].from;
-		struct spot spot = spot_of(self, address);
+		struct spot spot = data_spot(self, root, address);
 		struct symbolizer_variable variable;
 
 		if (i > first && address < covered)
@@ -141,7 +152,7 @@ static int function_of(struct making *self, const struct spot *spot, const char 
 	u32 number;
 
 	*function = "";
-	if (!spot->module)
+	if (!*spot->file.path)
 		return 0;
 	if (open_module(self, spot, &number) < 0 ||
 	    symbolizer_resolve(self->out->symbolizer,
@@ -156,15 +167,15 @@ static int function_of(struct making *self, const struct spot *spot, const char 
 static int add_frame(struct making *self, const struct stream_root *root, u64 start)
 {
 	struct spot spot = spot_of(self, root->code);
-	struct owner_root_name name = {.module = spot.path, .offset = spot.offset};
+	struct owner_root_name name = {.module = spot.file.path, .offset = spot.offset};
 	struct strbuf label = {0};
 	int status = function_of(self, &spot, &name.name);
 
 	strbuf_add(&label, "stack");
 	if (status == 0 && *name.name)
 		strbuf_addf(&label, " in %s", name.name);
-	else if (spot.module)
-		strbuf_addf(&label, " in %s+0x%" PRIx64, path_file(spot.path), spot.offset);
+	else if (*spot.file.path)
+		strbuf_addf(&label, " in %s+0x%" PRIx64, path_file(spot.file.path), spot.offset);
 	name.label = strbuf_text(&label);
 	if (status == 0)
 		status = add_root(self, root, &name, start);
