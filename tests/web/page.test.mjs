@@ -154,7 +154,7 @@ describe("parts", () => {
 		await settle(page);
 		const path = await ask(`owners/path?shape=${inside.id}`);
 		const steps = await page.locator(".drawer .stack li").allInnerTexts();
-		assert.deepEqual(steps.map((text) => text.replace(/\s+[\d.]+ (B|KiB)$/, "").trim()), path.steps.map((step) => `${step.owner} ${step.member ?? ""}`.trim()));
+		assert.deepEqual(steps.map((text) => text.replace(/\s+[\d.]+ (B|KiB)$/, "").trim()), path.steps.map((step) => `${step.count > 1 ? `${step.count} × ` : ""}${step.owner} ${step.member ?? ""}`.trim()));
 		steps.forEach((text, at) => shows(/[\d.]+ (B|KiB)$/.exec(text)[0], path.steps[at].retained_bytes, text));
 		await page.evaluate(axeSource());
 		const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));

@@ -195,24 +195,21 @@ function ChunkDrawer({ id }: { id: string }) {
 	);
 }
 
-const STEPS = 6; // at each end of a long path
-
-/** The pointers that lead to a chunk, from a root on. */
+/** The pointers that lead to a chunk, from a root on; of a list, the first and how many there are. */
 function Path({ ask }: { ask: { chunk: number } | { shape: string } }) {
 	const path = useAnswer<OwnerPath>("/owners/path", { ...whole(), ...ask }).reply?.data;
 	if (!path) return null;
-	const left = path.steps.length > 2 * STEPS + 1 ? path.steps.length - 2 * STEPS : 0;
 	return (
 		<>
 			<h3>Path from a root</h3>
 			<ol class="stack">
-				{path.steps.map((step, at) =>
-					left > 0 && at >= STEPS && at < STEPS + left ? at === STEPS && <li value={STEPS + left}>… {count(left)} more</li> : (
-						<li value={at + 1}>
-							{step.chunk == null ? <b>{step.owner}</b> : <button class="plain fn" style={{ verticalAlign: "top" }} title={`chunk ${step.chunk}`} onClick={() => select("c", step.chunk ?? 0)}>{ownerName(step)}</button>} {step.member && <code>{step.member}</code>}{" "}
-							<span class="where">{bytes(step.retained_bytes)}</span>
-						</li>
-					))}
+				{path.steps.map((step) => (
+					<li value={step.step + 1}>
+						{step.count > 1 && `${count(step.count)} × `}
+						{step.chunk == null ? <b>{step.owner}</b> : <button class="plain fn" style={{ verticalAlign: "top" }} title={`chunk ${step.chunk}`} onClick={() => select("c", step.chunk ?? 0)}>{ownerName({ owner: step.owner })}</button>} {step.member && <code>{step.member}</code>}{" "}
+						<span class="where">{bytes(step.retained_bytes)}</span>
+					</li>
+				))}
 			</ol>
 		</>
 	);
