@@ -135,6 +135,7 @@ describe("parts", () => {
 		const totals = await page.locator('[data-t="totals"]').innerText();
 		const [, live, chunks, pointers, roots] = /^(\S+ \S+) in (\S+) chunks .* when (\S+) pointers and (\S+) roots/.exec(totals);
 		for (const [text, value] of [[live, data.live_bytes], [chunks, data.live_chunks], [pointers, data.pointers], [roots, data.roots]]) shows(text, value, totals);
+		assert.doesNotMatch(await page.locator("main").innerText(), /--\w/, "no options of the command");
 		// small owners are folded at first
 		const small = data.tree.filter((row) => row.share < 0.02 && data.tree.some((other) => other.parent === row.id));
 		for (const { owner } of [...small].reverse()) await page.getByRole("row", { name: owner }).getByRole("button", { name: "Unfold" }).click();

@@ -204,7 +204,7 @@ function Path({ ask }: { ask: { chunk: number } | { shape: string } }) {
 			<h3>Path from a root</h3>
 			<ol class="stack">
 				{path.steps.map((step) => (
-					<li value={step.step + 1}>
+					<li>
 						{step.count > 1 && `${count(step.count)} × `}
 						{step.chunk == null ? <b>{step.owner}</b> : <button class="plain fn" style={{ verticalAlign: "top" }} title={`chunk ${step.chunk}`} onClick={() => select("c", step.chunk ?? 0)}>{ownerName({ owner: step.owner })}</button>} {step.member && <code>{step.member}</code>}{" "}
 						<span class="where">{bytes(step.retained_bytes)}</span>

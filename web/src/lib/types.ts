@@ -123,7 +123,7 @@ export interface Owners {
 /** How a chunk is held, from a root on. */
 export interface OwnerPath {
 	holder: string;
-	steps: { step: number; count: number; owner: string; member: string | null; chunk: Maybe; bytes: Maybe; retained_bytes: number }[];
+	steps: { count: number; owner: string; member: string | null; chunk: Maybe; bytes: Maybe; retained_bytes: number }[];
 }
 
 export interface Frame {

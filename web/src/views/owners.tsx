@@ -74,10 +74,15 @@ function Tree({ tree }: { tree: Owner[] }) {
 	);
 }
 
+/** What else is to be said; options of the command are not the page's, and it lists neither types nor points. */
+function remarks(caveats: string[]): string {
+	return caveats.filter((text) => !/^\S+ more\b/.test(text)).map((text) => ` ${text.replace(/; --.*/, "")}.`).join("");
+}
+
 /** Who holds most, with its name in front. */
 function Sentence({ data }: { data: Data }) {
 	const name = data.tree[0]?.owner ?? "";
-	const named = name !== "" && data.summary.startsWith(name);
+	const named = data.tree[0]?.what === "root" && data.summary.startsWith(name);
 	const rest = named ? data.summary.slice(name.length) : data.summary.replace(/^./, (letter) => letter.toUpperCase());
 	return <p data-t="sentence">{named && <b>{name}</b>}{rest}.</p>;
 }
@@ -93,7 +98,7 @@ export function Owners() {
 						<Sentence data={data} />
 						<p class="quiet" data-t="totals">
 							{bytes(data.live_bytes)} in {count(data.live_chunks)} chunks were live at {ns(data.time_ns)}, when {count(data.pointers)} pointers and {count(data.roots)} roots were found.
-							{data.caveats.map((text) => ` ${text.replace(/; --.*/, "")}.`)}
+							{remarks(data.caveats)}
 						</p>
 						<Tree key={answer.reply?.epoch} tree={data.tree} />
 					</>
