@@ -196,6 +196,29 @@ TEST(several, "what two variables hold is held by several roots together")
 	heap_release(&heap);
 }
 
+TEST(weak_chunks, "what only a frame leads to does not share what a variable holds")
+{
+	static const u32 places[] = {TABLE, SESSION, BUFFER};
+	enum { DATA = 3, SYSTEM, FRAME };
+	struct heap heap;
+
+	heap_new(&heap, places, 3, 3);
+	heap.made.roots[0] = (struct stream_root){.kind = ROOT_TLS, .name = ""};
+	heap.made.roots[1] = (struct stream_root){.kind = ROOT_DATA, .name = "/lib/libc.so.6"};
+	heap.made.roots[2] = (struct stream_root){.kind = ROOT_STACK, .name = ""};
+	graph_edge(&heap.made, DATA, 0, 0);
+	graph_edge(&heap.made, 0, 1, 0);
+	graph_edge(&heap.made, SYSTEM, 1, 0); /* as the allocator's lists do */
+	graph_edge(&heap.made, FRAME, 2, 0);
+	graph_edge(&heap.made, 2, 1, 8);
+	heap_make(&heap);
+	CHECK_EQ(heap.owners.tree.holder[1], 0);
+	CHECK_EQ(heap.owners.tree.retained[DATA], 10 + 20);
+	CHECK_EQ(heap.owners.tree.holder[2], FRAME);
+	CHECK_EQ(heap.owners.tree.retained[FRAME], 40);
+	heap_release(&heap);
+}
+
 /* ---- ways ---- */
 
 TEST(path, "the shortest way to a chunk names each holder and pointer")
@@ -236,6 +259,31 @@ TEST(lost_path, "the way to what is lost begins with the chunk that leads it")
 	CHECK_EQ(path.steps.count, 3);
 	CHECK_EQ(path.steps.data[0].node, 2);
 	CHECK_STR(path.steps.data[0].member, "+0x8");
+	owner_path_release(&path);
+	heap_release(&heap);
+}
+
+TEST(data_parts, "a variable that goes on in the next mapping is one root")
+{
+	static const u32 places[] = {TABLE, SESSION};
+	struct owner_path path = {0};
+	struct heap heap;
+
+	heap_new(&heap, places, 2, 2);
+	for (u32 i = 0; i < 2; i++)
+		heap.made.roots[i] = (struct stream_root){.kind = ROOT_DATA,
+							  .address = 0x700100 + 16 * i,
+							  .bytes = 16,
+							  .code = 0x700000,
+							  .name = "/no/such/libquiet.so"};
+	/* without symbols a pointer is a variable: this one begins in the first mapping */
+	graph_edge(&heap.made, 2, 0, 12);
+	graph_edge(&heap.made, 3, 1, 3);
+	heap_make(&heap);
+	CHECK_EQ(heap.owners.roots.graph.root_count, 1);
+	CHECK_EQ(heap.owners.tree.retained[2], 30);
+	CHECK_EQ(owner_path_find(&path, &heap.owners, 1, &heap.feed.err), 0);
+	CHECK_STR(path.steps.data[0].member, "+0x7");
 	owner_path_release(&path);
 	heap_release(&heap);
 }

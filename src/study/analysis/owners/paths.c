@@ -79,12 +79,15 @@ static const struct stream_edge *edge_between(const struct owners *self, u32 fro
 	return NULL;
 }
 
-/* Of a variable: what its root in the trace has before it. */
-static u64 skipped_bytes(const struct owners *self, u32 node)
+/* Where in the node it stands. */
+static u32 edge_offset(const struct owners *self, u32 node, const struct stream_edge *edge)
 {
-	u64 chunks = owners_graph(self)->chunk_count;
+	const struct stream_graph *graph = owners_graph(self);
 
-	return node < chunks ? 0 : self->roots.names.data[node - chunks].skipped;
+	if (node < graph->chunk_count)
+		return edge->from;
+	return (u32)owner_roots_offset(&self->roots, node - (u32)graph->chunk_count,
+				       (u64)(edge - graph->edges));
 }
 
 static bool add_steps(struct owner_path *self, const struct search *search, u32 wanted)
@@ -101,11 +104,10 @@ static bool add_steps(struct owner_path *self, const struct search *search, u32 
 		const struct stream_edge *edge =
 			next == NONE ? NULL : edge_between(search->owners, node, next);
 
-		u64 skipped = edge ? skipped_bytes(search->owners, node) : 0;
-
 		self->steps.data[count] =
 			(struct owner_step){.node = node,
-					    .from = edge ? edge->from - (u32)skipped : 0,
+					    .from = edge ? edge_offset(search->owners, node, edge)
+							 : 0,
 					    .to = edge ? edge->to : 0,
 					    .member = ""};
 		next = node;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "host/base/path.h"
+#include "host/base/search.h"
 #include "host/base/strbuf.h"
 
 enum { WORD_BYTES = 8 };
@@ -102,7 +103,6 @@ static int add_variable(struct making *self, const struct stream_root *root,
 	name.label = strbuf_text(&label);
 	part.address = address - spot->offset + variable->start;
 	part.bytes = variable->bytes;
-	name.skipped = part.address - root->address;
 	status = add_root(self, &part, &name, start);
 	strbuf_release(&label);
 	return status;
@@ -126,7 +126,13 @@ static int find_variable(struct making *self, const struct spot *spot,
 
 static int split_data(struct making *self, const struct stream_root *root, u64 first, u64 end)
 {
-	u64 covered = root->address; /* by the last variable */
+	const struct owner_roots *out = self->out;
+	const struct stream_root *last =
+		out->roots.count ? &out->roots.data[out->roots.count - 1] : NULL;
+	/* By the last variable, which may go on from the root before: a root is a mapping. */
+	u64 covered = last && last->kind == ROOT_DATA && last->address <= root->address
+			      ? last->address + last->bytes
+			      : 0;
 	int status = 0;
 
 	for (u64 i = first; i < end && status == 0; i++) {
@@ -134,7 +140,7 @@ static int split_data(struct making *self, const struct stream_root *root, u64 f
 		struct spot spot = data_spot(self, root, address);
 		struct symbolizer_variable variable;
 
-		if (i > first && address < covered)
+		if (address < covered)
 			continue;
 		status = find_variable(self, &spot, &variable);
 		if (status == 0)
@@ -235,11 +241,22 @@ int owner_roots_make(struct owner_roots *self, const struct stream_graph *graph,
 		status = add_root_of(&making, i);
 	if (status == 0 && !vec_push(&self->starts, end))
 		status = no_memory(&making);
+	self->told = graph;
 	self->graph = *graph;
 	self->graph.starts = self->starts.data;
 	self->graph.roots = self->roots.data;
 	self->graph.root_count = self->roots.count;
 	return status;
+}
+
+u64 owner_roots_offset(const struct owner_roots *self, u32 root, u64 edge)
+{
+	const struct stream_graph *told = self->told;
+	const u64 *starts = told->starts + told->chunk_count;
+	u64 after = bisect(i, told->root_count, starts[i] <= edge);
+	u64 start = after ? told->roots[after - 1].address : 0;
+
+	return start + told->edges[edge].from - self->roots.data[root].address;
 }
 
 void owner_roots_release(struct owner_roots *self)

@@ -26,13 +26,13 @@ struct owner_root_name {
 	const char *name;   /* of the variable, the frame's function or the register; "" = none */
 	const char *module; /* path of its file, "" = unknown */
 	u64 offset;         /* of its first byte in the module; else its address */
-	u64 skipped;        /* bytes of the trace's root before it, which offsets of edges count */
 };
 
 struct owner_roots { /* all zero = empty */
 	/* That of the trace with these roots; edges and chunks are the trace's. Roots that lead
 	 * nowhere are left out. */
 	struct stream_graph graph;
+	const struct stream_graph *told; /* that of the trace */
 	VEC(struct stream_root) roots;
 	VEC(struct owner_root_name) names;
 	VEC(u64) starts;
@@ -42,6 +42,8 @@ struct owner_roots { /* all zero = empty */
 
 int owner_roots_make(struct owner_roots *self, const struct stream_graph *graph,
 		     const struct owner_roots_query *query, struct err *err);
+/* Where in its variable the pointer stands, which is an edge of a root. */
+u64 owner_roots_offset(const struct owner_roots *self, u32 root, u64 edge);
 void owner_roots_release(struct owner_roots *self);
 
 #endif

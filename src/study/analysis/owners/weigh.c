@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT
- * Finds the pointers that do not count: one search, root after root, the strongest first.
+ * Finds the pointers that do not count: one search, the strongest roots first.
  * Host. Never recurses. */
 #include "study/analysis/owners/weigh.h"
 
 #include "host/base/order.h"
+#include "host/base/path.h"
+#include "study/analysis/places/stacks.h"
 
 struct weighing {
 	const struct stream_graph *graph;
-	u64 *ignored; /* by edge */
-	u64 *seen;    /* by node */
+	u32 *turn; /* by node: in which it was seen, from 1 on; 0 = not */
+	u32 turns;
 	VEC(u32) stack;
 	bool failed;
 };
 
-static bool bit_get(const u64 *bits, u64 at) { return bits[at / 64] >> (at % 64) & 1; }
-static void bit_set(u64 *bits, u64 at) { bits[at / 64] |= 1ull << (at % 64); }
-
 static void see(struct weighing *self, u32 node)
 {
-	if (bit_get(self->seen, node))
+	if (self->turn[node])
 		return;
-	bit_set(self->seen, node);
+	self->turn[node] = self->turns;
 	self->failed |= !vec_push(&self->stack, node);
 }
 
@@ -39,18 +38,30 @@ static void spread(struct weighing *self)
 
 /* ---- the order of roots ---- */
 
+enum rank {
+	RANK_DATA,   /* variables, of threads, too */
+	RANK_SYSTEM, /* of the C and C++ libraries and the loader: lists of their allocator */
+	RANK_MAPPING,
+	RANK_STACK, /* each frame by itself */
+	RANK_REGISTER,
+};
+
 struct ranked {
 	u32 node;
-	u32 rank; /* lowest first */
+	u32 rank;
 	u32 tid;
 	u64 address;
 };
 
 static u32 rank_of(const struct stream_root *root)
 {
-	if (root->kind == ROOT_STACK)
-		return 1;
-	return root->kind == ROOT_REGISTER ? 2 : 0;
+	switch (root->kind) {
+	case ROOT_DATA: return library_is_system(path_file(root->name)) ? RANK_SYSTEM : RANK_DATA;
+	case ROOT_STACK: return RANK_STACK;
+	case ROOT_REGISTER: return RANK_REGISTER;
+	case ROOT_MAPPING: return RANK_MAPPING;
+	default: return RANK_DATA;
+	}
 }
 
 /* Stacks grow downwards: outer frames have higher addresses. */
@@ -59,47 +70,60 @@ static int strongest_first(const void *a, const void *b)
 	const struct ranked *x = a, *y = b;
 
 	return rising(x->rank, y->rank)
-		       ?: rising(x->tid, y->tid) ?: falling(x->address, y->address)
-			       ?: rising(x->node, y->node);
+		       ?: rising(x->tid, y->tid)
+		       ?: falling(x->address, y->address)
+		       ?: rising(x->node, y->node);
 }
 
-static void weigh_root(struct weighing *self, const struct ranked *root)
+/* ---- all ---- */
+
+static void search(struct weighing *self, const struct ranked *roots, u64 count)
+{
+	for (u64 i = 0; i < count && !self->failed; i++) {
+		if (!i || roots[i].rank != roots[i - 1].rank || roots[i].rank == RANK_STACK)
+			self->turns++;
+		see(self, roots[i].node);
+		/* roots of one turn share what they lead to */
+		spread(self);
+	}
+}
+
+/* What was seen in an earlier turn is not held by what was seen later. */
+static void ignore(const struct weighing *self, u64 nodes, u64 *ignored)
 {
 	const struct stream_graph *graph = self->graph;
-	u64 first = graph->starts[root->node], end = graph->starts[root->node + 1];
 
-	/* two pointers of one root to the same chunk count alike */
-	for (u64 i = first; i < end && root->rank; i++)
-		if (bit_get(self->seen, graph->edges[i].target))
-			bit_set(self->ignored, i);
-	see(self, root->node);
-	spread(self);
+	for (u64 node = 0; node < nodes; node++)
+		for (u64 i = graph->starts[node]; i < graph->starts[node + 1]; i++)
+			if (self->turn[graph->edges[i].target] < self->turn[node])
+				ignored[i / 64] |= 1ull << (i % 64);
 }
 
 u64 *owner_weigh(const struct stream_graph *graph)
 {
 	u64 nodes = graph->chunk_count + graph->root_count;
-	struct weighing self = {.graph = graph};
+	u64 *ignored = calloc(graph->starts[nodes] / 64 + 1, sizeof *ignored);
+	struct weighing self = {.graph = graph, .turn = calloc(nodes + 1, sizeof *self.turn)};
 	VEC(struct ranked) roots = {0};
 
-	self.ignored = calloc(graph->starts[nodes] / 64 + 1, sizeof *self.ignored);
-	self.seen = calloc(nodes / 64 + 1, sizeof *self.seen);
-	self.failed = !self.ignored || !self.seen || !vec_reserve(&roots, graph->root_count);
+	self.failed = !ignored || !self.turn || !vec_reserve(&roots, graph->root_count);
 	for (u64 i = 0; i < graph->root_count && !self.failed; i++) {
 		const struct stream_root *root = &graph->roots[i];
 
 		vec_push(&roots, (struct ranked){(u32)(graph->chunk_count + i), rank_of(root),
 						 root->tid, root->address});
 	}
-	if (!self.failed)
+	if (!self.failed) {
 		vec_sort(&roots, strongest_first);
-	for (u64 i = 0; i < roots.count && !self.failed; i++)
-		weigh_root(&self, &roots.data[i]);
+		search(&self, roots.data, roots.count);
+	}
+	if (!self.failed)
+		ignore(&self, nodes, ignored);
 	vec_release(&roots);
 	vec_release(&self.stack);
-	free(self.seen);
+	free(self.turn);
 	if (!self.failed)
-		return self.ignored;
-	free(self.ignored);
+		return ignored;
+	free(ignored);
 	return NULL;
 }

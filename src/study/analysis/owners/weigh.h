@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Which pointers count: a stack or register often has a copy of a pointer that somebody else owns,
- * for a while or left over. It counts only where no variable and no outer frame leads. Defined in
- * docs/METHODS.md, "Owners". */
+ * Which pointers count: stacks and registers often have copies of pointers that somebody else owns,
+ * in use or left over, and the C library's allocator has pointers into free memory. They hold only
+ * what no variable leads to. Defined in docs/METHODS.md, "Owners". */
 #ifndef STUDY_ANALYSIS_OWNERS_WEIGH_H
 #define STUDY_ANALYSIS_OWNERS_WEIGH_H
 
