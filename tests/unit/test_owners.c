@@ -172,7 +172,7 @@ TEST(weak_roots, "a frame holds only what no variable and no outer frame leads t
 	heap_release(&heap);
 }
 
-TEST(several, "what two variables hold is held by several roots together")
+TEST(several, "what two roots hold is held by the nearest and others")
 {
 	static const u32 places[] = {TABLE, SESSION};
 	struct owners_show show = {0};
@@ -186,7 +186,7 @@ TEST(several, "what two variables hold is held by several roots together")
 	heap_make(&heap);
 	result = owners_result(&heap.owners, &show, &heap.feed.err);
 	CHECK_STR(result_field(result, "summary")->text,
-		  "several roots together hold 20 B of 30 B through open_session");
+		  "mapped memory and others hold 20 B of 30 B through open_session");
 	CHECK_EQ(result_field(result, "lost_bytes")->number, 10);
 	CHECK_EQ(cell(result->parts.data[0], 0, "retained_bytes")->number, 20);
 	CHECK_STR(cell(result->parts.data[0], 1, "owner")->text, "open_session");

@@ -219,35 +219,83 @@ static u32 shape_below(struct owners *self, u32 parent, u32 kind)
 	return self->shapes.data[parent].depth < DEPTH_MAX ? add_shape(self, parent, kind) : parent;
 }
 
-static u32 shape_of(struct owners *self, u32 node, u32 several)
+/* By node, the root that leads to it in the fewest steps; NONE = none does. To be freed, NULL
+ * without memory. */
+static u32 *nearest_roots(const struct owners *self)
 {
-	u32 holder = self->tree.holder[node], parent = self->shape_of[holder];
+	const struct stream_graph *graph = owners_graph(self);
+	u32 nodes = self->tree.lost, count = 0;
+	u32 *nearest = malloc((nodes + 1) * sizeof *nearest);
+	u32 *queue = malloc((nodes + 1) * sizeof *queue);
 
-	if (holder == self->tree.program && node < owners_graph(self)->chunk_count)
-		parent = add_shape(self, parent, several);
+	for (u32 node = 0; nearest && queue && node < nodes; node++) {
+		nearest[node] = node < graph->chunk_count ? NONE : node;
+		if (nearest[node] == node)
+			queue[count++] = node;
+	}
+	for (u32 at = 0; nearest && queue && at < count; at++)
+		for (u64 i = graph->starts[queue[at]]; i < graph->starts[queue[at] + 1]; i++) {
+			u32 target = graph->edges[i].target;
+
+			if (nearest[target] != NONE || self->ignored[i / 64] >> (i % 64) & 1)
+				continue;
+			nearest[target] = nearest[queue[at]];
+			queue[count++] = target;
+		}
+	if (!queue) {
+		free(nearest);
+		nearest = NULL;
+	}
+	free(queue);
+	return nearest;
+}
+
+/* Several roots are called by the one that is nearest. */
+static u32 several_kind(struct owners *self, u32 root)
+{
+	struct strbuf label = {0};
+	u32 kind;
+
+	if (root == NONE)
+		strbuf_add(&label, "several roots");
+	else
+		strbuf_addf(&label, "%s and others", owners_kind(self, root)->label);
+	kind = add_kind(self, strbuf_text(&label), OWNER_SEVERAL);
+	strbuf_release(&label);
+	return kind;
+}
+
+static u32 shape_of(struct owners *self, u32 node, const u32 *nearest)
+{
+	u32 holder = self->tree.holder[node], parent = self->shape_of[holder], several;
+
+	if (holder == self->tree.program && node < owners_graph(self)->chunk_count) {
+		several = several_kind(self, nearest[node]);
+		parent = several == NONE ? NONE : add_shape(self, parent, several);
+	}
 	return parent == NONE ? NONE : shape_below(self, parent, self->kind_of[node]);
 }
 
 static bool find_shapes(struct owners *self)
 {
-	u32 several = add_kind(self, "several roots together", OWNER_SEVERAL);
-	u32 program = self->tree.program;
+	u32 *nearest = nearest_roots(self), program = self->tree.program;
+	bool good = nearest;
 
-	if (several == NONE)
-		return false;
 	self->shape_of[program] = add_shape(self, 0, self->kind_of[program]);
-	for (u64 i = 1; i < self->tree.node_count && self->shape_of[program] != NONE; i++) {
-		u32 node = self->tree.order[i], shape = shape_of(self, node, several);
-		struct owner_shape *at;
+	good &= self->shape_of[program] != NONE;
+	for (u64 i = 1; i < self->tree.node_count && good; i++) {
+		u32 node = self->tree.order[i], shape = shape_of(self, node, nearest);
+		struct owner_shape *at = shape == NONE ? NULL : &self->shapes.data[shape];
 
-		if (shape == NONE)
-			return false;
+		good = at;
+		if (!good)
+			break;
 		self->shape_of[node] = shape;
-		at = &self->shapes.data[shape];
 		if (!at->nodes++ || self->tree.retained[node] > self->tree.retained[at->largest])
 			at->largest = node;
 	}
-	return self->shape_of[program] != NONE;
+	free(nearest);
+	return good;
 }
 
 /* No node is what several roots hold; its parts are. */

@@ -23,7 +23,7 @@ struct owners_query {
 
 enum owner_what {
 	OWNER_PROGRAM,
-	OWNER_SEVERAL, /* what no single root holds */
+	OWNER_SEVERAL, /* what no single root holds, by the nearest of them */
 	OWNER_LOST,    /* what no root leads to */
 	OWNER_ROOT,
 	OWNER_TYPE,  /* chunks of a type */

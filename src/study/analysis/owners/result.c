@@ -107,7 +107,7 @@ static const char *sentence(struct result *result, const struct listing *self)
 		return "nothing was live at the scan";
 	switch (shape_kind(owners, shape)->what) {
 	case OWNER_LOST: strbuf_add(&text, "nobody holds"); break;
-	case OWNER_SEVERAL: strbuf_add(&text, "several roots together hold"); break;
+	case OWNER_SEVERAL: strbuf_addf(&text, "%s hold", shape_kind(owners, shape)->label); break;
 	default: strbuf_addf(&text, "%s holds", shape_kind(owners, shape)->label);
 	}
 	strbuf_addf(&text, " %s of %s", units_bytes(owners->shapes.data[shape].sums.retained).text,
