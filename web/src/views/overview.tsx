@@ -125,7 +125,7 @@ function worst(findings: Finding[]): Finding | undefined {
 function peakTile(data: Data): { state: State; why: string } {
 	const found = worst(data.findings.filter((finding) => finding.saves.unit === "peak_bytes"));
 	if (!found) return { state: "good", why: "no finding would lower it" };
-	return { state: levels[found.level] ?? "minor", why: `a finding would save ${share(found.saves.share)}` };
+	return { state: found.level === "minor" && (found.saves.share ?? 0) >= 0.1 ? "look" : (levels[found.level] ?? "minor"), why: `a finding would save ${share(found.saves.share)}` };
 }
 
 /** What grows until the end; without that, how much more there is at the end than in the middle of the run. */
