@@ -122,6 +122,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from leaks' -l format -s f -x -a
 complete -c heapwise -n '__fish_seen_subcommand_from leaks' -l no-pager -d 'do not show long output in a pager ($HEAPWISE_PAGER, $PAGER, less)'
 complete -c heapwise -n '__fish_seen_subcommand_from leaks' -l limits -r -d 'read thresholds from FILE; '\''heapwise help limits'\'' prints the default ones'
 complete -c heapwise -n '__fish_seen_subcommand_from owners' -l path -r -d 'show the shortest path of pointers to a chunk: a number, an address such as 0x55d0, or part of a type or function name'
+complete -c heapwise -n '__fish_seen_subcommand_from owners' -l at -r -d 'use the scan nearest to MOMENT: a time (1.5s, 200ms), start, peak, end, the name of a mark, #NUMBER, or snapshotN (default: the scan with most live bytes)'
 complete -c heapwise -n '__fish_seen_subcommand_from owners' -l top -s n -r -d 'show the first N rows of each list, and parts of each owner (default 10; 0 = all)'
 complete -c heapwise -n '__fish_seen_subcommand_from owners' -l min-share -r -d 'show owners in the tree that hold at least PERCENT of the live bytes (default 1)'
 complete -c heapwise -n '__fish_seen_subcommand_from owners' -l depth -s d -r -d 'show N frames of each stack (default: 3 in text, all in json and csv; 0 = all)'

@@ -48,6 +48,10 @@ owners --path nobody 2>"$work/stderr"
 equal "status of a path to nothing" "$?" 2
 says "$work/stderr" "no chunk 'nobody' was live at the scan"
 
+equal "at a moment" "$(owners --at end --format json | jq .live_bytes)" "$(jq .live_bytes "$work/json")"
+owners --at never 2>"$work/stderr"
+equal "status of an unknown moment" "$?" 2
+
 # Without pointers it says how to get them.
 "$HEAPWISE" run -q -o "$work/plain.hwt" -- "$HEAPWISE_TARGETS/holders"
 "$HEAPWISE" owners "$work/plain.hwt" >"$work/stdout" 2>"$work/stderr"

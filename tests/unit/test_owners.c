@@ -2,6 +2,7 @@
  * Owners: sums of sets, the tree by shape, which roots count, and ways to chunks. */
 #include <stdio.h>
 
+#include "study/analysis/owners/choose.h"
 #include "study/analysis/owners/paths.h"
 #include "study/analysis/owners/result.h"
 #include "unit/test_analysis.h"
@@ -216,6 +217,28 @@ TEST(weak_chunks, "what only a frame leads to does not share what a variable hol
 	CHECK_EQ(heap.owners.tree.retained[DATA], 10 + 20);
 	CHECK_EQ(heap.owners.tree.holder[2], FRAME);
 	CHECK_EQ(heap.owners.tree.retained[FRAME], 40);
+	heap_release(&heap);
+}
+
+TEST(scans, "of several scans the one with most live bytes is taken, or the nearest in time")
+{
+	static const u32 places[] = {TABLE, SESSION, BUFFER};
+	static const u64 chunks[] = {0, 1, 2};
+	struct stream_graph graphs[] = {
+		{.ticks = 100, .chunks = chunks, .chunk_count = 1},
+		{.ticks = 200, .chunks = chunks, .chunk_count = 3},
+		{.ticks = 300, .chunks = chunks, .chunk_count = 0},
+	};
+	struct owners_scans scans = {.graphs = graphs, .count = 3};
+	struct heap heap;
+
+	heap_new(&heap, places, 3, 0);
+	scans.model = heap.feed.model;
+	CHECK(owners_largest(&scans) == &graphs[1]);
+	CHECK(owners_nearest(&scans, 120) == &graphs[0]);
+	CHECK(owners_nearest(&scans, UINT64_MAX) == &graphs[2]);
+	scans.count = 0;
+	CHECK(!owners_largest(&scans) && !owners_nearest(&scans, 0));
 	heap_release(&heap);
 }
 

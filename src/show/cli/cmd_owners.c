@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * heapwise owners: who holds the memory that was live.
  * Host. */
+#include <inttypes.h>
+
+#include "study/analysis/compare/compare.h"
+#include "study/analysis/owners/choose.h"
 #include "study/analysis/owners/result.h"
 #include "study/analysis/summary/summary.h"
 #include "show/cli/view.h"
 
 struct owners_args {
 	struct trace_args trace;
-	const char *path;
+	const char *path, *at;
 	u64 min_share; /* in percent */
 };
 
@@ -22,6 +26,9 @@ static const struct option_spec options[] = {
 	OPT(path, 0, "path", STRING, "CHUNK|ADDRESS|NAME",
 	    "show the shortest path of pointers to a chunk: a number, an address such as 0x55d0, "
 	    "or part of a type or function name"),
+	OPT(at, 0, "at", STRING, "MOMENT",
+	    "use the scan nearest to MOMENT: a time (1.5s, 200ms), start, peak, end, the name of a "
+	    "mark, #NUMBER, or snapshotN (default: the scan with most live bytes)"),
 	TOP_OPTION(struct trace_args,
 		   "rows of each list, and parts of each owner (default 10; 0 = all)"),
 	OPT(min_share, 0, "min-share", NUMBER, "PERCENT",
@@ -36,22 +43,29 @@ static const struct option_spec options[] = {
 	FOLDING_OPTIONS,
 	OPTION_END};
 
-/* The newest; NULL and err if there is none. */
-static const struct stream_graph *graph_of(const struct study *study, struct err *err)
+/* That of --at, or the largest; NULL and err if there is none. */
+static const struct stream_graph *graph_of(const struct view *view, struct err *err)
 {
-	const struct model *model = study->model;
+	const char *at = ((const struct owners_args *)view->args)->at;
+	const struct model *model = view->study->model;
+	struct owners_scans scans = {model, model->graphs.data, model->graphs.count};
 	const char *failed = model_note(model, "owners_failed");
+	struct compare_moment moment;
 
-	if (model->graphs.count)
-		return &model->graphs.data[model->graphs.count - 1];
+	if (scans.count && !at)
+		return owners_largest(&scans);
+	if (scans.count)
+		return compare_moment_find(model, at, &moment, err) < 0
+			       ? NULL
+			       : owners_nearest(&scans, moment.ticks);
 	if (*failed)
-		err_set(err, ERR_INPUT, "%s: the pointers could not be recorded: %s", study->path,
-			failed);
+		err_set(err, ERR_INPUT, "%s: the pointers could not be recorded: %s",
+			view->study->path, failed);
 	else
 		err_set(err, ERR_INPUT,
 			"%s: no pointers were recorded; record with "
 			"'heapwise run --owners PROGRAM'",
-			study->path);
+			view->study->path);
 	return NULL;
 }
 
@@ -63,14 +77,20 @@ static struct result *result_of(struct view *view, struct owners *owners, struct
 	struct result *result = args->path ? owners_path_result(owners, args->path, err)
 					   : owners_result(owners, &show, err);
 
-	if (result)
-		add_caveats(result, view->study->model, &view->study->info);
+	if (!result)
+		return NULL;
+	if (view->study->model->graphs.count > 1 && !args->at)
+		result_add_caveat(result,
+				  "the trace has %" PRIu64 " scans; this is the one with most live "
+				  "bytes, and --at chooses another",
+				  view->study->model->graphs.count);
+	add_caveats(result, view->study->model, &view->study->info);
 	return result;
 }
 
 static struct result *build(struct view *view, struct err *err)
 {
-	const struct stream_graph *graph = graph_of(view->study, err);
+	const struct stream_graph *graph = graph_of(view, err);
 	bool short_stacks = view->format == FORMAT_TEXT && view->args->depth == NOT_GIVEN;
 	struct stack_source source = shown_stacks(view->study, view->format,
 						  short_stacks ? DEPTH_TEXT : view->args->depth);

@@ -3,6 +3,7 @@
  * Host. Pointers are read when somebody asks: they can take more memory than all the rest. */
 #include "study/layout/owners.h"
 
+#include "study/analysis/owners/choose.h"
 #include "study/layout/slots.h"
 #include "study/model/graphs.h"
 
@@ -35,7 +36,8 @@ static int find(struct held *self, struct study *trace, struct err *err)
 		return err_set(
 			err, ERR_USAGE,
 			"the trace has no owners; record with 'heapwise run --owners PROGRAM'");
-	query.graph = &pointers->graphs.data[pointers->graphs.count - 1];
+	query.graph = owners_largest(&(struct owners_scans){trace->model, pointers->graphs.data,
+							    pointers->graphs.count});
 	return type_cascade_init(&self->types, &types, err) < 0
 		       ? err->code
 		       : owners_make(&self->owners, &query, err);

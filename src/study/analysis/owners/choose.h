@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * Which of several scans is looked at. */
+#ifndef STUDY_ANALYSIS_OWNERS_CHOOSE_H
+#define STUDY_ANALYSIS_OWNERS_CHOOSE_H
+
+#include "study/model/model.h"
+
+struct owners_scans {
+	const struct model *model; /* has the chunks */
+	const struct stream_graph *graphs;
+	u64 count;
+};
+
+/* The scan at which most bytes were live, the later of two: at the end of a tidy program nothing
+ * is. And the one that is nearest to the ticks. NULL if there is none. */
+const struct stream_graph *owners_largest(const struct owners_scans *scans);
+const struct stream_graph *owners_nearest(const struct owners_scans *scans, u64 ticks);
+
+#endif
