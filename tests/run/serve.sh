@@ -100,6 +100,8 @@ case_owners()
 	refused "a path to an unknown chunk" "$(get "/api/v1/owners/path?chunk=1000000")" 400 bad_request
 	refused "a path to an unknown owner" "$(get "/api/v1/owners/path?shape=1000000")" 400 bad_request
 	refused "a path to the program" "$(get "/api/v1/owners/path?shape=0")" 400 bad_request
+	equal "at a time" "$(get "/api/v1/owners?at=1"; value ".data.live_chunks > 0")" 200true
+	refused "a moment that is none" "$(get "/api/v1/owners?at=never")" 400 bad_request
 	refused "a share above 1" "$(get "/api/v1/owners?min=2")" 400 bad_request
 	end
 }

@@ -6,6 +6,12 @@
 
 enum { ROWS_MAX = 500 };
 
+/* At the scan that the call asks for; NULL and err on failure. */
+static struct owners *owners_of(struct call *call, struct err *err)
+{
+	return view_owners(call->trace, call_text(call, "at") ? &call->at_ns : NULL, err);
+}
+
 void api_owners(struct call *call)
 {
 	static const double share[2] = {0, 1};
@@ -15,9 +21,10 @@ void api_owners(struct call *call)
 	struct owners *owners;
 
 	if (!call_number(call, "top", 0, ROWS_MAX, &show.top) ||
+	    !call_time(call, "at", &call->at_ns) ||
 	    !call_real(call, "min", share, "a share from 0 to 1", &show.min_share))
 		return;
-	owners = view_owners(call->trace, &err);
+	owners = owners_of(call, &err);
 	if (owners) {
 		pthread_mutex_lock(&call->trace->analysis_lock);
 		result = owners_result(owners, &show, &err);
@@ -38,9 +45,10 @@ void api_owners_path(struct call *call)
 		call_bad(call, "chunk", "the number of a chunk");
 		return;
 	}
-	if (!call_number(call, "shape", 0, UINT32_MAX, &shape))
+	if (!call_number(call, "shape", 0, UINT32_MAX, &shape) ||
+	    !call_time(call, "at", &call->at_ns))
 		return;
-	owners = view_owners(call->trace, &err);
+	owners = owners_of(call, &err);
 	if (owners) {
 		pthread_mutex_lock(&call->trace->analysis_lock);
 		result = chunk ? owners_path_result(owners, chunk, &err)

@@ -9,15 +9,22 @@
 
 struct held {
 	struct model *pointers; /* has nothing else: that of the trace is only read */
+	struct owners_scans scans;
+	const struct stream_graph *largest;
 	struct type_cascade types;
-	struct owners owners;
+	struct owners **owners; /* by scan, NULL = nobody asked */
 };
 
 static void held_free(void *data)
 {
 	struct held *self = data;
 
-	owners_release(&self->owners);
+	for (u64 i = 0; self->owners && i < self->scans.count; i++) {
+		if (self->owners[i])
+			owners_release(self->owners[i]);
+		free(self->owners[i]);
+	}
+	free(self->owners);
 	type_cascade_release(&self->types);
 	model_free(self->pointers);
 	free(self);
@@ -27,7 +34,6 @@ static int find(struct held *self, struct study *trace, struct err *err)
 {
 	struct graphs_source from = {trace->path, (int)study_image(trace), &trace->info};
 	struct type_query types = {.source = &trace->stacks};
-	struct owners_query query = {.types = &self->types};
 	const struct model *pointers = self->pointers;
 
 	if (model_read_graphs(self->pointers, &from, err) < 0)
@@ -36,11 +42,12 @@ static int find(struct held *self, struct study *trace, struct err *err)
 		return err_set(
 			err, ERR_USAGE,
 			"the trace has no owners; record with 'heapwise run --owners PROGRAM'");
-	query.graph = owners_largest(&(struct owners_scans){trace->model, pointers->graphs.data,
-							    pointers->graphs.count});
-	return type_cascade_init(&self->types, &types, err) < 0
-		       ? err->code
-		       : owners_make(&self->owners, &query, err);
+	self->scans =
+		(struct owners_scans){trace->model, pointers->graphs.data, pointers->graphs.count};
+	self->largest = owners_largest(&self->scans);
+	self->owners = calloc(self->scans.count, sizeof *self->owners);
+	return self->owners ? type_cascade_init(&self->types, &types, err)
+			    : err_memory_for(err, "the owners");
 }
 
 static void *make(struct study *trace, u32 slot, struct err *err)
@@ -63,9 +70,40 @@ static void *make(struct study *trace, u32 slot, struct err *err)
 	return NULL;
 }
 
-struct owners *view_owners(struct study *trace, struct err *err)
+/* With the lock. */
+static struct owners *owners_at(struct held *self, const struct stream_graph *graph,
+				struct err *err)
+{
+	struct owners **place = &self->owners[graph - self->scans.graphs];
+	struct owners_query query = {.graph = graph, .types = &self->types};
+
+	if (*place)
+		return *place;
+	*place = calloc(1, sizeof **place);
+	if (!*place) {
+		err_memory_for(err, "the owners");
+		return NULL;
+	}
+	if (owners_make(*place, &query, err) == 0)
+		return *place;
+	owners_release(*place);
+	free(*place);
+	*place = NULL;
+	return NULL;
+}
+
+struct owners *view_owners(struct study *trace, const u64 *at_ns, struct err *err)
 {
 	struct held *held = study_slot(trace, SLOT_OWNERS, make, held_free, err);
+	const struct stream_graph *graph;
+	struct owners *owners;
 
-	return held ? &held->owners : NULL;
+	if (!held)
+		return NULL;
+	graph = at_ns ? owners_nearest(&held->scans, tick_clock_ticks(&trace->model->clock, *at_ns))
+		      : held->largest;
+	pthread_mutex_lock(&trace->analysis_lock);
+	owners = owners_at(held, graph, err);
+	pthread_mutex_unlock(&trace->analysis_lock);
+	return owners;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Who holds the memory at the newest scan of a trace that kept pointers: found once, then kept with
- * the trace. */
+ * Who holds the memory at a scan of a trace that kept pointers: found once for each scan that is
+ * asked for, then kept with the trace. */
 #ifndef STUDY_LAYOUT_OWNERS_H
 #define STUDY_LAYOUT_OWNERS_H
 
 #include "study/analysis/owners/owners.h"
 #include "study/open/study.h"
 
-/* NULL and err on failure, which is ERR_USAGE if the trace has no pointers. Whoever uses it holds
- * the trace's analysis_lock. */
-struct owners *view_owners(struct study *trace, struct err *err);
+/* At the scan that is nearest to the time, or with NULL at the one with most live bytes. NULL and
+ * err on failure, which is ERR_USAGE if the trace has no pointers. Whoever uses it holds the
+ * trace's analysis_lock. */
+struct owners *view_owners(struct study *trace, const u64 *at_ns, struct err *err);
 
 #endif
