@@ -334,7 +334,7 @@ describe("a program that runs", () => {
 		const id = /trace=([^&]+)/.exec(page.url())[1];
 		const { path } = (await watched.ask("/status")).traces.find((one) => one.id === id);
 		const report = cli("report", path);
-		shows(await part(page, "allocs").innerText(), report.allocations, "allocations");
+		shows(await part(page, "allocs").textContent(), report.allocations, "allocations");
 		shows(await part(page, "peak").innerText(), report.peak.bytes, "peak");
 		await page.goBack();
 		await until(async () => (await liveOf(page))?.state === "on", "back to what runs");
@@ -344,11 +344,11 @@ describe("a program that runs", () => {
 	test("other views are asked anew by Refresh", async () => {
 		const page = await openLive(watched.url);
 		await view(page, "#/");
-		const before = await part(page, "allocs").innerText();
+		const before = await part(page, "allocs").textContent();
 		await until(async () => {
 			await page.getByRole("button", { name: "Refresh" }).click();
 			await settle(page);
-			return (await part(page, "allocs").innerText()) !== before;
+			return (await part(page, "allocs").textContent()) !== before;
 		}, "more allocations");
 		await page.context().close();
 	});
@@ -409,7 +409,7 @@ describe("what goes wrong", () => {
 		await page.getByRole("link", { name: "Open its trace" }).click();
 		await settle(page);
 		assert.match(page.url(), /#\/\?.*trace=/);
-		assert.ok(Number((await part(page, "allocs").innerText()).replace(/,/g, "")) > 100);
+		assert.ok(Number((await part(page, "allocs").textContent()).replace(/,/g, "")) > 100);
 		await view(page, "#/live");
 		await until(async () => (await liveOf(page)).state === "ended", "and is known to whoever comes later");
 		const later = await openLive(watched.url);
