@@ -246,7 +246,8 @@ static enum walked walk(struct frames *self, struct state *state, bool *interrup
 {
 	u64 code = state->code - !*interrupted; /* a call may be the last of its function */
 	const struct opened *module = module_of(self, code);
-	u64 before = state->stack_pointer;
+	/* where the return address is in a register, who calls nothing may have no bytes */
+	u64 least = state->stack_pointer + !*interrupted;
 	struct evaluation e;
 	enum walked how = WALKED_LOST;
 	Dwarf_Frame *frame = NULL;
@@ -262,7 +263,7 @@ static enum walked walk(struct frames *self, struct state *state, bool *interrup
 	} else if (dwarf_frame_cfa(frame, &ops, &count) == 0 && evaluate(state, ops, count, &e)) {
 		state->cfa = e.words[e.depth - 1];
 		caller_enter(state, frame, back);
-		how = state->code && state->stack_pointer > before ? WALKED : WALKED_LOST;
+		how = state->code && state->stack_pointer >= least ? WALKED : WALKED_LOST;
 	}
 	free(frame);
 	return how;
@@ -280,9 +281,11 @@ u32 frames_find(struct frames *self, const struct frames_thread *thread, struct 
 
 	memcpy(state.registers, thread->registers, sizeof(state.registers));
 	memset(state.known, 1, sizeof(state.known));
-	while (count < max && how == WALKED) {
+	for (u32 steps = 0; steps < max && how == WALKED; steps++) {
 		found[count++] = (struct frame){state.stack_pointer, state.code - !interrupted};
 		how = walk(self, &state, &interrupted);
+		if (how == WALKED && state.stack_pointer == found[count - 1].start)
+			count--;
 	}
 	if (how != WALKED_OUT && count > 1)
 		found[count - 1].code = 0;
