@@ -753,7 +753,7 @@ def open_file(editor_out):
     check(lost is None or post({"file": lost["id"], "line": 1}) == 404, "a file that is not there")
     check(not os.path.exists(editor_out), "nothing was started so far")
     check(post({"file": own["id"], "line": 30}) == 200, "open")
-    for _ in range(6000):
+    for _ in range(500):
         if os.path.exists(editor_out) and os.path.getsize(editor_out):
             break
         time.sleep(0.01)

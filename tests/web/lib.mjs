@@ -269,6 +269,11 @@ export async function open(browser, url, options = {}) {
 	return page;
 }
 
+/** Opens the totals of the summary. */
+export function unfold(page) {
+	return page.locator("details.fold").evaluate((fold) => (fold.open = true));
+}
+
 /** Waits until nothing is being asked and all of it is painted. */
 export async function settle(page) {
 	for (let quiet = 0; quiet < 2; quiet++) {

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { axeSource, cli, end, launch, open, record, rows, serve, settle, shows, slow, until, view, watch } from "./lib.mjs";
+import { axeSource, cli, end, launch, open, record, rows, serve, settle, shows, slow, unfold, until, view, watch } from "./lib.mjs";
 
 let browser;
 
@@ -69,6 +69,11 @@ async function line(url) {
 }
 
 const liveOf = (page) => page.evaluate(() => window.__hw.live?.() ?? null);
+/** Allocations, of the fold that has the totals. */
+const totals = async (page) => {
+	await unfold(page);
+	return part(page, "allocs").innerText();
+};
 const part = (page, name) => page.locator(`[data-t="${name}"]`);
 
 /** The view, with ticks in it. */
@@ -334,7 +339,7 @@ describe("a program that runs", () => {
 		const id = /trace=([^&]+)/.exec(page.url())[1];
 		const { path } = (await watched.ask("/status")).traces.find((one) => one.id === id);
 		const report = cli("report", path);
-		shows(await part(page, "allocs").textContent(), report.allocations, "allocations");
+		shows(await totals(page), report.allocations, "allocations");
 		shows(await part(page, "peak").innerText(), report.peak.bytes, "peak");
 		await page.goBack();
 		await until(async () => (await liveOf(page))?.state === "on", "back to what runs");
@@ -344,11 +349,11 @@ describe("a program that runs", () => {
 	test("other views are asked anew by Refresh", async () => {
 		const page = await openLive(watched.url);
 		await view(page, "#/");
-		const before = await part(page, "allocs").textContent();
+		const before = await totals(page);
 		await until(async () => {
 			await page.getByRole("button", { name: "Refresh" }).click();
 			await settle(page);
-			return (await part(page, "allocs").textContent()) !== before;
+			return (await totals(page)) !== before;
 		}, "more allocations");
 		await page.context().close();
 	});
@@ -409,7 +414,7 @@ describe("what goes wrong", () => {
 		await page.getByRole("link", { name: "Open its trace" }).click();
 		await settle(page);
 		assert.match(page.url(), /#\/\?.*trace=/);
-		assert.ok(Number((await part(page, "allocs").textContent()).replace(/,/g, "")) > 100);
+		assert.ok(Number((await totals(page)).replace(/,/g, "")) > 100);
 		await view(page, "#/live");
 		await until(async () => (await liveOf(page)).state === "ended", "and is known to whoever comes later");
 		const later = await openLive(watched.url);

@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { cli, end, heapwise, hostileNames, instrumented, launch, open, record, rows, serve, settle, shows, slow, strip, view, work } from "./lib.mjs";
+import { cli, end, heapwise, hostileNames, instrumented, launch, open, record, rows, serve, settle, shows, slow, strip, unfold, view, work } from "./lib.mjs";
 
 const shown = ["", "flame", "flame?metric=allocs", "flame?metric=peak&dir=up", "flame?metric=kept", "flame?metric=lost&dir=up", "flame?metric=resident", "time", "time?by=type", "points", "types", "mprof?tab=leaks", "mprof?tab=bins", "mprof?tab=direct", "mprof?tab=graph", "calls", "threads"];
 let browser;
@@ -92,7 +92,8 @@ describe("a report in one file", () => {
 		const page = await open(browser, `file://${file}`, { offline: true });
 		const report = cli("report", trace);
 		await settle(page);
-		shows(await page.locator('[data-t="allocs"]').textContent(), report.allocations, "allocations");
+		await unfold(page);
+		shows(await page.locator('[data-t="allocs"]').innerText(), report.allocations, "allocations");
 		shows(await page.locator('[data-t="peak"]').innerText(), report.peak.bytes, "peak");
 		await view(page, "#/freq");
 		assert.equal(await page.locator('[data-t="conclusion"]').innerText(), cli("excessive", trace).conclusion);

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { cli, end, instrumented, launch, open, record, rows, serve, settle, shows, slow, strip, targets, view, work } from "./lib.mjs";
+import { cli, end, instrumented, launch, open, record, rows, serve, settle, shows, slow, strip, targets, unfold, view, work } from "./lib.mjs";
 
 const source = process.env.HEAPWISE_SOURCE_DIR;
 const exact = ["--exact-times"]; // the order of events is that of their times, for whoever looks
@@ -32,7 +32,6 @@ after(async () => {
 
 const ids = {};
 const see = (name, hash) => view(page, hash.includes("?") ? `#/${hash}&trace=${ids[name]}` : `#/${hash}?trace=${ids[name]}`);
-const unfold = () => page.locator("details.fold").evaluate((fold) => (fold.open = true));
 const shown = (name) => page.locator(`[data-t="${name}"]`).innerText();
 const chunksOf = (trace, text) => cli("query", trace, text).matched;
 /** The function to which a stack is credited, as the page names it. */
@@ -45,7 +44,7 @@ for (const name of ["logstat", "contrived", "threads"])
 			const scores = cli("scores", traces[name]);
 			const findings = cli("findings", traces[name]).findings;
 			await see(name, "");
-			await unfold();
+			await unfold(page);
 			shows(await shown("allocs"), report.allocations, "allocations");
 			shows(await shown("bytes"), report.bytes, "bytes");
 			shows(await shown("peak"), report.peak.bytes, "peak");
@@ -85,7 +84,7 @@ for (const name of ["logstat", "contrived", "threads"])
 			// what is wrong and what to do about it stand apart, and microseconds have their sign
 			const plain = (text) => text.replace(/ µs/g, " us").replace(/[.:](\s+|$)/g, " ").toLowerCase();
 			cards.forEach((card, at) => assert.ok(plain(card).includes(plain(findings[at].text)), `${card} says: ${findings[at].text}`));
-			await unfold();
+			await unfold(page);
 			for (const [list, text, field, ...options] of [
 				["At the peak", "at peak | join point | sort size desc", "size"],
 				["Kept", "all | where kept | join point | sort size desc", "size"],
