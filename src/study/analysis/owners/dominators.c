@@ -57,13 +57,6 @@ bool graph_is_sound(const struct stream_graph *graph)
 	return true;
 }
 
-static bool edge_counts(const struct search *self, u64 edge)
-{
-	const u64 *ignored = self->query->ignored;
-
-	return !ignored || !(ignored[edge / 64] >> (edge % 64) & 1);
-}
-
 /* The at-th node that a node leads to: one of the graph, UNSEEN if that edge does not count; false
  * after the last. */
 static bool successor(const struct search *self, u32 node, u32 at, u32 *target)
@@ -82,7 +75,7 @@ static bool successor(const struct search *self, u32 node, u32 at, u32 *target)
 	edge = graph->starts[node] + at;
 	if (edge >= graph->starts[node + 1])
 		return false;
-	*target = edge_counts(self, edge) ? graph->edges[edge].target : UNSEEN;
+	*target = edge_is_in(self->query->ignored, edge) ? UNSEEN : graph->edges[edge].target;
 	return true;
 }
 

@@ -46,4 +46,10 @@ bool graph_is_sound(const struct stream_graph *graph);
 int dominators_find(struct dominators *self, const struct dominators_query *query, struct err *err);
 void dominators_release(struct dominators *self);
 
+/* Of a set of edges, a bit each; NULL = none is in it. */
+static inline bool edge_is_in(const u64 *set, u64 edge)
+{
+	return set && set[edge / 64] >> (edge % 64) & 1;
+}
+
 #endif

@@ -237,7 +237,7 @@ static u32 *nearest_roots(const struct owners *self)
 		for (u64 i = graph->starts[queue[at]]; i < graph->starts[queue[at] + 1]; i++) {
 			u32 target = graph->edges[i].target;
 
-			if (nearest[target] != NONE || self->ignored[i / 64] >> (i % 64) & 1)
+			if (nearest[target] != NONE || edge_is_in(self->ignored, i))
 				continue;
 			nearest[target] = nearest[queue[at]];
 			queue[count++] = target;

@@ -23,11 +23,6 @@ struct search {
 
 /* ---- the way ---- */
 
-static bool edge_counts(const struct owners *self, u64 edge)
-{
-	return !(self->ignored[edge / 64] >> (edge % 64) & 1);
-}
-
 static void see(struct search *self, u32 node, u32 from)
 {
 	if (self->came_from[node] != NONE)
@@ -63,7 +58,7 @@ static void search(struct search *self, u32 wanted)
 		u32 node = self->queue[at];
 
 		for (u64 i = graph->starts[node]; i < graph->starts[node + 1]; i++)
-			if (edge_counts(self->owners, i))
+			if (!edge_is_in(self->owners->ignored, i))
 				see(self, graph->edges[i].target, node);
 	}
 }
@@ -74,7 +69,7 @@ static const struct stream_edge *edge_between(const struct owners *self, u32 fro
 	const struct stream_graph *graph = owners_graph(self);
 
 	for (u64 i = graph->starts[from]; i < graph->starts[from + 1]; i++)
-		if (edge_counts(self, i) && graph->edges[i].target == to)
+		if (!edge_is_in(self->ignored, i) && graph->edges[i].target == to)
 			return &graph->edges[i];
 	return NULL;
 }
