@@ -11,7 +11,7 @@ owners() { "$HEAPWISE" owners "$@" "$work/trace.hwt"; }
 # The text begins with who holds most.
 owners >"$work/text"
 equal "status of text" "$?" 0
-says "$work/text" "^  owner +registry \(data of holders\) holds 198 KiB of "
+says "$work/text" "^  owner +registry \(holders\.cpp:[0-9]+\) holds 198 KiB of "
 says "$work/text" "^ +198 KiB +[0-9.]+ % +3\.1 KiB +100 × Session$"
 says "$work/text" "^By type$"
 says "$work/text" "^By allocation point$"
@@ -20,9 +20,9 @@ says "$work/text" "^By allocation point$"
 owners --format json --top 0 --min-share 0 >"$work/json"
 equal "status of json" "$?" 0
 row() { jq -c ".tree[] | select(.owner | startswith(\"$1\")) | [.retained_bytes, .bytes, .count, .depth]" "$work/json"; }
-equal "registry" "$(row 'registry (data of holders)')" "[203216,0,1,0]"
+equal "registry" "$(row 'registry (holders.cpp:')" "[203216,0,1,0]"
 equal "sessions" "$(row Session)" "[203200,3200,100,2]"
-equal "cache" "$(row 'cache (data of holders)')" "[64512,0,1,0]"
+equal "cache" "$(row 'cache (holders.cpp:')" "[64512,0,1,0]"
 equal "what two variables hold" "$(jq -c '[.tree[] | select(.depth == 1 and .retained_bytes == 5000) | .owner | sub(":[0-9]+"; "")]' "$work/json")" \
 	'["make_text(unsigned long) (holders.cpp)"]'
 equal "type" "$(jq -c '.types[] | select(.type == "Session") | [.retained_bytes, .bytes, .chunks]' "$work/json")" \
@@ -39,7 +39,7 @@ says "$work/csv" "^retained_bytes,share,bytes,count,owner"
 # A path names members where the type is known.
 owners --path Session --format json >"$work/path"
 equal "path to the first" "$(jq -r .path "$work/path" | sed 's/ (holders.cpp:[0-9]*)//')" \
-	"registry (data of holders) +0x0 → open_sessions +0x8 → Session"
+	"registry → Registry .sessions → Session"
 chunk=$(jq '[.tree[] | select(.owner | startswith("make_text"))] | map(select(.depth == 3))[0].largest_chunk' "$work/json")
 owners --path "$chunk" --format json >"$work/path"
 equal "path to the name of a session" "$(jq -r '.steps[-2].owner' "$work/path")" "Session"
@@ -47,6 +47,16 @@ says "$work/path" '"member": "\.(name|next)"'
 owners --path nobody 2>"$work/stderr"
 equal "status of a path to nothing" "$?" 2
 says "$work/stderr" "no chunk 'nobody' was live at the scan"
+
+# Members of variables, and of what only pointers say the type of.
+"$HEAPWISE" run -q --owners -o "$work/collections.hwt" -- "$HEAPWISE_TARGETS/collections_c" >"$work/expected"
+line=$(sed -n '/^} server;/=' "$(dirname "$0")/../targets/collections.c")
+equal "members of a variable" "$("$HEAPWISE" owners --path 'session*' --format json "$work/collections.hwt" | jq -r .path)" \
+	"server (collections.c:$line) .db.dict → dict .table → session*"
+chunk=$("$HEAPWISE" owners --path 'session*' --format json "$work/collections.hwt" | jq .chunk)
+equal "type by pointers" "$("$HEAPWISE" owners --format json --top 0 --min-share 0 "$work/collections.hwt" |
+	jq -c --argjson chunk "$chunk" '[(.tree[] | select(.largest_chunk == $chunk) | .id) as $id | .tree[] | select(.parent == $id) | [.owner, .count]]')" \
+	'[["session",3000]]'
 
 equal "at a moment" "$(owners --at end --format json | jq .live_bytes)" "$(jq .live_bytes "$work/json")"
 owners --at never 2>"$work/stderr"

@@ -11,6 +11,7 @@
 
 #include "host/symbols/types/call.h"
 #include "host/symbols/symbolizer.h"
+#include "host/symbols/types/declared.h"
 #include "host/symbols/types/layout.h"
 #include "host/symbols/types/sizes.h"
 
@@ -98,6 +99,31 @@ static void ask_types(const struct symbolizer_module *module)
 	call_types_release(&calls);
 }
 
+/* Variables at all places, and types by name with their members. */
+static void ask_declared(const struct symbolizer_module *module)
+{
+	struct typesizes_query query = {
+		.modules = module, .module_count = 1, .own_modules = 1, .all = true};
+	struct typesizes types = {0};
+	struct err err = {0};
+	struct declared *declared = declared_new(&(struct declared_query){0}, &err);
+	struct declared_variable variable;
+
+	for (u64 address = 0; declared && address < 0x5000; address += 8)
+		if (declared_variable(declared, module, address, &variable))
+			use(variable.file);
+	if (declared && typesizes_read(&types, &query, &err) == 0)
+		for (u64 i = 0; i < types.count && i < LAYOUTS_MAX; i++) {
+			const struct declared_type *type =
+				declared_type(declared, declared_named(declared, types.data[i].name));
+
+			for (u32 k = 0; type && k < type->member_count; k++)
+				use(type->members[k].name);
+		}
+	typesizes_release(&types);
+	declared_free(declared);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct symbolizer_module module = {.path = path};
@@ -105,5 +131,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	put(data, size);
 	ask_places(&module);
 	ask_types(&module);
+	ask_declared(&module);
 	return 0;
 }

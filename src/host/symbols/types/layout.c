@@ -22,29 +22,6 @@ struct search {
 	bool found, failed;
 };
 
-static bool is_aggregate(int tag)
-{
-	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
-}
-
-static bool number_of(Dwarf_Die *die, unsigned int name, u64 *value)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word word;
-
-	if (dwarf_formudata(dwarf_attr_integrate(die, name, &attribute), &word) != 0)
-		return false;
-	*value = word;
-	return true;
-}
-
-static bool type_die(Dwarf_Die *die, Dwarf_Die *type)
-{
-	Dwarf_Attribute attribute;
-
-	return dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attribute), type) != NULL;
-}
-
 /* ---- members ---- */
 
 /* The name of a member's type: "Foo*[4]". Qualifiers and scopes are left out. */
@@ -65,10 +42,10 @@ static void put_type(struct strbuf *out, Dwarf_Die *die, u32 depth)
 						       : "";
 	if (tag == DW_TAG_subroutine_type)
 		strbuf_add(out, "function");
-	else if (depth < DEPTH_MAX && type_die(die, &inner))
+	else if (depth < DEPTH_MAX && die_type(die, &inner))
 		put_type(out, &inner, depth + 1);
 	else
-		strbuf_add(out, is_aggregate(tag) ? "(anonymous)" : "void");
+		strbuf_add(out, die_is_aggregate(die) ? "(anonymous)" : "void");
 	strbuf_add(out, suffix);
 }
 
@@ -79,7 +56,7 @@ static bool add_member(struct search *self, struct type_member member, Dwarf_Die
 	Dwarf_Word size = 0;
 
 	strbuf_clear(&self->text);
-	if (type_die(die, &type)) {
+	if (die_type(die, &type)) {
 		put_type(&self->text, &type, 0);
 		if (dwarf_aggregate_size(&type, &size) != 0)
 			size = 0;
@@ -92,23 +69,6 @@ static bool add_member(struct search *self, struct type_member member, Dwarf_Die
 
 static void add_members(struct search *self, Dwarf_Die *class, u64 base, u32 depth);
 
-/* DWARF 2 has an expression that adds the offset; that of a virtual base is a longer one. */
-static bool place_member(Dwarf_Die *die, u64 *offset)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Op *ops;
-	size_t count;
-
-	if (number_of(die, DW_AT_data_member_location, offset))
-		return true;
-	if (!dwarf_attr_integrate(die, DW_AT_data_member_location, &attribute) ||
-	    dwarf_getlocation(&attribute, &ops, &count) != 0 || count != 1 ||
-	    ops[0].atom != DW_OP_plus_uconst)
-		return false;
-	*offset = ops[0].number;
-	return true;
-}
-
 /* Where a bit-field is: the bytes that its bits are in. DWARF 2 and 3 count bits from the most
  * significant one of the storage unit. */
 static bool place_bits(Dwarf_Die *die, u64 *offset, u64 *bytes)
@@ -117,12 +77,12 @@ static bool place_bits(Dwarf_Die *die, u64 *offset, u64 *bytes)
 	Dwarf_Word size = 0;
 	Dwarf_Die type;
 
-	if (!number_of(die, DW_AT_bit_size, &bits) || !bits || bits > 128)
+	if (!die_number(die, DW_AT_bit_size, &bits) || !bits || bits > 128)
 		return false;
-	if (!number_of(die, DW_AT_data_bit_offset, &at)) {
-		if (!number_of(die, DW_AT_bit_offset, &at))
+	if (!die_number(die, DW_AT_data_bit_offset, &at)) {
+		if (!die_number(die, DW_AT_bit_offset, &at))
 			return false;
-		if (!number_of(die, DW_AT_byte_size, &unit) && type_die(die, &type) &&
+		if (!die_number(die, DW_AT_byte_size, &unit) && die_type(die, &type) &&
 		    dwarf_aggregate_size(&type, &size) == 0)
 			unit = size;
 		if (unit > 16 || 8 * unit < bits + at)
@@ -141,7 +101,7 @@ static bool open_unnamed(struct search *self, Dwarf_Die *die, u64 offset, u32 de
 	u64 first = self->out->members.count;
 	Dwarf_Die type;
 
-	if (depth >= BASES_MAX || !type_die(die, &type) || !is_aggregate(dwarf_tag(&type)) ||
+	if (depth >= BASES_MAX || !die_type(die, &type) || !die_is_aggregate(&type) ||
 	    dwarf_diename(&type))
 		return false;
 	add_members(self, &type, offset, depth + 1);
@@ -159,13 +119,13 @@ static bool open_unnamed(struct search *self, Dwarf_Die *die, u64 offset, u32 de
 static void visit_member(struct search *self, Dwarf_Die *die, u64 base, bool is_union, u32 depth)
 {
 	u64 offset = 0, bytes = 0;
-	bool placed = place_member(die, &offset);
+	bool placed = die_place(die, &offset);
 	Dwarf_Die type, peeled;
 
 	placed |= place_bits(die, &offset, &bytes);
 	if (dwarf_tag(die) == DW_TAG_inheritance) {
 		/* where a virtual base is, only the object knows */
-		if (placed && depth < BASES_MAX && type_die(die, &type) &&
+		if (placed && depth < BASES_MAX && die_type(die, &type) &&
 		    dwarf_peel_type(&type, &peeled) == 0)
 			add_members(self, &peeled, base + offset, depth + 1);
 		return;
@@ -246,7 +206,7 @@ static void visit_class(struct search *self, Dwarf_Die *die, const char *name)
 {
 	u64 size;
 
-	if (dwarf_hasattr(die, DW_AT_declaration) || !number_of(die, DW_AT_byte_size, &size) ||
+	if (dwarf_hasattr(die, DW_AT_declaration) || !die_number(die, DW_AT_byte_size, &size) ||
 	    !size || !is_wanted(self, name))
 		return;
 	self->found = true;
@@ -263,12 +223,12 @@ static void walk(struct search *self, Dwarf_Die *parent, u32 depth)
 
 	for (more = depth < DEPTH_MAX && die_child(parent, &die);
 	     more && !self->found && !self->failed; more = die_next(&die)) {
-		int tag = dwarf_tag(&die);
-		bool is_space = tag == DW_TAG_namespace;
-		const char *name = is_space || is_aggregate(tag) ? dwarf_diename(&die) : NULL;
+		bool is_space = dwarf_tag(&die) == DW_TAG_namespace;
+		bool is_class = die_is_aggregate(&die);
+		const char *name = is_space || is_class ? dwarf_diename(&die) : NULL;
 		u64 before = self->scope.count;
 
-		if (name && is_aggregate(tag))
+		if (name && is_class)
 			visit_class(self, &die, name);
 		if (!self->found && (is_space || name)) {
 			strbuf_addf(&self->scope, "%s::", name ? name : "(anonymous namespace)");
@@ -300,9 +260,7 @@ static int read_module(struct search *self, const struct symbolizer_module *desc
 	return self->failed ? ERR_MEMORY : 0;
 }
 
-/* Nodes of multimap are those of map; debug information knows one type of both, and its name is the
- * latter's. */
-static void add_usual_node(struct strbuf *out, const char *name)
+void type_add_usual_node(struct strbuf *out, const char *name)
 {
 	static const char *const heads[] = {"std::multi", "std::unordered_multi"};
 	size_t bytes = strlen(name);
@@ -329,7 +287,7 @@ int type_layout_read(struct type_layout *self, const struct type_layout_query *q
 	int status = 0;
 
 	type_add_readable(&asked, span_of(query->name));
-	add_usual_node(&wanted, strbuf_text(&asked));
+	type_add_usual_node(&wanted, strbuf_text(&asked));
 	search.wanted = strbuf_text(&wanted);
 	elf_version(EV_CURRENT);
 	if (asked.failed || wanted.failed || !module_places_init(&places, query->debug_path))

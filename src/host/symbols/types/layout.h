@@ -9,6 +9,7 @@
 #ifndef HOST_SYMBOLS_TYPES_LAYOUT_H
 #define HOST_SYMBOLS_TYPES_LAYOUT_H
 
+#include "host/base/strbuf.h"
 #include "host/base/vec.h"
 #include "host/symbols/names.h"
 #include "host/symbols/symbolizer.h"
@@ -39,5 +40,9 @@ struct type_layout { /* all zero = empty */
 int type_layout_read(struct type_layout *self, const struct type_layout_query *query,
 		     struct err *err);
 void type_layout_release(struct type_layout *self);
+
+/* Adds the name that debug info has for a readable type. Nodes of multimap are those of map; debug
+ * info knows one type of both, and its name is the latter's. */
+void type_add_usual_node(struct strbuf *out, const char *name);
 
 #endif

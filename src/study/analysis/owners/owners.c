@@ -7,8 +7,9 @@
 
 #include "host/base/keyed.h"
 #include "host/base/path.h"
-#include "host/base/search.h"
 #include "study/analysis/findings/findings.h"
+#include "study/analysis/owners/typed.h"
+#include "study/analysis/owners/ways.h"
 #include "study/analysis/owners/weigh.h"
 #include "study/model/each.h"
 
@@ -19,45 +20,9 @@ enum { RECURSION_MAX = 4, DEPTH_MAX = 64 };
 
 static int no_memory(struct err *err) { return err_memory_for(err, "the owners"); }
 
-/* ---- chunks ---- */
-
-static bool take_chunk(const struct owners *self, u32 node, struct chunk *chunk)
-{
-	const struct stream_graph *graph = owners_graph(self);
-
-	*chunk = (struct chunk){.model = self->model};
-	return node < graph->chunk_count && graph->chunks[node] < self->model->chunks.count &&
-	       chunk_take(chunk, graph->chunks[node]);
-}
-
-u64 owners_bytes(const struct owners *self, u32 node)
-{
-	struct chunk chunk;
-
-	return take_chunk(self, node, &chunk) ? chunk.page->size[chunk.at] : 0;
-}
-
 static u64 bytes_of(const void *self, u32 node) { return owners_bytes(self, node); }
 
-u32 owners_node(const struct owners *self, u64 chunk)
-{
-	const struct stream_graph *graph = owners_graph(self);
-	u64 at = bisect(i, graph->chunk_count, graph->chunks[i] < chunk);
-
-	return at < graph->chunk_count && graph->chunks[at] == chunk ? (u32)at : NONE;
-}
-
 /* ---- kinds ---- */
-
-static u32 add_kind(struct owners *self, const char *label, u8 what)
-{
-	const char *kept = names_keep(&self->names, label);
-	u64 key = hash_text(HASH_START ^ what, kept);
-	struct owner_kind *kind = vec_at_key(&self->kinds, &self->kind_by_label, key,
-					     (struct owner_kind){.label = kept, .what = what});
-
-	return kind ? (u32)(kind - self->kinds.data) : NONE;
-}
 
 static void put_place(struct strbuf *out, const struct finding_frame *frame)
 {
@@ -84,7 +49,7 @@ static u32 place_kind(struct owners *self, struct point_id point)
 	place = finding_place(self->query.types->query.source,
 			      self->model->points.data[point.index].frame);
 	put_place(&text, &place.own);
-	*known = (u64)add_kind(self, strbuf_text(&text), OWNER_PLACE) + 1;
+	*known = (u64)owners_add_kind(self, strbuf_text(&text), OWNER_PLACE) + 1;
 	strbuf_release(&text);
 	return (u32)*known - 1;
 }
@@ -98,7 +63,7 @@ static u32 chunk_kind(struct owners *self, const struct chunk *chunk)
 		return place_kind(self, chunk_point(chunk));
 	known = map_at(&self->kind_by_type, (u64)(uintptr_t)answer.name);
 	if (known && !*known)
-		*known = (u64)add_kind(self, answer.name, OWNER_TYPE) + 1;
+		*known = (u64)owners_add_kind(self, answer.name, OWNER_TYPE) + 1;
 	return known ? (u32)(*known - 1) : NONE;
 }
 
@@ -108,18 +73,18 @@ static bool find_kinds(struct owners *self)
 	u32 chunks = (u32)graph->chunk_count;
 	u32 no_point = (u32)self->model->points.count, unknown;
 
-	self->kind_of[self->tree.program] = add_kind(self, "the program", OWNER_PROGRAM);
-	self->kind_of[self->tree.lost] = add_kind(self, "lost", OWNER_LOST);
-	unknown = add_kind(self, "unknown place", OWNER_PLACE);
+	self->kind_of[self->tree.program] = owners_add_kind(self, "the program", OWNER_PROGRAM);
+	self->kind_of[self->tree.lost] = owners_add_kind(self, "lost", OWNER_LOST);
+	unknown = owners_add_kind(self, "unknown place", OWNER_PLACE);
 	for (u32 node = 0; node < self->tree.node_count; node++) {
 		struct chunk chunk;
-		bool known = take_chunk(self, node, &chunk);
+		bool known = owners_chunk(self, node, &chunk);
 
 		self->point_of[node] = known && no_point ? chunk_point(&chunk).index : no_point;
 		if (node >= chunks && node < self->tree.lost)
 			self->kind_of[node] =
-				add_kind(self, self->roots.names.data[node - chunks].label,
-					 OWNER_ROOT);
+				owners_add_kind(self, self->roots.names.data[node - chunks].label,
+						OWNER_ROOT);
 		else if (node < chunks)
 			self->kind_of[node] =
 				known && no_point ? chunk_kind(self, &chunk) : unknown;
@@ -219,34 +184,17 @@ static u32 shape_below(struct owners *self, u32 parent, u32 kind)
 	return self->shapes.data[parent].depth < DEPTH_MAX ? add_shape(self, parent, kind) : parent;
 }
 
-/* By node, the root that leads to it in the fewest steps; NONE = none does. To be freed, NULL
- * without memory. */
+/* By node, the root that leads to it in the fewest steps, or a chunk if none does. To be freed,
+ * NULL without memory. */
 static u32 *nearest_roots(const struct owners *self)
 {
-	const struct stream_graph *graph = owners_graph(self);
-	u32 nodes = self->tree.lost, count = 0;
-	u32 *nearest = malloc((nodes + 1) * sizeof *nearest);
-	u32 *queue = malloc((nodes + 1) * sizeof *queue);
+	u32 *nearest = malloc((self->tree.node_count + 1) * sizeof *nearest);
 
-	for (u32 node = 0; nearest && queue && node < nodes; node++) {
-		nearest[node] = node < graph->chunk_count ? NONE : node;
-		if (nearest[node] == node)
-			queue[count++] = node;
-	}
-	for (u32 at = 0; nearest && queue && at < count; at++)
-		for (u64 i = graph->starts[queue[at]]; i < graph->starts[queue[at] + 1]; i++) {
-			u32 target = graph->edges[i].target;
+	for (u64 i = 0; nearest && i < self->reached_count; i++) {
+		u32 node = self->reached[i], before = self->came_from[node];
 
-			if (nearest[target] != NONE || edge_is_in(self->ignored, i))
-				continue;
-			nearest[target] = nearest[queue[at]];
-			queue[count++] = target;
-		}
-	if (!queue) {
-		free(nearest);
-		nearest = NULL;
+		nearest[node] = before == node ? node : nearest[before];
 	}
-	free(queue);
 	return nearest;
 }
 
@@ -256,11 +204,11 @@ static u32 several_kind(struct owners *self, u32 root)
 	struct strbuf label = {0};
 	u32 kind;
 
-	if (root == NONE)
+	if (root < owners_graph(self)->chunk_count)
 		strbuf_add(&label, "several roots");
 	else
 		strbuf_addf(&label, "%s and others", owners_kind(self, root)->label);
-	kind = add_kind(self, strbuf_text(&label), OWNER_SEVERAL);
+	kind = owners_add_kind(self, strbuf_text(&label), OWNER_SEVERAL);
 	strbuf_release(&label);
 	return kind;
 }
@@ -321,9 +269,14 @@ static bool make_room(struct owners *self)
 	self->shape_of = malloc(nodes * sizeof *self->shape_of);
 	self->first_child = malloc(nodes * sizeof *self->first_child);
 	self->next_child = malloc(nodes * sizeof *self->next_child);
+	self->came_from = malloc(nodes * sizeof *self->came_from);
+	self->reached = malloc(nodes * sizeof *self->reached);
+	self->type_of = malloc(nodes * sizeof *self->type_of);
+	self->base_of = calloc(nodes, sizeof *self->base_of);
 	self->points = calloc(self->model->points.count + 1, sizeof *self->points);
 	return self->kind_of && self->point_of && self->shape_of && self->first_child &&
-	       self->next_child && self->points;
+	       self->next_child && self->came_from && self->reached && self->type_of &&
+	       self->base_of && self->points;
 }
 
 static bool sum_all(struct owners *self)
@@ -359,9 +312,10 @@ int owners_make(struct owners *self, const struct owners_query *query, struct er
 	ask.ignored = self->ignored;
 	if (dominators_find(&self->tree, &ask, err) < 0)
 		return err->code;
-	if (!make_room(self) || !find_kinds(self))
+	if (!make_room(self) || !find_kinds(self) || !owner_types_find(self))
 		return no_memory(err);
 	link_children(self);
+	owner_ways_find(self);
 	if (!find_shapes(self) || !sum_all(self))
 		return no_memory(err);
 	sum_several(self);
@@ -378,7 +332,12 @@ void owners_release(struct owners *self)
 	free(self->shape_of);
 	free(self->first_child);
 	free(self->next_child);
+	free(self->came_from);
+	free(self->reached);
+	free(self->type_of);
+	free(self->base_of);
 	free(self->points);
+	owner_members_release(&self->members);
 	vec_release(&self->kinds);
 	vec_release(&self->shapes);
 	map_release(&self->kind_by_label);

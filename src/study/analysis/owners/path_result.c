@@ -89,23 +89,24 @@ static struct result *way_table(const struct owners *self, const struct owner_pa
 
 	for (u64 i = 0, count; table && i < path->steps.count; i += count) {
 		const struct owner_step *step = &path->steps.data[i];
-		bool is_chunk = step->node < graph->chunk_count, leads = *step->member;
+		bool is_chunk = step->node < graph->chunk_count, leads;
 
 		count = alike(self, path, i);
+		leads = i + count < path->steps.count;
 		result_row(table, value_number(i), value_number(count),
 			   value_number(self->tree.retained[step->node]),
 			   value_if(is_chunk, value_number(owners_bytes(self, step->node))),
 			   value_if(is_chunk,
 				    value_number(is_chunk ? graph->chunks[step->node] : 0)),
 			   result_text(table, owners_kind(self, step->node)->label),
-			   result_text(table, leads ? step->member : NULL),
+			   result_text(table, *step->member ? step->member : NULL),
 			   value_if(leads, value_number(step->from)),
 			   value_if(leads, value_number(step->to)));
 	}
 	return table;
 }
 
-/* "server (data of main) +0x10 → dict .table → 7 × Session .next → Session" */
+/* "server (main.c:12) .db → dict .table → 7 × Session .next → Session" */
 static const char *sentence(struct result *result, const struct owners *self,
 			    const struct owner_path *path)
 {

@@ -10,21 +10,19 @@
 #ifndef STUDY_ANALYSIS_OWNERS_PATHS_H
 #define STUDY_ANALYSIS_OWNERS_PATHS_H
 
-#include "host/symbols/types/layout.h"
 #include "study/analysis/owners/owners.h"
 
 struct owner_step {
 	u32 node;
 	/* The pointer in this node that leads to the next; of the last node nothing is known. */
-	u32 from, to;       /* bytes, as in the graph */
-	const char *member; /* ".next", "[3]", "[3].name", "+0x18"; "" = the last one */
+	u32 from, to; /* bytes, as in the graph */
+	/* ".next", "[3]", "[3].name", "+0x18"; "" = the last one, or nothing to name: a variable */
+	const char *member;
 };
 
 struct owner_path {                   /* all zero = empty */
 	VEC(struct owner_step) steps; /* a root, or what leads the lost, first */
 	struct names names;
-	struct map layouts; /* address of a type's name → its number + 1 */
-	VEC(struct type_layout) types;
 };
 
 int owner_path_find(struct owner_path *self, struct owners *owners, u32 node, struct err *err);

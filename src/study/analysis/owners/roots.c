@@ -88,13 +88,21 @@ static int add_variable(struct making *self, const struct stream_root *root,
 {
 	struct owner_root_name name = {.name = variable->name,
 				       .module = spot->file.path,
-				       .offset = variable->start};
+				       .offset = variable->start,
+				       .type = NO_DECLARED};
+	struct declared_variable declared = {.file = ""};
 	u64 address = root->address + self->graph->edges[start].from;
 	struct strbuf label = {0};
 	struct stream_root part = *root;
 	int status;
 
-	if (*variable->name)
+	if (*variable->name &&
+	    declared_variable(self->out->declared, &spot->file, variable->start, &declared))
+		name.type = declared.type;
+	if (*variable->name && *declared.file && declared.line)
+		strbuf_addf(&label, "%s (%s:%u)", variable->name, path_file(declared.file),
+			    declared.line);
+	else if (*variable->name)
 		strbuf_addf(&label, "%s (data of %s)", variable->name, path_file(spot->file.path));
 	else if (*spot->file.path)
 		strbuf_addf(&label, "data of %s without a symbol", path_file(spot->file.path));
@@ -173,7 +181,9 @@ static int function_of(struct making *self, const struct spot *spot, const char 
 static int add_frame(struct making *self, const struct stream_root *root, u64 start)
 {
 	struct spot spot = spot_of(self, root->code);
-	struct owner_root_name name = {.module = spot.file.path, .offset = spot.offset};
+	struct owner_root_name name = {.module = spot.file.path,
+				       .offset = spot.offset,
+				       .type = NO_DECLARED};
 	struct strbuf label = {0};
 	int status = function_of(self, &spot, &name.name);
 
@@ -201,7 +211,8 @@ static int add_other(struct making *self, const struct stream_root *root, u64 st
 	struct owner_root_name name = {.label = labels[root->kind % ROOT_KINDS],
 				       .name = root->kind == ROOT_REGISTER ? root->name : "",
 				       .module = "",
-				       .offset = root->address};
+				       .offset = root->address,
+				       .type = NO_DECLARED};
 
 	return add_root(self, root, &name, start);
 }
@@ -232,6 +243,11 @@ int owner_roots_make(struct owner_roots *self, const struct stream_graph *graph,
 
 	self->symbolizer = symbolizer_new(&options, err);
 	if (!self->symbolizer)
+		return err->code;
+	self->declared = declared_new(&(struct declared_query){.debug_path = query->debug_path,
+							       .symbolizer = self->symbolizer},
+				      err);
+	if (!self->declared)
 		return err->code;
 	if (!vec_reserve(&self->starts, chunks + graph->root_count + 1))
 		return no_memory(&making);
@@ -264,6 +280,7 @@ void owner_roots_release(struct owner_roots *self)
 	vec_release(&self->roots);
 	vec_release(&self->names);
 	vec_release(&self->starts);
+	declared_free(self->declared);
 	symbolizer_free(self->symbolizer);
 	names_release(&self->texts);
 	*self = (struct owner_roots){0};

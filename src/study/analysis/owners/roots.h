@@ -13,6 +13,7 @@
 
 #include "host/symbols/names.h"
 #include "host/symbols/symbolizer.h"
+#include "host/symbols/types/declared.h"
 #include "study/model/model.h"
 
 struct owner_roots_query {
@@ -21,11 +22,13 @@ struct owner_roots_query {
 };
 
 struct owner_root_name {
-	/* "server (data of main)", "stack in main"; equal for roots that are shown as one */
+	/* "server (main.c:12)", "server (data of main)" where its declaration is unknown, "stack in
+	 * main"; equal for roots that are shown as one */
 	const char *label;
 	const char *name;   /* of the variable, the frame's function or the register; "" = none */
 	const char *module; /* path of its file, "" = unknown */
 	u64 offset;         /* of its first byte in the module; else its address */
+	u32 type;           /* of the variable, as declared; NO_DECLARED = unknown */
 };
 
 struct owner_roots { /* all zero = empty */
@@ -37,6 +40,7 @@ struct owner_roots { /* all zero = empty */
 	VEC(struct owner_root_name) names;
 	VEC(u64) starts;
 	struct symbolizer *symbolizer;
+	struct declared *declared;
 	struct names texts;
 };
 

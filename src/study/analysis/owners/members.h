@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * What stands at an offset of a type: its name, and what a pointer there leads to. */
+#ifndef STUDY_ANALYSIS_OWNERS_MEMBERS_H
+#define STUDY_ANALYSIS_OWNERS_MEMBERS_H
+
+#include "host/base/map.h"
+#include "host/base/strbuf.h"
+#include "host/symbols/types/declared.h"
+
+struct owner_members { /* all zero = empty */
+	struct declared *declared;
+	struct map leads; /* type and offset → type + 1 that a pointer there leads to */
+	bool failed;
+};
+
+/* The type of what a pointer at this offset leads to, NO_DECLARED = unknown. Nodes of the standard
+ * library's containers are what they hold, not the base that its pointers have. */
+u32 owner_members_lead(struct owner_members *self, u32 type, u64 offset);
+
+/* ".list.head", "[3].name": adds what is there. Inside the standard library's classes nothing is
+ * named. */
+void owner_members_put(struct owner_members *self, u32 type, u64 offset, struct strbuf *out);
+
+void owner_members_release(struct owner_members *self);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ * Follows declared pointers from variables, and from chunks whose type is known, to chunks whose
+ * type is not. The shortest way counts.
+ * Host. Reads the debug information of types on the way only. */
+#include "study/analysis/owners/typed.h"
+
+#include <string.h>
+
+enum {
+	COOKIE_MAX = 16, /* bytes before an array's elements, or before what make_shared makes */
+};
+
+struct typing {
+	struct owners *owners;
+	u32 *queue;
+	u64 count;
+	VEC(u32) kinds; /* by type: kind + 1, 0 = not asked yet */
+};
+
+/* A chunk whose bytes are a multiple of its type's has so many; else one, and more follows. */
+struct owner_spot owner_spot(struct owners *self, u32 node, u64 offset)
+{
+	const struct declared_type *type =
+		declared_type(self->members.declared, self->type_of[node]);
+	u64 bytes = owners_bytes(self, node), base = self->base_of[node];
+	struct owner_spot spot = {.type = NO_DECLARED, .offset = offset};
+
+	if (!type || !type->size || offset < base)
+		return spot;
+	spot.type = self->type_of[node];
+	spot.offset = offset - base;
+	if (node >= owners_graph(self)->chunk_count || bytes - base < 2 * type->size ||
+	    (bytes - base) % type->size)
+		return spot;
+	spot.is_many = true;
+	spot.object = spot.offset / type->size;
+	spot.offset %= type->size;
+	return spot;
+}
+
+u32 owner_lead(struct owners *self, u32 node, u64 offset)
+{
+	struct owner_spot spot = owner_spot(self, node, offset);
+
+	return owner_members_lead(&self->members, spot.type, spot.offset);
+}
+
+/* The names of the standard library's own helpers say nothing. */
+static bool says_something(const struct declared_type *type)
+{
+	return *type->name && strncmp(type->name, "std::_", 6) != 0 &&
+	       strncmp(type->name, "void", 4) != 0;
+}
+
+static bool name_chunk(struct typing *self, u32 node, u32 type)
+{
+	struct owners *owners = self->owners;
+	const struct declared_type *at = declared_type(owners->members.declared, type);
+	u32 *kind;
+
+	if (!says_something(at))
+		return true;
+	if (!vec_extend(&self->kinds, type + 1))
+		return false;
+	kind = &self->kinds.data[type];
+	if (!*kind)
+		*kind = owners_add_kind(owners, at->name, OWNER_TYPE) + 1;
+	if (!*kind)
+		return false;
+	owners->kind_of[node] = *kind - 1;
+	return true;
+}
+
+/* Whether objects of the type can begin there. Of numbers the place says more. */
+static bool fits(const struct owners *self, const struct declared_type *type, u32 node, u32 at)
+{
+	u64 bytes = owners_bytes(self, node);
+	bool has_parts = type->form == DECLARED_CLASS || type->form == DECLARED_UNION ||
+			 (type->form == DECLARED_POINTER && at == 0);
+
+	return has_parts && type->size && at <= COOKIE_MAX && at <= bytes &&
+	       bytes - at >= type->size;
+}
+
+static bool take_edge(struct typing *self, u32 node, u64 edge)
+{
+	struct owners *owners = self->owners;
+	const struct stream_edge *at = &owners_graph(owners)->edges[edge];
+	const struct declared_type *type;
+	u32 lead = owner_lead(owners, node, owners_edge_offset(owners, node, edge));
+
+	type = declared_type(owners->members.declared, lead);
+	if (!type || !fits(owners, type, at->target, at->to))
+		return true;
+	if (owners->type_of[at->target] == lead && !owners->base_of[at->target])
+		owners->base_of[at->target] = (u8)at->to;
+	if (owners->type_of[at->target] != NO_DECLARED)
+		return true;
+	owners->type_of[at->target] = lead;
+	owners->base_of[at->target] = (u8)at->to;
+	self->queue[self->count++] = at->target;
+	return owners_kind(owners, at->target)->what != OWNER_PLACE ||
+	       name_chunk(self, at->target, lead);
+}
+
+static bool follow(struct typing *self)
+{
+	const struct stream_graph *graph = owners_graph(self->owners);
+	bool good = true;
+
+	for (u64 at = 0; at < self->count; at++) {
+		u32 node = self->queue[at];
+
+		for (u64 i = graph->starts[node]; i < graph->starts[node + 1] && good; i++)
+			if (!edge_is_in(self->owners->ignored, i))
+				good = take_edge(self, node, i);
+	}
+	return good && !self->owners->members.failed;
+}
+
+/* What is known of each node before: variables, and chunks by the names of their types. */
+static bool begin(struct typing *self)
+{
+	struct owners *owners = self->owners;
+	const struct module_list *modules = &owners->query.types->modules;
+	u32 chunks = (u32)owners_graph(owners)->chunk_count;
+	u64 kinds = owners->kinds.count;
+	u32 *types = malloc((kinds + 1) * sizeof *types);
+
+	if (!types)
+		return false;
+	for (u64 i = 0; i < modules->rows.count; i++)
+		declared_add(owners->members.declared, &modules->rows.data[i]);
+	for (u64 i = 0; i < kinds; i++)
+		types[i] = owners->kinds.data[i].what == OWNER_TYPE
+				   ? declared_named(owners->members.declared,
+						    owners->kinds.data[i].label)
+				   : NO_DECLARED;
+	for (u32 node = 0; node < owners->tree.node_count; node++) {
+		bool is_root = node >= chunks && node < owners->tree.lost;
+
+		owners->type_of[node] = is_root ? owners->roots.names.data[node - chunks].type
+						: types[owners->kind_of[node]];
+		if (owners->type_of[node] != NO_DECLARED)
+			self->queue[self->count++] = node;
+	}
+	free(types);
+	return !declared_failed(owners->members.declared);
+}
+
+bool owner_types_find(struct owners *self)
+{
+	struct typing typing = {.owners = self,
+				.queue = malloc(self->tree.node_count * sizeof *typing.queue)};
+	bool good;
+
+	self->members.declared = self->roots.declared;
+	good = typing.queue && begin(&typing) && follow(&typing);
+	free(typing.queue);
+	vec_release(&typing.kinds);
+	return good;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ * Searches the graph in breadth.
+ * Host. */
+#include "study/analysis/owners/ways.h"
+
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+static void see(struct owners *self, u32 node, u32 from)
+{
+	if (self->came_from[node] != NONE)
+		return;
+	self->came_from[node] = from;
+	self->reached[self->reached_count++] = node;
+}
+
+static void search(struct owners *self, u64 at)
+{
+	const struct stream_graph *graph = owners_graph(self);
+
+	for (; at < self->reached_count; at++) {
+		u32 node = self->reached[at];
+
+		for (u64 i = graph->starts[node]; i < graph->starts[node + 1]; i++)
+			if (!edge_is_in(self->ignored, i))
+				see(self, graph->edges[i].target, node);
+	}
+}
+
+void owner_ways_find(struct owners *self)
+{
+	u32 lost = self->tree.lost;
+	u64 found;
+
+	memset(self->came_from, 0xff, self->tree.node_count * sizeof *self->came_from);
+	self->reached_count = 0;
+	for (u32 node = (u32)owners_graph(self)->chunk_count; node < lost; node++)
+		see(self, node, node);
+	search(self, 0);
+	found = self->reached_count;
+	for (u32 node = 0; node < lost; node++)
+		if (self->tree.holder[node] == lost)
+			see(self, node, node);
+	search(self, found);
+}

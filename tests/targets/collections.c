@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ * Containers as C programs have them, in one variable: prints a line with path, kind, elements and places of each, which
+ * `heapwise owners` must show. "-": places have no meaning. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct session {
+	long id;
+	char *name;
+	struct session *next; /* of its bucket */
+};
+
+struct dict {
+	unsigned long size;
+	struct session **table;
+};
+
+struct job {
+	struct job *next, *previous;
+	char payload[40];
+};
+
+struct word {
+	char text[24];
+	struct word *left, *right;
+};
+
+struct slot { /* of a table with open addressing */
+	unsigned long hash;
+	char *key;
+	void *value;
+};
+
+static struct {
+	long port;
+	struct {
+		struct dict *dict;
+	} db;
+	struct job *jobs;
+	struct word *words;
+	struct slot *slots;
+	struct session **recent;
+	struct session *buckets[512]; /* not in the heap */
+} server;
+
+enum {
+	SESSIONS = 3000,
+	BUCKETS = 1024,
+	JOBS = 250,
+	WORDS = 700,
+	SLOTS = 2048,
+	KEYS = 900,
+	RECENT = 300,
+	RECENT_PLACES = 400,
+	INNER = 1000,
+};
+
+static void *make(size_t bytes)
+{
+	void *made = calloc(1, bytes);
+
+	if (!made)
+		abort();
+	return made;
+}
+
+static struct session *open_session(long id)
+{
+	struct session *session = make(sizeof *session);
+
+	session->id = id;
+	session->name = memset(make(100), 'n', 100);
+	return session;
+}
+
+static unsigned long spread(unsigned long number) { return number * 0x9e3779b97f4a7c15ul >> 32; }
+
+static void put(struct session **table, unsigned long size, struct session *session)
+{
+	struct session **bucket = &table[spread((unsigned long)session->id) % size];
+
+	session->next = *bucket;
+	*bucket = session;
+}
+
+static void fill_dict(void)
+{
+	struct dict *dict = server.db.dict = make(sizeof *dict);
+
+	dict->size = BUCKETS;
+	dict->table = make(BUCKETS * sizeof *dict->table);
+	for (long i = 0; i < SESSIONS; i++)
+		put(dict->table, BUCKETS, open_session(i));
+	for (long i = 0; i < INNER; i++)
+		put(server.buckets, 512, open_session(i));
+}
+
+static void add_jobs(void)
+{
+	for (int i = 0; i < JOBS; i++) {
+		struct job *job = make(sizeof *job);
+
+		job->next = server.jobs;
+		if (server.jobs)
+			server.jobs->previous = job;
+		server.jobs = job;
+	}
+}
+
+static void add_words(void)
+{
+	for (unsigned long i = 0; i < WORDS; i++) {
+		struct word **place = &server.words, *word = make(sizeof *word);
+
+		snprintf(word->text, sizeof word->text, "%08lx", spread(i) & 0xffffffff);
+		while (*place)
+			place = strcmp(word->text, (*place)->text) < 0 ? &(*place)->left : &(*place)->right;
+		*place = word;
+	}
+}
+
+static void fill_slots(void)
+{
+	server.slots = make(SLOTS * sizeof *server.slots);
+	for (unsigned long i = 0; i < KEYS; i++) {
+		unsigned long at = spread(i) % SLOTS;
+
+		while (server.slots[at].key)
+			at = (at + 1) % SLOTS;
+		server.slots[at] = (struct slot){spread(i), make(20), make(30)};
+	}
+}
+
+static void fill_recent(void)
+{
+	server.recent = make(RECENT_PLACES * sizeof *server.recent);
+	for (long i = 0; i < RECENT; i++)
+		server.recent[i] = open_session(i);
+}
+
+int main(void)
+{
+	fill_dict();
+	add_jobs();
+	add_words();
+	fill_slots();
+	fill_recent();
+	printf(".db.dict .table|hash table|%d|%d\n", SESSIONS, BUCKETS);
+	printf(".buckets|hash table|%d|512\n", INNER);
+	printf(".jobs|linked list|%d|-\n", JOBS);
+	printf(".words|tree|%d|-\n", WORDS);
+	printf(".slots|hash table|%d|%d\n", KEYS, SLOTS);
+	printf(".recent|array of pointers|%d|%d\n", RECENT, RECENT_PLACES);
+	fflush(stdout);
+	__asm__ volatile("" : : "r"(&server) : "memory");
+	exit(0);
+}
