@@ -51,6 +51,9 @@ endforeach()
 foreach(case end ctl refused)
 	heapwise_run(owners-${case} owners ${case})
 endforeach()
+foreach(case run runs)
+	heapwise_run(grows-${case} grows ${case})
+endforeach()
 
 foreach(case calls signals crash threads fork heap contexts guards sandbox deaf raw burst sweep userfaultfd usage known leaks types place ends monitor-gone
 	live sets cost bare stacks idle-calls idle-libc rings examples toolkit join screen server rotation idle)

@@ -60,6 +60,7 @@ trace info|2|no FILE given
 trace symbolize|2|no FILE given
 owners|2|no FILE given
 owners --min-share 101 a|2|--min-share must be at most 100
+owners --at 1s --at 2s --at 3s a|2|--at can be given at most twice
 owners /no/such/file|3|/no/such/file: No such file
 types|2|no FILE given
 types --sort size a|2|must be one of peak

@@ -44,3 +44,32 @@ const struct stream_graph *owners_nearest(const struct owners_scans *scans, u64 
 			found = &scans->graphs[i];
 	return found;
 }
+
+bool owners_span(const struct owners_scans *scans, struct owners_span *span)
+{
+	struct owners_scans later = *scans;
+
+	if (scans->count < 2)
+		return false;
+	later.graphs++;
+	later.count--;
+	*span = (struct owners_span){scans->graphs, owners_largest(&later)};
+	return true;
+}
+
+const struct stream_graph *owners_between(const struct owners_scans *scans,
+					  const struct owners_span *span)
+{
+	u64 from = span->before->ticks, to = span->after->ticks;
+	u64 middle = from / 2 + to / 2;
+	const struct stream_graph *found = NULL;
+
+	for (u64 i = 0; i < scans->count; i++) {
+		const struct stream_graph *graph = &scans->graphs[i];
+
+		if (graph->ticks > from && graph->ticks < to &&
+		    (!found || distance(graph->ticks, middle) < distance(found->ticks, middle)))
+			found = graph;
+	}
+	return found;
+}

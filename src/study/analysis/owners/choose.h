@@ -16,4 +16,14 @@ struct owners_scans {
 const struct stream_graph *owners_largest(const struct owners_scans *scans);
 const struct stream_graph *owners_nearest(const struct owners_scans *scans, u64 ticks);
 
+/* What is compared to see what grows: the first scan, and of the later ones that with most live
+ * bytes. False if there are not two. */
+struct owners_span {
+	const struct stream_graph *before, *after;
+};
+bool owners_span(const struct owners_scans *scans, struct owners_span *span);
+/* The scan between the two that is nearest to the middle; NULL = there is none. */
+const struct stream_graph *owners_between(const struct owners_scans *scans,
+					  const struct owners_span *span);
+
 #endif

@@ -106,24 +106,19 @@ static struct result *way_table(const struct owners *self, const struct owner_pa
 	return table;
 }
 
-/* "server (main.c:12) .db → dict .table → 7 × Session .next → Session" */
-static const char *sentence(struct result *result, const struct owners *self,
-			    const struct owner_path *path)
+void owner_path_put(const struct owner_path *path, const struct owners *self, struct strbuf *out)
 {
-	struct strbuf text = {0};
-
 	for (u64 i = 0, count; i < path->steps.count; i += count) {
 		const struct owner_step *step = &path->steps.data[i];
 
 		count = alike(self, path, i);
-		strbuf_add(&text, i ? " → " : "");
+		strbuf_add(out, i ? " → " : "");
 		if (count > 1)
-			strbuf_addf(&text, "%s × ", units_count(count).text);
-		strbuf_add(&text, owners_kind(self, step->node)->label);
+			strbuf_addf(out, "%s × ", units_count(count).text);
+		strbuf_add(out, owners_kind(self, step->node)->label);
 		if (*step->member)
-			strbuf_addf(&text, " %s", step->member);
+			strbuf_addf(out, " %s", step->member);
 	}
-	return result_take(result, &text);
 }
 
 static void add_fields(struct result *result, const struct owners *self,
@@ -132,8 +127,10 @@ static void add_fields(struct result *result, const struct owners *self,
 	const struct stream_graph *graph = owners_graph(self);
 	u32 holder = self->tree.holder[node];
 	bool is_chunk = node < graph->chunk_count, single = holder != self->tree.program;
+	struct strbuf way = {0};
 
-	result_field(result, "path", "path", VALUE_TEXT, value_text(sentence(result, self, path)),
+	owner_path_put(path, self, &way);
+	result_field(result, "path", "path", VALUE_TEXT, value_text(result_take(result, &way)),
 		     "shortest way of pointers from a root to the chunk", .below = true);
 	result_field(result, "chunk", "chunk", VALUE_ID,
 		     value_if(is_chunk, value_number(is_chunk ? graph->chunks[node] : 0)),

@@ -10,6 +10,7 @@
 #ifndef STUDY_ANALYSIS_OWNERS_PATHS_H
 #define STUDY_ANALYSIS_OWNERS_PATHS_H
 
+#include "host/base/strbuf.h"
 #include "study/analysis/owners/owners.h"
 
 struct owner_step {
@@ -26,6 +27,8 @@ struct owner_path {                   /* all zero = empty */
 };
 
 int owner_path_find(struct owner_path *self, struct owners *owners, u32 node, struct err *err);
+/* "server (main.c:12) .db → dict .table → 7 × Session .next → Session" */
+void owner_path_put(const struct owner_path *self, const struct owners *owners, struct strbuf *out);
 void owner_path_release(struct owner_path *self);
 
 #endif

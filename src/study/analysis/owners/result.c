@@ -346,9 +346,13 @@ struct result *owners_result(struct owners *self, const struct owners_show *show
 		err_memory_for(err, "the owners");
 	if (result && good) {
 		add_fields(result, &listing);
+		if (show->growth)
+			result_add_part(result, show->growth);
 		result_add_part(result, tree_table(&listing, show));
 		result_add_part(result, types_table(self, show));
 		result_add_part(result, points_table(self, show));
+	} else {
+		result_free(show->growth);
 	}
 	listing_release(&listing);
 	return result_made_if(good, result, err, "the owners");

@@ -3,12 +3,14 @@
 #ifndef STUDY_ANALYSIS_OWNERS_RESULT_H
 #define STUDY_ANALYSIS_OWNERS_RESULT_H
 
-#include "study/analysis/owners/owners.h"
+#include "study/analysis/owners/growth.h"
 #include "study/result/result.h"
 
 struct owners_show {
 	u64 top;          /* rows of each list; 0 = all */
 	double min_share; /* of all bytes: what retains less is left out of the tree */
+	/* what owner_growth_result made, which becomes a part of the record; NULL = nothing */
+	struct result *growth;
 };
 
 /* A record with the tree, the types and the points; NULL and err on failure. */
@@ -21,5 +23,9 @@ struct result *owners_path_result(struct owners *self, const char *wanted, struc
 
 /* The same of the node that retains most of those of a shape. */
 struct result *owners_shape_path(struct owners *self, u64 shape, struct err *err);
+
+/* A table named "growth", most bytes first; after: that growth was found with. top 0 = all rows. */
+struct result *owner_growth_result(const struct owner_growth *self, struct owners *after, u64 top,
+				   struct err *err);
 
 #endif

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# grows.sh CASE   containers that grow between scans are found, with their owners; those that are kept at a fixed size are not.
+. "$(dirname "$0")/lib.sh"
+
+needs jq
+target=$HEAPWISE_TARGETS/grows
+
+# record TRACE ROUNDS SCANS   ROUNDS times 1,000 requests, with a scan before them and after each of the last SCANS - 1
+record()
+{
+	rm -f "$work/input"
+	mkfifo "$work/input"
+	: >"$work/stdout"
+	"$HEAPWISE" run -q -o "$1" -- "$target" <"$work/input" >"$work/stdout" &
+	monitor=$!
+	exec 3>"$work/input"
+	for ((round = 0; round <= $2; round++)); do
+		until_true sh -c "[ \$(grep -c ready '$work/stdout') -gt $round ]"
+		if ((round == 0 || round > $2 + 1 - $3)); then
+			"$HEAPWISE" ctl $monitor scan --owners >"$work/scan" || fail "scan $round"
+		fi
+		((round < $2)) && echo >&3
+	done
+	exec 3>&-
+	wait $monitor
+}
+
+# expected REQUESTS BUCKETS PLACES   what the program asks for, and by how much arrays are larger: of hash tables, and of the vector
+expected()
+{
+	cat <<-EOF
+		Service::events $1 $(($1 * (48 + 351)))
+		Service::pages $1 $(($1 * (24 + 408) + 8 * $2))
+		Service::users $1 $(($1 * (72 + 251)))
+		names (grows.cpp) $1 $(($1 * (48 + 151) + 8 * $2))
+		replies (grows.cpp) $1 $(($1 * 312 + 8 * $3))
+		rows (grows.cpp) $1 $(($1 * 200))
+	EOF
+}
+
+found() { jq -r '.growth[] | "\(.container | sub(":[0-9]+\\)"; ")")) \(.elements_delta) \(.bytes_delta)"' "$work/json" | sort; }
+
+# Two scans of one run.
+case_run()
+{
+	record "$work/trace.hwt" 1 2
+	"$HEAPWISE" owners --format json "$work/trace.hwt" >"$work/json"
+	equal "status" "$?" 0
+	equal "what grew" "$(found)" "$(expected 1000 0 0)"
+	equal "path" "$(jq -r '.growth[] | select(.container == "Service::pages") | .path | sub(":[0-9]+"; "")' "$work/json")" \
+		"service (grows.cpp) → Service .pages → std::unordered_map<long, std::unique_ptr<Page>> node"
+	equal "without a scan between" "$(jq -c '[.growth[].stopped] | unique' "$work/json")" "[null]"
+	"$HEAPWISE" owners "$work/trace.hwt" >"$work/text"
+	says "$work/text" "^What grew in .*, and who holds it$"
+	says "$work/text" "^ +[+]422 KiB .* [+]1,000 +Service::pages "
+	equal "with --at twice" "$("$HEAPWISE" owners --at start --at end --format json "$work/trace.hwt" | jq -c .growth)" "$(jq -c .growth "$work/json")"
+	"$HEAPWISE" owners --at end --at start "$work/trace.hwt" 2>"$work/stderr"
+	equal "status of moments that are swapped" "$?" 2
+	says "$work/stderr" "no scan near 'end' is earlier than the one at 'start'"
+}
+
+# Two runs, of which the second does more; the first has one scan.
+case_runs()
+{
+	record "$work/old.hwt" 0 1
+	record "$work/new.hwt" 3 2
+	"$HEAPWISE" owners --baseline "$work/old.hwt" --format json "$work/new.hwt" >"$work/json"
+	equal "status" "$?" 0
+	equal "what grew" "$(found)" "$(expected 3000 $((10273 - 5087)) 4096)"
+	equal "no rate" "$(jq -c '[.growth[].bytes_per_minute] | unique' "$work/json")" "[null]"
+	"$HEAPWISE" owners --baseline "$work/new.hwt" --format json "$work/old.hwt" >"$work/json"
+	equal "what grew backwards" "$(found)" ""
+	for words in "--at 1s --at 2s" "--path Page"; do
+		# shellcheck disable=SC2086
+		"$HEAPWISE" owners --baseline "$work/old.hwt" $words "$work/new.hwt" 2>"$work/stderr"
+		equal "$words: status" "$?" 2
+		says "$work/stderr" "cannot be combined with"
+	done
+	"$HEAPWISE" run -q -o "$work/plain.hwt" -- "$target" </dev/null >"$work/stdout"
+	"$HEAPWISE" owners --baseline "$work/plain.hwt" "$work/new.hwt" 2>"$work/stderr"
+	equal "status without pointers" "$?" 3
+	says "$work/stderr" "plain.hwt: no pointers were recorded"
+}
+
+run_case "$1"
+finish
