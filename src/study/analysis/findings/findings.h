@@ -6,6 +6,7 @@
 
 #include "study/analysis/memoro/inferences.h"
 #include "study/analysis/leaks/report.h"
+#include "study/analysis/places/place.h"
 
 enum finding_kind {
 	FINDING_MISUSE,
@@ -55,36 +56,11 @@ enum finding_level { LEVEL_MINOR, LEVEL_LOOK, LEVEL_COSTLY, LEVELS };
 /* "minor", "worth a look", "costly" */
 const char *finding_level_name(u32 level);
 
-/* Where it is, as a developer looks for it: the innermost frame of the program's own code, and its
- * caller. Strings live as long as the source. */
-struct finding_frame {
-	const char *function; /* "" = unknown */
-	const char *file;     /* "" = unknown */
-	const char *module;   /* path, "" = unknown */
-	u64 offset;
-	u32 line;
-};
-
-struct finding_place {
-	bool foreign; /* no frame is the program's own: the C or C++ library does it for itself */
-	struct finding_frame own, caller; /* caller.module and .function "" = none */
-};
-
 struct finding;
-struct finding_place finding_place(const struct stack_source *source, struct frame_id frame);
-
-/* Where another module calls the one that allocates: the function that it calls, and the caller.
- * own.module "" = there is no such call. */
-struct finding_place finding_entry(const struct stack_source *source, struct frame_id frame);
-
-/* The same of a finding: an arena is its place whoever fills it, and a library's entry whatever it
+/* The place of a finding: an arena is its place whoever fills it, and a library's entry whatever it
  * does inside. */
 struct finding_place finding_place_of(const struct stack_source *source,
 				      const struct finding *finding);
-
-/* Equal for stacks that end in the same two frames of the program's own code; without lines also
- * if a line was inserted above. */
-u64 finding_place_hash(const struct finding_place *place, u64 seed, bool lines);
 
 /* One kind of thing at one place: the sums over all points whose stacks end there. */
 struct finding {

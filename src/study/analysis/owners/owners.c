@@ -7,10 +7,10 @@
 
 #include "host/base/keyed.h"
 #include "host/base/path.h"
-#include "study/analysis/findings/findings.h"
 #include "study/analysis/owners/typed.h"
 #include "study/analysis/owners/ways.h"
 #include "study/analysis/owners/weigh.h"
+#include "study/analysis/places/place.h"
 #include "study/model/each.h"
 
 #define NONE UINT32_MAX
