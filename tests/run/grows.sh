@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 needs jq
+needs curl
 target=$HEAPWISE_TARGETS/grows
 
 # record TRACE ROUNDS SCANS   ROUNDS times 1,000 requests, with a scan before them and after each of the last SCANS - 1
@@ -41,6 +42,19 @@ expected()
 
 found() { jq -r '.growth[] | "\(.container | sub(":[0-9]+\\)"; ")")) \(.elements_delta) \(.bytes_delta)"' "$work/json" | sort; }
 
+# serve TRACE   in the background; $server, $base, $token
+serve()
+{
+	"$HEAPWISE" serve --print-url "$1" >"$work/url" 2>"$work/stderr" &
+	server=$!
+	until_true test -s "$work/url"
+	base=$(sed 's|/?token=.*||' "$work/url")
+	token=$(sed 's/.*token=//' "$work/url")
+	until_true sh -c "curl -s -H 'Authorization: Bearer $token' $base/api/v1/status | grep -q ready"
+}
+
+get() { curl -s -m 60 -H "Authorization: Bearer $token" "$base/api/v1/$1"; }
+
 # Two scans of one run.
 case_run()
 {
@@ -51,10 +65,24 @@ case_run()
 	equal "path" "$(jq -r '.growth[] | select(.container == "Service::pages") | .path | sub(":[0-9]+"; "")' "$work/json")" \
 		"service (grows.cpp) → Service .pages → std::unordered_map<long, std::unique_ptr<Page>> node"
 	equal "without a scan between" "$(jq -c '[.growth[].stopped] | unique' "$work/json")" "[null]"
+	# the same as findings, which come before all others and instead of growth
+	"$HEAPWISE" findings --top 0 --format json "$work/trace.hwt" >"$work/findings"
+	equal "findings" "$(jq -r '.findings[:6][] | select(.kind == "grows_in") | "\(.container) \(.chunks) \(.bytes)"' "$work/findings" | sort)" \
+		"$(jq -r '.growth[] | "\(.container) \(.elements_delta) \(.bytes_delta)"' "$work/json" | sort)"
+	equal "growth told twice" "$(jq '[.findings[] | select(.kind == "growth" and (.text | test("Job") | not))] | length' "$work/findings")" 0
+	says "$work/findings" '"text": "Service::pages, held by service \(grows.cpp:[0-9]+\), grew by 1,000 elements \(std::.* node\) and 422 KiB in .*: limit its size'
 	"$HEAPWISE" owners "$work/trace.hwt" >"$work/text"
 	says "$work/text" "^What grew in .*, and who holds it$"
 	says "$work/text" "^ +[+]422 KiB .* [+]1,000 +Service::pages "
 	equal "with --at twice" "$("$HEAPWISE" owners --at start --at end --format json "$work/trace.hwt" | jq -c .growth)" "$(jq -c .growth "$work/json")"
+	serve "$work/trace.hwt"
+	equal "over HTTP" "$(get owners | jq -c '[.data.growth[] | [.container, .elements_delta, .bytes_delta, .path]]')" \
+		"$(jq -c '[.growth[] | [.container, .elements_delta, .bytes_delta, .path]]' "$work/json")"
+	equal "findings over HTTP" "$(get overview | jq -c '[.data.findings[] | select(.kind == "grows_in") | .text]')" \
+		"$(jq -c '[.findings[] | select(.kind == "grows_in") | .text]' "$work/findings")"
+	equal "without a second scan" "$(get "owners?at=0" | jq -c .data.growth)" null
+	kill -INT "$server"
+	wait "$server"
 	"$HEAPWISE" owners --at end --at start "$work/trace.hwt" 2>"$work/stderr"
 	equal "status of moments that are swapped" "$?" 2
 	says "$work/stderr" "no scan near 'end' is earlier than the one at 'start'"

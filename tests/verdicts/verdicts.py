@@ -41,8 +41,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Kinds of the truth, and which kinds of findings say it.
 FITS = {
     "lost": {"leak"},
-    "growth": {"grows", "growth"},
-    "tidy": {"grows", "growth", "peak", "burst", "resident"},  # freed at the end; what it is depends on the moment of the look
+    "growth": {"grows", "grows_in", "growth"},
+    "tidy": {"grows", "grows_in", "growth", "peak", "burst", "resident"},  # freed at the end; what it is depends on the moment of the look
     "peak": {"peak"},
     "burst": {"burst", "peak"},
     "resident": {"resident", "fragmentation"},

@@ -49,7 +49,8 @@ static struct result *build(struct view *view, struct err *err)
 	struct stack_source source = typed_stacks(view->study, view->format, depth);
 	struct findings_query query = {.thresholds = args->thresholds,
 				       .min_share = args->min_share,
-				       .all = args->all};
+				       .all = args->all,
+				       .pointers = study_pointers(view->study)};
 	struct findings_show show = {.top = args->trace.top, .stacks = true};
 	struct findings findings = {0};
 	struct result *result = NULL;
@@ -155,7 +156,11 @@ u64 brief_findings(const struct command *command, const char *path, struct loadi
 
 	if (study) {
 		struct stack_source source = shown_stacks(study, FORMAT_TEXT, DEPTH_TEXT);
-		int status = findings_make(&findings, &source, &study->info, &query, &err);
+		int status;
+
+		if (!sample) /* whose chunks have other numbers */
+			query.pointers = study_pointers(study);
+		status = findings_make(&findings, &source, &study->info, &query, &err);
 
 		progress_end();
 		if (status == 0) {

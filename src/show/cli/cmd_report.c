@@ -45,6 +45,7 @@ static struct result *build(struct view *view, struct err *err)
 	struct stack_source source = typed_stacks(view->study, view->format, args->trace.depth);
 	struct result *report;
 	struct report_query query = {.info = &view->study->info,
+				     .pointers = study_pointers(view->study),
 				     .image = study_image(view->study),
 				     .top = args->trace.top,
 				     .temporary_slack = args->slack};

@@ -371,7 +371,9 @@ static void put_finding(struct filling *self, u64 number, const struct finding *
 static void put_findings(struct filling *self)
 {
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
-				       .min_share = FINDINGS_MIN_SHARE};
+				       .min_share = FINDINGS_MIN_SHARE,
+				       .pointers = {self->job->path, (int)self->job->image,
+						    self->job->info}};
 	struct result *texts = result_new(RESULT_TABLE, "texts", "Texts");
 	struct findings findings = {0};
 

@@ -25,7 +25,9 @@ void api_owners(struct call *call)
 	    !call_real(call, "min", share, "a share from 0 to 1", &show.min_share))
 		return;
 	owners = owners_of(call, &err);
-	if (owners) {
+	if (owners && !call_text(call, "at"))
+		show.growth = view_growth(call->trace, show.top, &err);
+	if (owners && !err.code) {
 		pthread_mutex_lock(&call->trace->analysis_lock);
 		result = owners_result(owners, &show, &err);
 		pthread_mutex_unlock(&call->trace->analysis_lock);

@@ -26,6 +26,7 @@ static u32 image_number(const struct call *call)
 void api_report(struct call *call)
 {
 	struct report_query query = {.info = &call->trace->info,
+				     .pointers = study_pointers(call->trace),
 				     .image = image_number(call),
 				     .top = 5};
 	struct stack_source source;

@@ -13,6 +13,8 @@ struct held {
 	const struct stream_graph *largest;
 	struct type_cascade types;
 	struct owners **owners; /* by scan, NULL = nobody asked */
+	struct owners_span span;
+	struct owner_growth growth; /* before: not found yet */
 };
 
 static void held_free(void *data)
@@ -25,6 +27,7 @@ static void held_free(void *data)
 		free(self->owners[i]);
 	}
 	free(self->owners);
+	owner_growth_release(&self->growth);
 	type_cascade_release(&self->types);
 	model_free(self->pointers);
 	free(self);
@@ -106,4 +109,39 @@ struct owners *view_owners(struct study *trace, const u64 *at_ns, struct err *er
 	owners = owners_at(held, graph, err);
 	pthread_mutex_unlock(&trace->analysis_lock);
 	return owners;
+}
+
+/* With the lock. */
+static int find_growth(struct held *self, const struct owners *after, struct err *err)
+{
+	struct owners_query query = {.graph = self->span.before, .types = &self->types};
+	int status;
+
+	if (self->growth.before)
+		return 0;
+	self->growth.limits = (struct owner_growth_limits){GROWN_MIN_BYTES, 0.01};
+	status = owner_growth_find(&self->growth, &query, after, err);
+	query.graph = owners_between(&self->scans, &self->span);
+	if (status == 0 && query.graph)
+		status = owner_growth_confirm(&self->growth, &query, after, err);
+	if (status < 0)
+		owner_growth_release(&self->growth);
+	return status;
+}
+
+struct result *view_growth(struct study *trace, u64 top, struct err *err)
+{
+	struct held *held = study_slot(trace, SLOT_OWNERS, make, held_free, err);
+	struct result *table = NULL;
+	struct owners *after;
+
+	if (!held || held->scans.count < 2)
+		return NULL;
+	pthread_mutex_lock(&trace->analysis_lock);
+	owners_span(&held->scans, &held->span);
+	after = owners_at(held, held->span.after, err);
+	if (after && find_growth(held, after, err) == 0)
+		table = owner_growth_result(&held->growth, after, top, err);
+	pthread_mutex_unlock(&trace->analysis_lock);
+	return table;
 }

@@ -165,7 +165,8 @@ static int make_type_list(struct study *self, struct err *err)
 static int make_findings(struct study *self, struct err *err)
 {
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
-				       .min_share = FINDINGS_MIN_SHARE};
+				       .min_share = FINDINGS_MIN_SHARE,
+				       .pointers = study_pointers(self)};
 	struct stack_source source;
 
 	if (study_scores(self, err) < 0)

@@ -14,7 +14,7 @@ enum {
 	STORED_FINDINGS,                  /* struct finding */
 	STORED_ENDS,
 	/* Changes whenever any of these is found in another way. */
-	STORED_VERSION = 2,
+	STORED_VERSION = 3,
 };
 _Static_assert((int)STORED_ENDS == (int)STORED_ABOVE, "kinds of rooms above begin after ours");
 
@@ -69,7 +69,8 @@ int study_store(void *self_, const struct model *model, const struct trace_info 
 {
 	const struct study *self = self_;
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
-				       .min_share = FINDINGS_MIN_SHARE};
+				       .min_share = FINDINGS_MIN_SHARE,
+				       .pointers = {self->path, (int)model->image.number, info}};
 	struct symbol_table symbols = {0};
 	struct stack_source source = {.model = model,
 				      .symbols = &symbols,
@@ -134,9 +135,12 @@ static bool behaviour_sound(const struct behaviour *self)
 
 static bool finding_sound(const struct finding *self, const struct model *model)
 {
-	return memchr(self->id, 0, sizeof self->id) && self->kind < FINDING_KINDS &&
-	       self->confidence <= SURE_INFERRED && self->level < LEVELS &&
-	       self->saving.unit < SAVING_UNITS &&
+	return memchr(self->id, 0, sizeof self->id) &&
+	       memchr(self->grows.container, 0, sizeof self->grows.container) &&
+	       memchr(self->grows.root, 0, sizeof self->grows.root) &&
+	       memchr(self->grows.element, 0, sizeof self->grows.element) &&
+	       self->kind < FINDING_KINDS && self->confidence <= SURE_INFERRED &&
+	       self->level < LEVELS && self->saving.unit < SAVING_UNITS &&
 	       (!self->frame.index || self->frame.index < model->contexts.frames.count) &&
 	       self->map.size <= HW_MAP_BYTES && is_bool(&self->temporary) &&
 	       is_bool(&self->of_type) && is_bool(&self->of_arena) && is_bool(&self->of_entry) &&

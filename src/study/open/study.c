@@ -376,6 +376,12 @@ u32 study_image(const struct study *self)
 	return self->info.images ? (u32)self->info.images - 1 : 0;
 }
 
+struct graphs_source study_pointers(const struct study *self)
+{
+	return (struct graphs_source){self->whole ? NULL : self->path, (int)study_image(self),
+				      &self->info};
+}
+
 int study_stream(const struct study *self, const struct stream_sink *sink, struct err *err)
 {
 	struct trace_read_options how = {.image = (int)study_image(self)};

@@ -185,6 +185,10 @@ int study_narrow(struct study *self, const struct selection *chosen, struct err 
 /* Number of the image in the file. */
 u32 study_image(const struct study *self);
 
+/* Where its pointers are, for model_read_graphs; without a path if the model is a part of the
+ * trace, in which chunks have other numbers. */
+struct graphs_source study_pointers(const struct study *self);
+
 /* Reads the image once more, for what the model does not keep. */
 int study_stream(const struct study *self, const struct stream_sink *sink, struct err *err);
 

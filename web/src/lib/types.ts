@@ -108,6 +108,18 @@ export interface Owner {
 	point: Maybe; // of that chunk
 }
 
+/** A container that grew between two scans. */
+export interface Grown {
+	id: number;
+	container: string;
+	element: string;
+	elements_delta: Maybe; // none: a block became larger
+	bytes_delta: number;
+	bytes_per_minute: Maybe;
+	stopped: boolean | null;
+	path: string;
+}
+
 export interface Owners {
 	summary: string;
 	live_bytes: number;
@@ -116,6 +128,7 @@ export interface Owners {
 	time_ns: number;
 	pointers: number;
 	roots: number;
+	growth?: Grown[]; // none: there is one scan
 	tree: Owner[];
 	caveats: string[];
 }

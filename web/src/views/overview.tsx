@@ -137,7 +137,7 @@ function growthOf(data: Data): number {
 }
 
 function growing(data: Data): Finding | undefined {
-	return worst(data.findings.filter((finding) => finding.kind === "growth" || /grows until the end/.test(finding.seen)));
+	return worst(data.findings.filter((finding) => finding.kind === "growth" || finding.kind === "grows_in" || /grows until the end/.test(finding.seen)));
 }
 
 function growthTile(data: Data): { state: State; why: string } {
@@ -197,12 +197,12 @@ function useSparks(findings: Finding[]): (finding: Finding) => string {
 
 /** What a finding is, in a word; then how much of it, and where. */
 const verbs: Record<string, string> = {
-	misuse: "Error", leak: "Leak", kept: "Never freed", growth: "Grows", growing: "Grows by copies", unused: "Never used", write_only: "Never read", read_only: "Never written", coverage: "Mostly unused", early: "Allocated early", late: "Freed late",
+	misuse: "Error", leak: "Leak", kept: "Never freed", growth: "Grows", grows_in: "Grows", growing: "Grows by copies", unused: "Never used", write_only: "Never read", read_only: "Never written", coverage: "Mostly unused", early: "Allocated early", late: "Freed late",
 	churn: "Churn", zero_size: "Empty", peak: "Holds the peak", burst: "Burst", resident: "Resident",
 };
 
 /** Which flame graph shows it. */
-const metricOf: Record<string, string> = { leak: "kept", kept: "kept", growth: "kept", churn: "allocs", zero_size: "allocs", burst: "peak", peak: "peak" };
+const metricOf: Record<string, string> = { leak: "kept", kept: "kept", growth: "kept", grows_in: "kept", churn: "allocs", zero_size: "allocs", burst: "peak", peak: "peak" };
 
 function headline(finding: Finding): string {
 	const amount = finding.saves.unit === "cpu_ns" ? `${count(finding.evidence.n_hit)} times` : bytes(finding.evidence.bytes_hit);

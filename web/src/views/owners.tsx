@@ -11,7 +11,7 @@ import { Bar } from "../lib/parts";
 import { select, selection } from "../lib/select";
 import { whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
-import type { Owner, Owners as Data } from "../lib/types";
+import type { Grown, Owner, Owners as Data } from "../lib/types";
 
 const SMALL = 0.02; // owners of a smaller share are folded at first
 
@@ -74,6 +74,18 @@ function Tree({ tree }: { tree: Owner[] }) {
 	);
 }
 
+/** Containers that grew from the first scan to the last: what a leak is that is still reachable. */
+function Growth({ rows }: { rows: Grown[] }) {
+	const columns: Column<Grown>[] = [
+		{ name: "container", label: "Grows in", title: "The member that holds the elements, or the variable or other root", width: "minmax(20ch, 2fr)", cell: (row) => <b title={row.path}>{row.container}</b>, text: (row) => row.container },
+		{ name: "elements", label: "Elements", title: "Elements that it has more; none: a block became larger", number: true, width: "11ch", cell: (row) => (row.elements_delta == null ? "" : `+${count(row.elements_delta)}`), text: (row) => String(row.elements_delta ?? "") },
+		{ name: "bytes", label: "Bytes", title: "Bytes that it holds more", number: true, width: "11ch", cell: (row) => `+${bytes(row.bytes_delta)}`, text: (row) => String(row.bytes_delta) },
+		{ name: "rate", label: "A minute", number: true, width: "12ch", cell: (row) => (row.bytes_per_minute == null ? "" : row.stopped ? "stopped" : `+${bytes(row.bytes_per_minute)}`), text: (row) => String(row.bytes_per_minute ?? "") },
+		{ name: "element", label: "Of", title: "Type of the elements, or the function that allocates them", width: "minmax(16ch, 2fr)", cell: (row) => <span title={row.element}>{row.element}</span>, text: (row) => row.element },
+	];
+	return <Table label="What grows" columns={columns} rows={rows} rowKey={(row) => row.id} height={Math.min(220, 28 * rows.length + 34)} rowHeight={28} copied={() => rows} />;
+}
+
 /** What else is to be said; options of the command are not the page's, and it lists neither types nor points. */
 function remarks(caveats: string[]): string {
 	return caveats.filter((text) => !/^\S+ more\b/.test(text)).map((text) => ` ${text.replace(/; --.*/, "")}.`).join("");
@@ -100,6 +112,7 @@ export function Owners() {
 							{bytes(data.live_bytes)} in {count(data.live_chunks)} chunks were live at {ns(data.time_ns)}, when {count(data.pointers)} pointers and {count(data.roots)} roots were found.
 							{remarks(data.caveats)}
 						</p>
+						{data.growth != null && data.growth.length > 0 && <Growth rows={data.growth} />}
 						<Tree key={answer.reply?.epoch} tree={data.tree} />
 					</>
 				)}

@@ -98,6 +98,7 @@ static u32 level_at_most(const struct finding *finding)
 	case FINDING_BURST: return finding->saving.share < 0.75 ? LEVEL_LOOK : LEVEL_COSTLY;
 	case FINDING_LEAK:
 		return finding->chunk_class == CLASS_POSSIBLE ? LEVEL_LOOK : LEVEL_COSTLY;
+	case FINDING_GROWS_IN:
 	case FINDING_GROWTH: /* a short run may just not have come to its end */
 		return finding->bytes_per_s > 0 && !finding->short_run ? LEVEL_COSTLY : LEVEL_LOOK;
 	default: return LEVEL_COSTLY;
@@ -135,7 +136,8 @@ void finding_settle(const struct finding_costs *self, struct finding *finding)
 		if (share > saving->share)
 			*saving = (struct saving){unit, finding->amounts[unit], share};
 	}
-	if (finding->kind == FINDING_GROWTH && finding->bytes_per_s > 0 && !finding->short_run) {
+	if ((finding->kind == FINDING_GROWTH || finding->kind == FINDING_GROWS_IN) &&
+	    finding->bytes_per_s > 0 && !finding->short_run) {
 		saving->unit = SAVING_BYTES_PER_S;
 		saving->amount = finding->bytes_per_s;
 	}
@@ -160,6 +162,7 @@ static u32 concern(const struct finding *finding)
 	switch (finding->kind) {
 	case FINDING_MISUSE: return finding->confidence == SURE_MEASURED ? 0 : 9;
 	case FINDING_LEAK:
+	case FINDING_GROWS_IN:
 	case FINDING_GROWTH: return 1;
 	case FINDING_PEAK:
 	case FINDING_BURST: return 2;

@@ -15,6 +15,7 @@ struct finder {
 	struct map by_key;  /* hash of kind and place → row + 1 */
 	struct map leaking; /* points with a leak */
 	struct map rising;  /* points that grow: number of their course + 1 */
+	struct map held;    /* points whose growth is told by the container */
 	const struct growth_table *growth;
 	bool led;      /* all lost chunks are of one place: what is indirectly lost is told there */
 	u64 led_bytes; /* that is to be told yet */
@@ -33,6 +34,8 @@ void finding_merge(struct finding *into, const struct finding *from);
 int finder_add_inferred(struct finder *self, struct point_id point, struct err *err);
 int finder_add_reported(struct finder *self, const struct leak_report *leaks, struct err *err);
 int finder_add_peaks(struct finder *self, struct err *err);
+/* Before all these: containers that grow between scans. */
+int finder_add_grown(struct finder *self, struct err *err);
 
 /* One thing that lives to the end is usual; many stacks may keep one each at the same place. */
 static inline bool finding_is_single(const struct model *model, const struct finding *finding)

@@ -7,12 +7,14 @@
 #include "study/analysis/memoro/inferences.h"
 #include "study/analysis/leaks/report.h"
 #include "study/analysis/places/place.h"
+#include "study/model/graphs.h"
 
 enum finding_kind {
 	FINDING_MISUSE,
 	FINDING_LEAK, /* lost, or possibly */
 	FINDING_KEPT, /* reachable until the end, or unknown */
 	FINDING_GROWTH,
+	FINDING_GROWS_IN, /* a container has more elements from scan to scan */
 	FINDING_UNUSED,
 	FINDING_WRITE_ONLY,
 	FINDING_READ_ONLY,
@@ -98,7 +100,7 @@ struct finding {
 	u64 left_bytes;
 	u64 free_bytes;     /* resident: on pages without a live block */
 	u64 resident_bytes; /* resident: at its highest, without the recorder */
-	u64 lasted_ns;      /* resident */
+	u64 lasted_ns;      /* resident; grows_in: between the scans */
 	bool temporary;
 	bool short_run; /* growth, leak: the run says nothing of how it would go on */
 	bool of_type;   /* peak: of a type, or of blocks of one size, at several places */
@@ -107,8 +109,13 @@ struct finding {
 	bool of_entry;
 	/* peak: of one call that gets blocks of whole KiB for many callers, which is the place */
 	bool of_arena;
-	u8 chunk_class;    /* of a leak: enum chunk_class */
-	u8 misuse;         /* enum misuse_what */
+	u8 chunk_class; /* of a leak: enum chunk_class */
+	u8 misuse;      /* enum misuse_what */
+	/* grows_in: "Registry::sessions", the root that it belongs to, and what its elements are;
+	 * "" = not that */
+	struct {
+		char container[96], root[96], element[96];
+	} grows;
 	double own_weight; /* of the stack that costs most, by which it is chosen */
 	u64 place;         /* finding_place_hash, without a seed */
 	u64 key;
@@ -118,6 +125,8 @@ struct findings_query {
 	struct thresholds thresholds;
 	double min_share; /* findings that would save less are not listed; errors are */
 	bool all;         /* list everything, however little it would save */
+	/* where the pointers of scans are, for what grows in a container; no path = nowhere */
+	struct graphs_source pointers;
 };
 
 struct findings {                 /* all zero = empty */

@@ -18,6 +18,7 @@ static const char *const kind_names[FINDING_KINDS] = {
 	[FINDING_CHURN] = "churn",         [FINDING_GROWING] = "growing",
 	[FINDING_ZERO_SIZE] = "zero_size", [FINDING_PEAK] = "peak",
 	[FINDING_BURST] = "burst",         [FINDING_RESIDENT] = "resident",
+	[FINDING_GROWS_IN] = "grows_in",
 };
 
 const char *finding_kind_name(enum finding_kind kind) { return kind_names[kind]; }
@@ -60,14 +61,26 @@ void finding_merge(struct finding *into, const struct finding *from)
 	}
 }
 
+/* Two containers are two findings wherever they are filled. A line in the name does not count:
+ * "cache (main.c:12)". 0 = there is none. */
+static u64 container_hash(const struct finding *finding)
+{
+	u64 hash = HASH_START;
+
+	for (const char *at = finding->grows.container; *at && *at != '('; at++)
+		hash = hash_u64(hash ^ (u8)*at);
+	return *finding->grows.container ? hash << 24 : 0;
+}
+
 int finder_add(struct finder *self, struct finding one, struct err *err)
 {
 	struct finding_place place = finding_place(self->source, one.frame);
-	u64 seed = (u64)one.kind << 16 | (u64)one.chunk_class << 8 | one.misuse;
+	u64 seed = ((u64)one.kind << 16 | (u64)one.chunk_class << 8 | one.misuse) ^
+		   container_hash(&one);
 	u64 before = self->findings->rows.count;
 	struct finding *row;
 
-	if (place.foreign && one.kind != FINDING_MISUSE &&
+	if (place.foreign && one.kind != FINDING_MISUSE && one.kind != FINDING_GROWS_IN &&
 	    (one.kind != FINDING_LEAK || !leak_is_certain(one.chunk_class)))
 		return 0; /* nothing that the program's developer could change */
 	one.points = 1;
@@ -111,7 +124,8 @@ static bool is_most(const struct finding *finding)
 static bool find_told(const struct findings *self, struct map *told)
 {
 	for (u64 i = 0; i < self->rows.count; i++)
-		if ((is_most(&self->rows.data[i]) || self->rows.data[i].kind == FINDING_GROWTH) &&
+		if ((is_most(&self->rows.data[i]) || self->rows.data[i].kind == FINDING_GROWTH ||
+		     self->rows.data[i].kind == FINDING_GROWS_IN) &&
 		    !map_put(told, self->rows.data[i].place, 1))
 			return false;
 	return true;
@@ -177,8 +191,10 @@ static int number_ids(struct findings *self, struct err *err)
 
 static int collect(struct finder *self, const struct leak_report *leaks, struct err *err)
 {
-	int status = finder_add_reported(self, leaks, err);
+	int status = finder_add_grown(self, err);
 
+	if (status == 0)
+		status = finder_add_reported(self, leaks, err);
 	if (status == 0)
 		status = finder_add_peaks(self, err);
 	for (u32 i = 0; i < self->behaviour->count && status == 0; i++)
@@ -214,6 +230,7 @@ int findings_find(struct findings *self, const struct stack_source *source,
 	map_release(&finder.by_key);
 	map_release(&finder.leaking);
 	map_release(&finder.rising);
+	map_release(&finder.held);
 	behaviour_table_release(&behaviour);
 	return status;
 }

@@ -73,7 +73,8 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 	rises = growth_of(self, row->point);
 	/* What grows and is not certainly lost is told as growth: many containers have interior
 	 * pointers only. */
-	if (rises && !leak_is_certain(row->chunk_class))
+	if ((rises || map_find(&self->held, row->point.index)) &&
+	    !leak_is_certain(row->chunk_class))
 		return 0;
 	if (rises && 2 * (double)row->bytes >= rises->growth_bytes)
 		one.bytes_per_s = rises->bytes_per_s;
@@ -115,7 +116,7 @@ static int add_growth(struct finder *self, const struct growth_row *row, struct 
 			      .chunks = point->allocations,
 			      .of_chunks = point->allocations};
 
-	if (is_lost(self, row->point, one.bytes))
+	if (is_lost(self, row->point, one.bytes) || map_find(&self->held, row->point.index))
 		return 0;
 	one.amounts[SAVING_PEAK_BYTES] = (double)row->to_bytes;
 	return finder_add(self, one, err);

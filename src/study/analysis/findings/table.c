@@ -13,7 +13,7 @@
 struct cells {
 	struct value rank, level, kind, saves, sure, id, share, amount, unit, mean_bytes,
 		allocations, byte_seconds, chunks, of_chunks, bytes, points, function, file, line,
-		type, where, text, repair, stack;
+		type, container, where, text, repair, stack;
 };
 
 static const struct result_column columns[] = {
@@ -42,6 +42,7 @@ static const struct result_column columns[] = {
 	COLUMN("file", NULL, VALUE_TEXT, "its source file"),
 	COLUMN("line", NULL, VALUE_ID, "its line"),
 	COLUMN("type", NULL, VALUE_TEXT, "type of the allocated memory, if known"),
+	COLUMN("container", NULL, VALUE_TEXT, "the container that grows, of findings grows_in"),
 	{.name = "where",
 	 .label = "where",
 	 .type = VALUE_TEXT,
@@ -66,6 +67,8 @@ static void fill_place(const struct finding *finding, const struct stack_source 
 	row->file = result_text(table, *place.own.file ? place.own.file : NULL);
 	row->line = value_some(place.own.line);
 	row->type = result_text(table, stack_type(source, finding->frame));
+	row->container =
+		result_text(table, *finding->grows.container ? finding->grows.container : NULL);
 	row->where = value_text(finding_where(finding, source, table));
 }
 

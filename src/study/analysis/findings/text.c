@@ -196,6 +196,24 @@ static void put_growth(struct strbuf *out, const struct finding *finding)
 	put_rate(out, finding);
 }
 
+/* "Registry::sessions, held by registry (main.c:12), grew by 31,204 elements (Session) and 3 MiB in
+ * 60 s" */
+static void put_grows_in(struct strbuf *out, const struct finding *finding,
+			 const struct model *model)
+{
+	strbuf_add(out, finding->grows.container);
+	if (*finding->grows.root)
+		strbuf_addf(out, ", held by %s,", finding->grows.root);
+	strbuf_add(out, " grew by ");
+	if (finding->chunks)
+		strbuf_addf(out, "%s (%s) and ",
+			    units_things(model_count(model, finding->chunks), "element(s)").text,
+			    finding->grows.element);
+	strbuf_addf(out, "%s in %s", units_bytes(finding->bytes).text,
+		    units_ns(finding->lasted_ns).text);
+	put_rate(out, finding);
+}
+
 static void put_peak(struct strbuf *out, const struct finding *finding)
 {
 	if (finding->of_arena)
@@ -248,6 +266,7 @@ static void put_seen(struct strbuf *out, const struct finding *finding, const st
 	case FINDING_LEAK:
 	case FINDING_KEPT: put_leak(out, finding, model); break;
 	case FINDING_GROWTH: put_growth(out, finding); break;
+	case FINDING_GROWS_IN: put_grows_in(out, finding, model); break;
 	case FINDING_PEAK:
 	case FINDING_BURST: put_peak(out, finding); break;
 	case FINDING_RESIDENT: put_resident(out, finding); break;
@@ -306,6 +325,7 @@ const char *finding_repair(const struct finding *finding)
 	};
 	static const char *const of_kind[FINDING_KINDS] = {
 		[FINDING_GROWTH] = "limit the size, or free what is no longer needed",
+		[FINDING_GROWS_IN] = "limit its size, or remove what is no longer needed",
 		[FINDING_UNUSED] = "allocate only when the memory is needed",
 		[FINDING_WRITE_ONLY] = "do not fill memory that nothing reads",
 		[FINDING_READ_ONLY] = "share one constant instead",

@@ -277,6 +277,18 @@ static i64 least(const struct owner_growth *growth)
 	return all > 1 ? (i64)all : 1;
 }
 
+/* Parts of elements are below them. */
+static void note_told(struct picking *self)
+{
+	for (u32 i = 1; i < self->growth->paths.count; i++) {
+		struct grown_path *path = &self->growth->paths.data[i];
+
+		path->told = self->row[i] || self->into[i] != NONE || self->has_row[i] ||
+			     (self->state[i] == STATE_OUT &&
+			      self->growth->paths.data[path->parent].told);
+	}
+}
+
 static bool pick(struct picking *self)
 {
 	for (u64 i = 0; i < self->growth->paths.count; i++)
@@ -284,6 +296,7 @@ static bool pick(struct picking *self)
 	find_states(self);
 	if (!find_joined(self) || !add_rows(self))
 		return false;
+	note_told(self);
 	add_joined(self);
 	add_blocks(self);
 	return true;

@@ -25,6 +25,7 @@ struct grown_path {
 	u32 was;    /* a path that is gone, and that this one seems to be; UINT32_MAX = none */
 	u64 hash;   /* of the label, and of all labels down to it: */
 	u64 trail;
+	bool told; /* what is new of it belongs to a row */
 };
 
 /* Something that grows, told once: neither its owners nor its parts are rows. */

@@ -26,10 +26,10 @@ void owner_growth_release(struct owner_growth *self);
 /* 0 = two runs, or no time between the scans. */
 double grown_bytes_per_s(const struct owner_growth *self, const struct grown_row *row);
 
-/* What a row is called: "Registry::sessions", or the root, and the path of pointers to its node.
- * Whoever asks releases it. */
+/* What a row is called: "Registry::sessions", or the root; the root, if that is not its name; and
+ * the path of pointers to its node. Whoever asks releases it. */
 struct grown_name {
-	struct strbuf container, path;
+	struct strbuf container, root, path;
 };
 int owner_growth_name(const struct owner_growth *self, const struct grown_row *row,
 		      struct owners *after, struct grown_name *name, struct err *err);

@@ -42,8 +42,8 @@ static void put_member_of_root(const struct owners *after, const struct owner_st
 }
 
 /* The nearest member with a name that leads to what the row counts: "Registry::sessions". Where
- * there is none, the root. */
-static void put_container(const struct owners *after, const struct owner_path *path, u64 first,
+ * there is none, the root. Whether it is another name than that. */
+static bool put_container(const struct owners *after, const struct owner_path *path, u64 first,
 			  struct strbuf *out)
 {
 	const struct owner_step *steps = path->steps.data;
@@ -59,9 +59,10 @@ static void put_container(const struct owners *after, const struct owner_path *p
 		else
 			strbuf_addf(out, "%s::%.*s", kind->label, name_length(steps[at].member),
 				    steps[at].member + 1);
-		return;
+		return kind->what != OWNER_ROOT;
 	}
 	strbuf_add(out, path->steps.count ? owners_kind(after, steps[0].node)->label : "lost");
+	return false;
 }
 
 int owner_growth_name(const struct owner_growth *self, const struct grown_row *row,
@@ -76,8 +77,8 @@ int owner_growth_name(const struct owner_growth *self, const struct grown_row *r
 		first++;
 	if (status == 0 && self->paths.data[row->owner].what == OWNER_LOST)
 		strbuf_add(&name->container, "lost");
-	else if (status == 0)
-		put_container(after, &path, first, &name->container);
+	else if (status == 0 && put_container(after, &path, first, &name->container))
+		strbuf_add(&name->root, owners_kind(after, path.steps.data[0].node)->label);
 	if (status == 0)
 		owner_path_put(&path, after, &name->path);
 	owner_path_release(&path);
@@ -87,6 +88,7 @@ int owner_growth_name(const struct owner_growth *self, const struct grown_row *r
 void grown_name_release(struct grown_name *self)
 {
 	strbuf_release(&self->container);
+	strbuf_release(&self->root);
 	strbuf_release(&self->path);
 }
 

@@ -15,7 +15,8 @@ static int add_findings(const struct stack_source *source, const struct report_q
 			struct result *report, struct err *err)
 {
 	struct findings_query limits = {.thresholds = THRESHOLDS_DEFAULT,
-					.min_share = FINDINGS_MIN_SHARE};
+					.min_share = FINDINGS_MIN_SHARE,
+					.pointers = query->pointers};
 	struct findings_show show = {.top = query->top};
 	struct leak_report leaks = {0};
 	struct findings findings = {0};

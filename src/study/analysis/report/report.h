@@ -5,12 +5,14 @@
 #define STUDY_ANALYSIS_REPORT_REPORT_H
 
 #include "study/analysis/report/points.h"
+#include "study/model/graphs.h"
 
 enum { REPORT_FINDINGS, REPORT_POINTS }; /* the first parts of a report */
 
 struct report_query {
 	const struct trace_info *info; /* of the file; NULL for a live source */
 	u32 image;                     /* number of the image in the file */
+	struct graphs_source pointers; /* see struct findings_query */
 	u64 top;                       /* rows of each list, 0 = all */
 	u64 temporary_slack;
 	bool one_list; /* of points, `by`; else one by each measure */
