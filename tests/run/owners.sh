@@ -100,5 +100,37 @@ case_refused()
 	says "$work/dump" "^# note owners_failed the size limit of the trace was reached$"
 }
 
+# The owner of what grows comes first, whichever it is: of each the cache, its owner, a chunk in it and what the path there says.
+case_caches()
+{
+	local name owner chunk path
+
+	while read -r name owner chunk path; do
+		rm -f "$work/input"
+		mkfifo "$work/input"
+		: >"$work/stdout"
+		"$HEAPWISE" run -q --leak-scan off -o "$work/$name" -- "$HEAPWISE_TARGETS/caches" "$name" <"$work/input" >"$work/stdout" &
+		monitor=$!
+		exec 3>"$work/input"
+		until_true grep -q ready "$work/stdout"
+		"$HEAPWISE" ctl $monitor scan --owners >"$work/got"
+		exec 3>&-
+		wait $monitor
+		"$HEAPWISE" owners --format json "$work/$name" >"$work/json"
+		equal "$name: owner" "$(jq -r '.tree[0].owner | split(" ")[0]' "$work/json")" "$owner"
+		equal "$name: most of it" "$(jq '.tree[0].share > 0.75' "$work/json")" true
+		"$HEAPWISE" owners --path "$chunk" --format json "$work/$name" | jq -r .path >"$work/path"
+		says "$work/path" "$path"
+	done <<-'END'
+		sessions server Session ^server .*Server \.sessions
+		resolver resolver Address ^resolver .* \.known_
+		thumbnails thumbnails serve ^thumbnails .*\.pixels
+		interned interned intern ^interned .*Chain .*\.key
+		templates templates()::all std::deque ^templates\(\)::all .*std::deque<std::string>
+		audit server std::list ^server .*Server \.audit
+		ring lost Peer ^Peer
+	END
+}
+
 run_case "$1"
 finish

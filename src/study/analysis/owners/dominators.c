@@ -276,16 +276,22 @@ static bool make_room(struct search *self)
 	return true;
 }
 
+void dominators_number(struct dominators *self, const struct stream_graph *graph)
+{
+	u32 nodes = (u32)graph_nodes(graph);
+
+	*self = (struct dominators){.node_count = (u64)nodes + 2,
+				    .lost = nodes,
+				    .program = nodes + 1};
+}
+
 int dominators_find(struct dominators *self, const struct dominators_query *query, struct err *err)
 {
 	struct search search = {.query = query, .out = self};
 	bool good;
 
-	*self = (struct dominators){0};
-	search.node_count = (u32)graph_nodes(query->graph);
-	self->lost = search.node_count;
-	self->program = search.node_count + 1;
-	self->node_count = (u64)search.node_count + 2;
+	dominators_number(self, query->graph);
+	search.node_count = self->lost;
 	good = make_room(&search) && number_all(&search) && list_preds(&search);
 	if (good) {
 		find_holders(&search);

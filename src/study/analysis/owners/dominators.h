@@ -38,6 +38,9 @@ struct dominators { /* all zero = empty */
 	u64 leader_count;
 };
 
+/* The numbers of its nodes alone, which dominators_find keeps. */
+void dominators_number(struct dominators *self, const struct stream_graph *graph);
+
 /* Whether edges lead to nodes, and each node has its own: graphs come from files. */
 bool graph_is_sound(const struct stream_graph *graph);
 

@@ -54,7 +54,9 @@ struct owners { /* all zero = empty */
 	const struct model *model;
 	struct owner_roots roots; /* and the graph with them */
 	struct dominators tree;
-	u64 *ignored;                       /* by edge: those that do not count */
+	u64 *ignored;  /* by edge: those that do not count */
+	u64 *doubtful; /* by edge: what only looks like a pointer */
+	u64 doubtful_count;
 	u32 *kind_of, *point_of, *shape_of; /* by node; point_of: points.count = no chunk */
 	u32 *first_child, *next_child;      /* of the tree, by node: UINT32_MAX = none */
 	/* By node: the one before it on a shortest way from a root, or from a chunk that leads the

@@ -7,6 +7,7 @@
 
 #include "host/base/keyed.h"
 #include "host/base/path.h"
+#include "study/analysis/owners/doubt.h"
 #include "study/analysis/owners/typed.h"
 #include "study/analysis/owners/ways.h"
 #include "study/analysis/owners/weigh.h"
@@ -292,6 +293,16 @@ static bool sum_all(struct owners *self)
 	       sum_sets(self, &shapes, self->shapes.count);
 }
 
+/* Types say what is doubtful, and pointers what types are: what counts is found twice. */
+static bool weigh_doubts(struct owners *self)
+{
+	if (!self->doubtful_count)
+		return true;
+	free(self->ignored);
+	self->ignored = owner_weigh(&self->roots.graph, self->doubtful);
+	return self->ignored;
+}
+
 int owners_make(struct owners *self, const struct owners_query *query, struct err *err)
 {
 	struct owner_roots_query roots = {.model = query->types->query.source->model,
@@ -306,14 +317,14 @@ int owners_make(struct owners *self, const struct owners_query *query, struct er
 		return err_set(err, ERR_INPUT, "the recorded pointers are damaged");
 	if (owner_roots_make(&self->roots, query->graph, &roots, err) < 0)
 		return err->code;
-	self->ignored = owner_weigh(&self->roots.graph);
-	if (!self->ignored)
+	dominators_number(&self->tree, &self->roots.graph);
+	self->ignored = owner_weigh(&self->roots.graph, NULL);
+	if (!self->ignored || !make_room(self) || !find_kinds(self) || !owner_types_find(self) ||
+	    !owner_doubts_find(self) || !weigh_doubts(self))
 		return no_memory(err);
 	ask.ignored = self->ignored;
 	if (dominators_find(&self->tree, &ask, err) < 0)
 		return err->code;
-	if (!make_room(self) || !find_kinds(self) || !owner_types_find(self))
-		return no_memory(err);
 	link_children(self);
 	owner_ways_find(self);
 	if (!find_shapes(self) || !sum_all(self))
@@ -327,6 +338,7 @@ void owners_release(struct owners *self)
 	owner_roots_release(&self->roots);
 	dominators_release(&self->tree);
 	free(self->ignored);
+	free(self->doubtful);
 	free(self->kind_of);
 	free(self->point_of);
 	free(self->shape_of);

@@ -145,6 +145,11 @@ static void add_fields(struct result *result, const struct owners *self,
 					 : is_chunk ? "several roots together"
 						    : "the program"),
 		     "the nearest owner that every way to the chunk leads through");
+	result_field(result, "holder_chunk", NULL, VALUE_ID,
+		     value_if(holder < graph->chunk_count,
+			      value_number(holder < graph->chunk_count ? graph->chunks[holder]
+								       : 0)),
+		     "number of the chunk that holds it; none = a root");
 }
 
 static struct result *path_of(struct owners *self, u32 node, struct err *err)

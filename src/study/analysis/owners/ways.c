@@ -3,7 +3,10 @@
  * Host. */
 #include "study/analysis/owners/ways.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "host/base/order.h"
 
 #define NONE UINT32_MAX
 
@@ -28,6 +31,16 @@ static void search(struct owners *self, u64 at)
 	}
 }
 
+/* Of ways that are equally short, the one from a table with many pointers says more than the one
+ * from a variable that happens to lead there, too. */
+static int most_pointers_first(const void *a, const void *b, void *data)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+	const u64 *starts = data;
+
+	return falling(starts[x + 1] - starts[x], starts[y + 1] - starts[y]) ?: rising(x, y);
+}
+
 void owner_ways_find(struct owners *self)
 {
 	u32 lost = self->tree.lost;
@@ -37,6 +50,8 @@ void owner_ways_find(struct owners *self)
 	self->reached_count = 0;
 	for (u32 node = (u32)owners_graph(self)->chunk_count; node < lost; node++)
 		see(self, node, node);
+	qsort_r(self->reached, self->reached_count, sizeof *self->reached, most_pointers_first,
+		(void *)(uintptr_t)owners_graph(self)->starts);
 	search(self, 0);
 	found = self->reached_count;
 	for (u32 node = 0; node < lost; node++)

@@ -5,12 +5,15 @@
 
 #include "host/base/order.h"
 #include "host/base/path.h"
+#include "study/analysis/owners/dominators.h"
 #include "study/analysis/places/stacks.h"
 
 struct weighing {
 	const struct stream_graph *graph;
-	u32 *turn; /* by node: in which it was seen, from 1 on; 0 = not */
+	const u64 *doubtful; /* by edge: those that count last */
+	u32 *turn;           /* by node: in which it was seen, from 1 on; 0 = not */
 	u32 turns;
+	u32 doubts[2]; /* turns in which doubtful edges were followed */
 	VEC(u32) stack;
 	bool failed;
 };
@@ -23,17 +26,33 @@ static void see(struct weighing *self, u32 node)
 	self->failed |= !vec_push(&self->stack, node);
 }
 
-/* All that the nodes on the stack lead to. */
-static void spread(struct weighing *self)
+static void see_edges(struct weighing *self, u32 node, bool doubtful_only, const u64 *without)
 {
 	const u64 *starts = self->graph->starts;
 
-	while (self->stack.count) {
-		u32 node = self->stack.data[--self->stack.count];
-
-		for (u64 i = starts[node]; i < starts[node + 1]; i++)
+	for (u64 i = starts[node]; i < starts[node + 1]; i++)
+		if (!edge_is_in(without, i) && (!doubtful_only || edge_is_in(self->doubtful, i)))
 			see(self, self->graph->edges[i].target);
-	}
+}
+
+/* All that the nodes on the stack lead to. */
+static void spread(struct weighing *self, const u64 *without)
+{
+	while (self->stack.count)
+		see_edges(self, self->stack.data[--self->stack.count], false, without);
+}
+
+/* What only doubtful edges lead to, from all that was seen so far. */
+static void spread_doubts(struct weighing *self, u32 which)
+{
+	u64 nodes = self->graph->chunk_count + self->graph->root_count;
+
+	self->doubts[which] = ++self->turns;
+	for (u64 node = 0; self->doubtful && node < nodes && !self->failed; node++)
+		if (self->turn[node] && self->turn[node] < self->turns) {
+			see_edges(self, (u32)node, true, NULL);
+			spread(self, NULL);
+		}
 }
 
 /* ---- the order of roots ---- */
@@ -79,31 +98,49 @@ static int strongest_first(const void *a, const void *b)
 
 static void search(struct weighing *self, const struct ranked *roots, u64 count)
 {
+	bool doubted = false;
+
 	for (u64 i = 0; i < count && !self->failed; i++) {
+		if (!doubted && roots[i].rank >= RANK_STACK) {
+			spread_doubts(self, 0);
+			doubted = true;
+		}
 		if (!i || roots[i].rank != roots[i - 1].rank || roots[i].rank == RANK_STACK)
 			self->turns++;
 		see(self, roots[i].node);
 		/* roots of one turn share what they lead to */
-		spread(self);
+		spread(self, self->doubtful);
 	}
+	spread_doubts(self, 1);
 }
 
-/* What was seen in an earlier turn is not held by what was seen later. */
+static bool counts(const struct weighing *self, u32 node, u64 edge)
+{
+	u32 turn = self->turn[self->graph->edges[edge].target];
+
+	return turn >= self->turn[node] && (!turn || !edge_is_in(self->doubtful, edge) ||
+					    turn == self->doubts[0] || turn == self->doubts[1]);
+}
+
+/* What was seen in an earlier turn is not held by what was seen later, and what was seen without
+ * doubt is not held by what is doubtful. */
 static void ignore(const struct weighing *self, u64 nodes, u64 *ignored)
 {
 	const struct stream_graph *graph = self->graph;
 
 	for (u64 node = 0; node < nodes; node++)
 		for (u64 i = graph->starts[node]; i < graph->starts[node + 1]; i++)
-			if (self->turn[graph->edges[i].target] < self->turn[node])
+			if (!counts(self, (u32)node, i))
 				ignored[i / 64] |= 1ull << (i % 64);
 }
 
-u64 *owner_weigh(const struct stream_graph *graph)
+u64 *owner_weigh(const struct stream_graph *graph, const u64 *doubtful)
 {
 	u64 nodes = graph->chunk_count + graph->root_count;
 	u64 *ignored = calloc(graph->starts[nodes] / 64 + 1, sizeof *ignored);
-	struct weighing self = {.graph = graph, .turn = calloc(nodes + 1, sizeof *self.turn)};
+	struct weighing self = {.graph = graph,
+				.doubtful = doubtful,
+				.turn = calloc(nodes + 1, sizeof *self.turn)};
 	VEC(struct ranked) roots = {0};
 
 	self.failed = !ignored || !self.turn || !vec_reserve(&roots, graph->root_count);

@@ -8,7 +8,8 @@
 #include "host/trace/stream.h"
 
 /* By edge, a bit that is set where it does not count, as dominators_find takes it; to be freed.
- * NULL if there is no memory. */
-u64 *owner_weigh(const struct stream_graph *graph);
+ * NULL if there is no memory. Doubtful edges, a set as well or NULL, hold only what no other ones
+ * lead to. */
+u64 *owner_weigh(const struct stream_graph *graph, const u64 *doubtful);
 
 #endif

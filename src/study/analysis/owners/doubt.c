@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ * Finds pointers that stand where the declared types have none.
+ * Host. */
+#include "study/analysis/owners/doubt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "study/analysis/owners/typed.h"
+
+enum { POINTER_BYTES = 8, PARTS_MAX = 64 };
+
+/* ---- types ---- */
+
+/* Text and small numbers: what is there is no pointer. */
+static bool is_plain(const struct declared_type *type)
+{
+	return type && type->form == DECLARED_OTHER && type->size && type->size < POINTER_BYTES;
+}
+
+/* The standard library keeps objects in arrays of char, but strings keep text. */
+static bool is_closed(const char *name)
+{
+	static const char *const open[] = {"std::string", "std::basic_string<", "std::pair<",
+					   "std::array<", NULL};
+
+	for (u32 i = 0; open[i]; i++)
+		if (strncmp(name, open[i], strlen(open[i])) == 0)
+			return false;
+	return strncmp(name, "std::", 5) == 0 && !strstr(name, " node");
+}
+
+struct place {
+	u32 type;
+	u64 offset;
+};
+
+/* The parts of a class or union that cover an offset go on the list. */
+static u32 add_parts(struct declared *declared, const struct declared_type *type, u64 offset,
+		     struct place *list, u32 count)
+{
+	for (u32 i = 0; i < type->member_count && count < PARTS_MAX; i++) {
+		const struct declared_member *member = &type->members[i];
+		const struct declared_type *part = declared_type(declared, member->type);
+
+		if (part && offset >= member->offset && offset - member->offset < part->size)
+			list[count++] = (struct place){member->type, offset - member->offset};
+	}
+	return count;
+}
+
+/* Whether the type has text or small numbers there, and nothing else. */
+static bool is_plain_at(struct declared *declared, u32 type, u64 offset)
+{
+	struct place list[PARTS_MAX] = {{type, offset}};
+	bool found = false;
+
+	for (u32 at = 0, count = 1; at < count; at++) {
+		const struct declared_type *here = declared_type(declared, list[at].type);
+
+		if (!here || list[at].offset >= here->size || is_closed(here->name))
+			return false;
+		if (here->form == DECLARED_ARRAY && here->count && here->size >= here->count &&
+		    count < PARTS_MAX)
+			list[count++] = (struct place){here->of, list[at].offset % (here->size /
+										    here->count)};
+		else if (here->form == DECLARED_CLASS || here->form == DECLARED_UNION)
+			count = add_parts(declared, here, list[at].offset, list, count);
+		else if (is_plain(here))
+			found = true;
+		else
+			return false;
+	}
+	return found;
+}
+
+static bool label_is_plain(const char *label)
+{
+	static const char *const labels[] = {"char",   "signed char", "unsigned char", "bool",
+					     "short",  "int",         "unsigned int",  "float",
+					     "double", "wchar_t",     "std::byte",     NULL};
+
+	for (u32 i = 0; labels[i]; i++)
+		if (strcmp(label, labels[i]) == 0)
+			return true;
+	return false;
+}
+
+/* ---- chunks ---- */
+
+/* Chunks of text and numbers: by name, or because a pointer is declared to lead to such. */
+static void find_plain(struct owners *self, u8 *plain)
+{
+	const struct stream_graph *graph = owners_graph(self);
+
+	for (u32 node = 0; node < self->tree.lost; node++) {
+		if (node < graph->chunk_count && owners_kind(self, node)->what == OWNER_TYPE &&
+		    label_is_plain(owners_kind(self, node)->label))
+			plain[node] = 1;
+		if (self->type_of[node] == NO_DECLARED)
+			continue;
+		for (u64 i = graph->starts[node]; i < graph->starts[node + 1]; i++) {
+			u32 target = graph->edges[i].target;
+			u32 lead;
+
+			if (edge_is_in(self->ignored, i) || graph->edges[i].to ||
+			    self->type_of[target] != NO_DECLARED ||
+			    owners_kind(self, target)->what == OWNER_TYPE)
+				continue;
+			lead = owner_lead(self, node, owners_edge_offset(self, node, i));
+			if (is_plain(declared_type(self->members.declared, lead)))
+				plain[target] = 1;
+		}
+	}
+}
+
+static bool is_doubtful(struct owners *self, u32 node, u64 edge)
+{
+	struct owner_spot spot = owner_spot(self, node, owners_edge_offset(self, node, edge));
+
+	return is_plain_at(self->members.declared, spot.type, spot.offset);
+}
+
+bool owner_doubts_find(struct owners *self)
+{
+	const struct stream_graph *graph = owners_graph(self);
+	u8 *plain = calloc((u64)self->tree.lost + 1, 1);
+
+	self->doubtful = calloc(graph->starts[self->tree.lost] / 64 + 1, sizeof *self->doubtful);
+	if (plain && self->doubtful)
+		find_plain(self, plain);
+	for (u32 node = 0; plain && self->doubtful && node < self->tree.lost; node++) {
+		bool typed = self->type_of[node] != NO_DECLARED;
+
+		if (!plain[node] && !typed)
+			continue;
+		for (u64 i = graph->starts[node]; i < graph->starts[node + 1]; i++)
+			if (plain[node] || is_doubtful(self, node, i)) {
+				self->doubtful[i / 64] |= 1ull << (i % 64);
+				self->doubtful_count++;
+			}
+	}
+	free(plain);
+	return plain && self->doubtful && !self->members.failed;
+}
