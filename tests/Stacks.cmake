@@ -5,11 +5,12 @@ set(unwind_dir ${CMAKE_CURRENT_SOURCE_DIR}/targets/unwind)
 set(unwind_out ${CMAKE_CURRENT_BINARY_DIR}/unwind)
 file(MAKE_DIRECTORY ${unwind_out})
 
-# VARIANT:FLAG,FLAG…
-set(unwind_variants O0:-O0 O2:-O2 O3:-O3 omit:-O2,-fomit-frame-pointer
-	keep:-O2,-fno-omit-frame-pointer)
+# VARIANT:FLAG,FLAG… In `make test` those that differ most: frames with and without a frame pointer, which -O2 keeps on aarch64 only.
+set(unwind_variants O0:-O0 O2:-O2)
+set(unwind_variants_more O3:-O3 omit:-O2,-fomit-frame-pointer keep:-O2,-fno-omit-frame-pointer)
 if(HEAPWISE_CPU STREQUAL "aarch64")
-	list(APPEND unwind_variants pac:-O2,-mbranch-protection=standard)
+	list(APPEND unwind_variants omit:-O2,-fomit-frame-pointer pac:-O2,-mbranch-protection=standard)
+	list(REMOVE_ITEM unwind_variants_more omit:-O2,-fomit-frame-pointer)
 endif()
 
 find_program(HEAPWISE_CLANG clang)
@@ -42,8 +43,16 @@ function(heapwise_unwind_build output compiler flags)
 		COMMENT "Building target ${output}")
 endfunction()
 
-# heapwise_stacks(PROGRAM [ARGUMENT...])   all variants of a program, and its test.
+# heapwise_stacks(SOURCE [ARGUMENT...])   a program's test, and that of its further variants, which make test-full runs.
 function(heapwise_stacks source)
+	get_filename_component(name ${source} NAME_WE)
+	heapwise_stacks_of(stacks.${name} tests unwind_variants ${ARGV})
+	list(APPEND HEAPWISE_LABEL full)
+	heapwise_stacks_of(stacks.${name}-more tests_long unwind_variants_more ${ARGV})
+endfunction()
+
+# heapwise_stacks_of(TEST TARGET VARIANTS SOURCE [ARGUMENT...])   TARGET builds the program in all VARIANTS, a list's name.
+function(heapwise_stacks_of test target variants source)
 	get_filename_component(name ${source} NAME_WE)
 	set(programs "")
 	set(sources ${unwind_dir}/${source})
@@ -55,7 +64,7 @@ function(heapwise_stacks source)
 		set(start -nostartfiles)
 	endif()
 	foreach(compiler IN LISTS unwind_compilers)
-		foreach(variant IN LISTS unwind_variants)
+		foreach(variant IN LISTS ${variants})
 			string(REGEX MATCH "^([^:]*):(.*)$" _ ${variant})
 			string(REPLACE "," ";" flags ${CMAKE_MATCH_2})
 			set(program ${unwind_out}/${name}.${compiler}-${CMAKE_MATCH_1})
@@ -63,9 +72,10 @@ function(heapwise_stacks source)
 			list(APPEND programs ${program})
 		endforeach()
 	endforeach()
-	add_custom_target(stacks_${name} DEPENDS ${programs})
-	add_dependencies(tests stacks_${name})
-	heapwise_script_test(stacks.${name} ${CMAKE_CURRENT_SOURCE_DIR}/run/stacks.sh
+	string(REPLACE . _ built ${test})
+	add_custom_target(${built} DEPENDS ${programs})
+	add_dependencies(${target} ${built})
+	heapwise_script_test(${test} ${CMAKE_CURRENT_SOURCE_DIR}/run/stacks.sh
 		$<TARGET_FILE:recorder_check> ${unwind_emulator} ${programs} ${ARGN})
 endfunction()
 
