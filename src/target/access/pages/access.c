@@ -230,7 +230,7 @@ void hwr_access_thread(struct hwr_thread *t)
 	if (!t->fault_stack)
 		t->fault_stack = hwr_map_private(HWR_FAULT_STACK);
 	if (t->fault_stack)
-		hwr_fault_thread(t->fault_stack, HWR_FAULT_STACK);
+		hwr_fault_thread(t);
 }
 
 void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller)

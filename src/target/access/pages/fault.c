@@ -13,6 +13,7 @@
 #include "target/recorder/state/real.h"
 #include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
+#include "target/recorder/state/thread.h"
 
 enum {
 	PROBES = 16,
@@ -224,14 +225,16 @@ bool hwr_fault_attach(void)
 	return true;
 }
 
-void hwr_fault_thread(void *memory, size_t bytes)
+void hwr_fault_thread(struct hwr_thread *t)
 {
 	stack_t stack = {.ss_flags = 0}, old = {.ss_flags = 0};
 
 	hwr_ask3(SYS_sigaltstack, 0, (long)&old, 0);
 	if (!(old.ss_flags & SS_DISABLE))
 		return;
-	stack.ss_sp = memory;
-	stack.ss_size = bytes;
+	/* Changes nothing: it is refused, or what the thread has. */
+	t->takes_no_stack = hwr_ask3(SYS_sigaltstack, (long)&stack, 0, 0) == 0;
+	stack.ss_sp = t->fault_stack;
+	stack.ss_size = HWR_FAULT_STACK;
 	hwr_ask3(SYS_sigaltstack, (long)&stack, 0, 0);
 }

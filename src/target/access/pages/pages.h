@@ -99,8 +99,9 @@ void hwr_pages_open(u64 address);
 struct hwr_call;
 void hwr_pages_around(struct hwr_call *call, u64 address);
 enum { HWR_FAULT_STACK = 65536 };
-/* Gives the calling thread a stack for the handler, if it has none. */
-void hwr_fault_thread(void *memory, size_t bytes);
+/* Gives the calling thread, which this is, its fault_stack for the handler, if it has no stack. */
+struct hwr_thread;
+void hwr_fault_thread(struct hwr_thread *t);
 
 /* SIGSEGV in a mask; libc's functions for that are no part of what the recorder may call. */
 #define HWR_SEGV_BIT (1ull << (SIGSEGV - 1))

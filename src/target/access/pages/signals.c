@@ -208,6 +208,12 @@ static bool is_fault_stack(const stack_t *stack)
 	return hwr_self && stack->ss_sp == hwr_self->fault_stack;
 }
 
+/* A thread that never had a stack may ask for none of them in this way, and gets it. */
+static bool is_nothing(const stack_t *stack)
+{
+	return !stack->ss_sp && !stack->ss_size && !stack->ss_flags;
+}
+
 /* The stack that we have given the thread is nothing to the program. A stack that it has in the
  * heap must never be armed: the kernel could not deliver the fault. */
 HWR_EXPORT int sigaltstack(const stack_t *wanted, stack_t *old)
@@ -221,15 +227,35 @@ HWR_EXPORT int sigaltstack(const stack_t *wanted, stack_t *old)
 	if (status == 0 && wanted) {
 		stack_t copy = *wanted;
 
-		status = hwr_syscall3(SYS_sigaltstack, (long)&copy, 0, 0);
+		if (!is_nothing(&copy) || !is_fault_stack(&before) || !hwr_self->takes_no_stack)
+			status = hwr_syscall3(SYS_sigaltstack, (long)&copy, 0, 0);
 	}
 	if (status < 0) {
 		errno = (int)-status;
 		return -1;
 	}
 	if (wanted && wanted->ss_flags & SS_DISABLE && hwr_self && hwr_self->fault_stack)
-		hwr_fault_thread(hwr_self->fault_stack, HWR_FAULT_STACK);
+		hwr_fault_thread(hwr_self);
 	if (old)
 		*old = is_fault_stack(&before) ? (stack_t){.ss_flags = SS_DISABLE} : before;
 	return 0;
+}
+
+/* An older form, in which the address is the size, too. The library's own asks the kernel at once.
+ */
+int sigstack(struct sigstack *wanted, struct sigstack *old);
+
+HWR_EXPORT int sigstack(struct sigstack *wanted, struct sigstack *old)
+{
+	stack_t next, before;
+	int status;
+
+	if (wanted)
+		next = (stack_t){.ss_sp = wanted->ss_sp,
+				 .ss_size = (size_t)wanted->ss_sp,
+				 .ss_flags = wanted->ss_onstack != 0};
+	status = sigaltstack(wanted ? &next : NULL, old ? &before : NULL);
+	if (status == 0 && old)
+		*old = (struct sigstack){before.ss_sp, before.ss_flags & SS_ONSTACK};
+	return status;
 }

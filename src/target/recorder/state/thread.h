@@ -180,8 +180,9 @@ struct hwr_thread {
 	u32 tid; /* whose it is; of one that is nested 0 */
 	u32 slot_number;
 	bool is_nested;
-	bool is_bare;    /* found by its tid: hwr_self is another thread's */
-	bool ring_lossy; /* the monitor made no progress for too long */
+	bool is_bare;        /* found by its tid: hwr_self is another thread's */
+	bool ring_lossy;     /* the monitor made no progress for too long */
+	bool takes_no_stack; /* an alternate stack of nothing was no error before fault_stack */
 
 	/* blocks of stack that the thread was seen to run on, by the last bits of their numbers;
 	 * see hwr_thread_is */
