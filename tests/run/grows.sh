@@ -111,5 +111,33 @@ case_runs()
 	says "$work/stderr" "plain.hwt: no pointers were recorded"
 }
 
+# A program that is watched: over HTTP while it runs, and in the text at its end.
+case_watch()
+{
+	mkfifo "$work/input"
+	: >"$work/stdout"
+	"$HEAPWISE" watch --web --print-url --trace "$work/trace.hwt" -o "$work/text" -- "$target" <"$work/input" >"$work/stdout" 2>"$work/stderr" &
+	monitor=$!
+	exec 3>"$work/input"
+	for round in 0 1; do
+		until_true sh -c "[ \$(grep -c ready '$work/stdout') -gt $round ]"
+		"$HEAPWISE" ctl $monitor scan --owners >"$work/scan" || fail "scan $round"
+		((round == 0)) && echo >&3
+	done
+	grep -o 'http://.*' "$work/stdout" >"$work/url"
+	base=$(sed 's|/?token=.*||' "$work/url")
+	token=$(sed 's/.*token=//' "$work/url")
+	until_true sh -c "curl -s -H 'Authorization: Bearer $token' $base/api/v1/owners | jq -e '.data.growth | length == 6' >/dev/null"
+	get owners | jq .data >"$work/json"
+	equal "while it runs" "$(found)" "$(expected 1000 0 0)"
+	exec 3>&-
+	until_true grep -q "until Ctrl-C" "$work/stderr"
+	kill -INT "$monitor"
+	wait "$monitor"
+	says "$work/text" "^What grew in .*, and who holds it$"
+	says "$work/text" "^ +[+]422 KiB .* [+]1,000 +Service::pages "
+	equal "what else grew" "$(grep -c "Job" "$work/text")" 0
+}
+
 run_case "$1"
 finish

@@ -120,6 +120,25 @@ describe("a program that runs", () => {
 		await page.context().close();
 	});
 
+	test("what grows, and who holds it, after two scans", async () => {
+		const page = await openLive(watched.url);
+		assert.match(await part(page, "holders").innerText(), /heapwise ctl PID scan --owners/, "how to get it");
+		const { pid } = await watched.ask("/trace");
+		for (let scan = 0; scan < 2; scan++) {
+			cli("ctl", String(pid), "scan", "--owners");
+			await sleep(3000);
+		}
+		await until(async () => (await watched.ask("/owners"))?.growth != null, "two scans in the trace");
+		await page.getByRole("button", { name: "Look again" }).click();
+		await until(async () => (await rows(page, "What grows")).length > 0, "rows");
+		const { growth } = await watched.ask("/owners");
+		const shown = await rows(page, "What grows");
+		assert.deepEqual(shown.map((row) => row["Grows in"]), growth.map((row) => row.container));
+		growth.forEach((row, at) => shows(shown[at].Bytes, row.bytes_delta, row.container));
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
 	test("by bytes, and as a table: the same numbers", async () => {
 		const page = await openLive(watched.url);
 		const tick = await lookAt(page, watched.ask);

@@ -295,6 +295,14 @@ static int args_read(const struct command *command, const struct watch_args *arg
 	return rotation_read(command, args, &watching->rotate);
 }
 
+static void show_summary(struct watching *self, const struct run_options *run)
+{
+	watch_show_summary(&self->show, &self->report);
+	/* a trace in several files does not hold pointers */
+	if (!run->output.none && !self->args->rotate && !self->args->window)
+		watch_show_grown(&self->show, run->output.path);
+}
+
 /* 0 and how the program ended, or an exit status. */
 static int watch_program(struct watching *watching, char **argv, int *wait_status)
 {
@@ -338,7 +346,7 @@ static int watch_program(struct watching *watching, char **argv, int *wait_statu
 		report_show(watching);
 	serving = watching->web && watched_ended(watching->web, &result);
 	if (!watching->json && !args->quiet && watching->report.number)
-		watch_show_summary(&watching->show, &watching->report);
+		show_summary(watching, &run);
 	if (!watching->report.number || !watching->report.seen)
 		fprintf(stderr, "heapwise: nothing was recorded: %s\n",
 			result.unmapped ? result.unmapped_reason

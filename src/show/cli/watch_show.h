@@ -32,6 +32,8 @@ struct watch_show {
 void watch_show_json(struct watch_show *self, const struct watch_report *report);
 void watch_show_screen(struct watch_show *self, const struct watch_report *report);
 void watch_show_summary(struct watch_show *self, const struct watch_report *report);
+/* Containers that grew, if the trace has the pointers of two scans; else nothing. */
+void watch_show_grown(struct watch_show *self, const char *path);
 
 /* ---- keys: pause, sort, filter, snapshot, help, quit ----
  * Read from the terminal itself, because standard input is the program's. */

@@ -7,6 +7,7 @@ import { CanvasView, type Item, type Painter } from "../lib/canvas";
 import { able } from "../lib/catalogue";
 import { category, dark, ink, inkOn } from "../lib/colour";
 import { type Maybe, bytes, count, ns, share } from "../lib/format";
+import { Growth } from "../lib/growth";
 import { AGES, type Feed, STATES, type Tick, type TopPoint, beat, connect, disconnect, feed, growing, newest, ring } from "../lib/live";
 import type { Subject } from "../lib/menu";
 import { Bar, Choice, Delta, Keys, oneOf } from "../lib/parts";
@@ -17,7 +18,7 @@ import { source } from "../lib/source";
 import { cursor, go, key, linkTo, set } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
-import type { Status, TraceInfo } from "../lib/types";
+import type { Owners, Status, TraceInfo } from "../lib/types";
 import { traces } from "../shell";
 
 const GUTTER = 74; // for the names of rows
@@ -500,6 +501,32 @@ function Answers({ tick, paused }: { tick: Tick; paused: boolean }) {
 	);
 }
 
+/** Containers that grew between the scans that somebody asked for, as in Owners. It takes a new copy of the trace: on request only. */
+function Holders() {
+	const info = useAnswer<TraceInfo>("/trace", {});
+	const answer = useAnswer<Owners>(info.reply?.data.caps.owners ? "/owners" : null, {});
+	const rows = answer.reply?.data.growth;
+	const ask = () => {
+		info.retry();
+		answer.retry();
+	};
+	const look = () => {
+		ask();
+		setTimeout(ask, RENEW_MS); // the first answer may come from an older copy, the next from the one that it asked for
+	};
+	return (
+		<section aria-label="What grows, and who holds it" data-t="holders">
+			<h2>What grows, and who holds it</h2>
+			<div class="controls"><button disabled={feed.value.kind !== "on"} onClick={look}>Look again</button></div>
+			{rows == null || rows.length === 0 ? (
+				<p class="quiet">{rows ? "Nothing grew between the scans." : "Two scans show it, a while apart. The program stands still for each:"} {!rows && <code>heapwise ctl PID scan --owners</code>}</p>
+			) : (
+				<Growth rows={rows} />
+			)}
+		</section>
+	);
+}
+
 function Unused({ paused }: { paused: boolean }) {
 	const at = boundAt();
 	const bound = bounds[at] ?? 16;
@@ -712,6 +739,7 @@ export function Live() {
 			<State lag={lag} />
 			<Answers tick={tick} paused={stop != null} />
 			<Numbers at={shown.chosen} />
+			<Holders />
 			{table ? (
 				<Twin shown={shown} states={states} />
 			) : (
