@@ -57,6 +57,9 @@ endforeach()
 if(NOT CMAKE_CROSSCOMPILING)
 	heapwise_script_test(run.owners-truth-sqlite3 ${run_dir}/owners-truth.py sqlite3)
 endif()
+foreach(case c c-optimised c-clang c-stripped gcc gcc-optimised clang libcxx retained)
+	heapwise_run(containers-${case} containers ${case})
+endforeach()
 
 foreach(case calls signals crash threads fork heap contexts guards sandbox deaf raw burst sweep userfaultfd usage known leaks types place ends monitor-gone
 	live sets cost bare stacks idle-calls idle-libc rings examples toolkit join screen server rotation idle)

@@ -39,7 +39,7 @@ says "$work/csv" "^retained_bytes,share,bytes,count,owner"
 # A path names members where the type is known.
 owners --path Session --format json >"$work/path"
 equal "path to the first" "$(jq -r .path "$work/path" | sed 's/ (holders.cpp:[0-9]*)//')" \
-	"registry → Registry .sessions → Session"
+	"registry → Registry .sessions → 100 elements → Session"
 chunk=$(jq '[.tree[] | select(.owner | startswith("make_text"))] | map(select(.depth == 3))[0].largest_chunk' "$work/json")
 owners --path "$chunk" --format json >"$work/path"
 equal "path to the name of a session" "$(jq -r '.steps[-2].owner' "$work/path")" "Session"
@@ -51,8 +51,10 @@ says "$work/stderr" "no chunk 'nobody' was live at the scan"
 # Members of variables, and of what only pointers say the type of.
 "$HEAPWISE" run -q --owners -o "$work/collections.hwt" -- "$HEAPWISE_TARGETS/collections_c" >"$work/expected"
 line=$(sed -n '/^} server;/=' "$(dirname "$0")/../targets/collections.c")
-equal "members of a variable" "$("$HEAPWISE" owners --path 'session*' --format json "$work/collections.hwt" | jq -r .path)" \
-	"server (collections.c:$line) .db.dict → dict .table → session*"
+equal "members of a variable, and a container" "$("$HEAPWISE" owners --path open_session --format json "$work/collections.hwt" |
+	jq -r .path | sed 's/\[[0-9]*\]/[]/')" \
+	"server (collections.c:$line) .db.dict → dict .table → 1,024 buckets [] → session .name → open_session (collections.c:73)"
+says "$work/text" "^Containers, largest first$"
 chunk=$("$HEAPWISE" owners --path 'session*' --format json "$work/collections.hwt" | jq .chunk)
 equal "type by pointers" "$("$HEAPWISE" owners --format json --top 0 --min-share 0 "$work/collections.hwt" |
 	jq -c --argjson chunk "$chunk" '[(.tree[] | select(.largest_chunk == $chunk) | .id) as $id | .tree[] | select(.parent == $id) | [.owner, .count]]')" \

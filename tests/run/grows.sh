@@ -63,7 +63,7 @@ case_run()
 	equal "status" "$?" 0
 	equal "what grew" "$(found)" "$(expected 1000 0 0)"
 	equal "path" "$(jq -r '.growth[] | select(.container == "Service::pages") | .path | sub(":[0-9]+"; "")' "$work/json")" \
-		"service (grows.cpp) → Service .pages → std::unordered_map<long, std::unique_ptr<Page>> node"
+		"service (grows.cpp) → Service .pages → 5,087 buckets → std::unordered_map<long, std::unique_ptr<Page>> node"
 	equal "without a scan between" "$(jq -c '[.growth[].stopped] | unique' "$work/json")" "[null]"
 	# the same as findings, which come before all others and instead of growth
 	"$HEAPWISE" findings --top 0 --format json "$work/trace.hwt" >"$work/findings"

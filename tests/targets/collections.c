@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Containers as C programs have them, in one variable: prints a line with path, kind, elements and places of each, which
- * `heapwise owners` must show. "-": places have no meaning. */
+ * Containers as C programs have them, in one variable: prints a line with name, kind, elements and places of each, which
+ * `heapwise owners` must show. "-": it has no places. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,12 +146,12 @@ int main(void)
 	add_words();
 	fill_slots();
 	fill_recent();
-	printf(".db.dict .table|hash table|%d|%d\n", SESSIONS, BUCKETS);
-	printf(".buckets|hash table|%d|512\n", INNER);
-	printf(".jobs|linked list|%d|-\n", JOBS);
-	printf(".words|tree|%d|-\n", WORDS);
-	printf(".slots|hash table|%d|%d\n", KEYS, SLOTS);
-	printf(".recent|array of pointers|%d|%d\n", RECENT, RECENT_PLACES);
+	printf("dict .table|hash table|%d|%d\n", SESSIONS, BUCKETS);
+	printf("server .buckets|hash table|%d|512\n", INNER);
+	printf("server .jobs|linked list|%d|-\n", JOBS);
+	printf("server .words|tree|%d|-\n", WORDS);
+	printf("server .slots|hash table|%d|%d\n", KEYS, SLOTS);
+	printf("server .recent|array of pointers|%d|%d\n", RECENT, RECENT_PLACES);
 	fflush(stdout);
 	__asm__ volatile("" : : "r"(&server) : "memory");
 	exit(0);

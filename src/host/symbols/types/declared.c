@@ -265,6 +265,13 @@ static const char *own_name(const char *name)
 	return own;
 }
 
+static bool is_object_block(const struct declared_class *class)
+{
+	static const char *const names[] = {"_Sp_counted_ptr_inplace<", "__shared_ptr_emplace<"};
+
+	return text_starts_any(class->name, names);
+}
+
 /* Classes by what people call them, in full and without what they are in: the first counts. */
 static void name_classes(struct declared *self)
 {
@@ -272,7 +279,8 @@ static void name_classes(struct declared *self)
 		const char *name = declared_class_name(self, (u32)self->named);
 		const char *keys[] = {name, own_name(name)};
 
-		for (u32 i = 0; i < 2; i++) {
+		/* what make_shared allocates is called as the object in it */
+		for (u32 i = 0; i < 2 && !is_object_block(&self->classes.data[self->named]); i++) {
 			u64 *place = map_at(&self->by_name, hash_text(HASH_START, keys[i]));
 
 			self->failed |= !place;

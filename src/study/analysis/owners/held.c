@@ -34,6 +34,16 @@ u64 owners_edge_offset(const struct owners *self, u32 node, u64 edge)
 	return owner_roots_offset(&self->roots, node - (u32)graph->chunk_count, edge);
 }
 
+u64 owners_edge_to(const struct owners *self, u32 from, u32 to)
+{
+	const struct stream_graph *graph = owners_graph(self);
+
+	for (u64 i = graph->starts[from]; i < graph->starts[from + 1]; i++)
+		if (!edge_is_in(self->ignored, i) && graph->edges[i].target == to)
+			return i;
+	return UINT64_MAX;
+}
+
 u32 owners_node(const struct owners *self, u64 chunk)
 {
 	const struct stream_graph *graph = owners_graph(self);
@@ -50,4 +60,46 @@ u32 owners_add_kind(struct owners *self, const char *label, u8 what)
 					     (struct owner_kind){.label = kept, .what = what});
 
 	return kind ? (u32)(kind - self->kinds.data) : NONE;
+}
+
+/* ---- sums ---- */
+
+static struct owner_sums *sums_of(const struct owner_summing *self, u32 node)
+{
+	return (struct owner_sums *)((char *)self->sums + self->set_of[node] * self->stride);
+}
+
+static void enter(const struct owners *self, struct owner_summing *summing, u32 node)
+{
+	struct owner_sums *sums = sums_of(summing, node);
+
+	sums->chunks += node < owners_graph(self)->chunk_count;
+	sums->bytes += owners_bytes(self, node);
+	if (!summing->within[summing->set_of[node]]++)
+		sums->retained += self->tree.retained[node];
+}
+
+bool owners_sum(const struct owners *self, struct owner_summing *summing, u64 sets)
+{
+	u32 node = self->tree.program;
+
+	summing->within = calloc(sets + 1, sizeof *summing->within);
+	if (!summing->within)
+		return false;
+	enter(self, summing, node);
+	for (;;) {
+		u32 next = self->first_child[node];
+
+		while (next == NONE && node != self->tree.program) {
+			summing->within[summing->set_of[node]]--;
+			next = self->next_child[node];
+			node = self->tree.holder[node];
+		}
+		if (next == NONE)
+			break;
+		node = next;
+		enter(self, summing, node);
+	}
+	free(summing->within);
+	return true;
 }

@@ -49,6 +49,36 @@ struct owner_shape {
 	struct owner_sums sums;
 };
 
+enum container_sort {
+	CONTAINER_ARRAY,    /* of elements, one behind the other */
+	CONTAINER_POINTERS, /* array of pointers to elements that are alike */
+	CONTAINER_TEXT,
+	CONTAINER_DEQUE,
+	CONTAINER_LIST,
+	CONTAINER_TREE,
+	CONTAINER_TABLE, /* hash table, with chains or without */
+	CONTAINER_NODES, /* elements that point to each other, in some other way */
+	CONTAINER_SORTS
+};
+
+#define CONTAINER_UNKNOWN UINT64_MAX
+
+/* One container of the program. Chunks that are its own, its buffer or its nodes, are its parts. */
+struct owner_container {
+	/* Equal for containers that are called alike and held alike, in other scans and runs, too:
+	 * made of names, without addresses, indexes and lines. */
+	u64 key;
+	u32 holder;       /* node that it begins in: */
+	u64 offset;       /* with a pointer or an object at this offset */
+	u32 first;        /* chunk that this leads to; the holder, if an array is a part of that */
+	u8 sort;          /* enum container_sort */
+	const char *type; /* "std::map<int, Foo>"; "" = recognised by shape */
+	u64 elements;     /* CONTAINER_UNKNOWN: only the program's bytes say it */
+	u64 capacity;     /* places, or buckets; CONTAINER_UNKNOWN = has none, as a list */
+	u64 slack_bytes;  /* of places without elements; CONTAINER_UNKNOWN */
+	struct owner_sums sums; /* of its parts */
+};
+
 struct owners { /* all zero = empty */
 	struct owners_query query;
 	const struct model *model;
@@ -68,6 +98,12 @@ struct owners { /* all zero = empty */
 	u32 *type_of;
 	u8 *base_of;
 	struct owner_members members;
+	/* The first is none. By node: the container that it is a part of, 0 = of none. Those that
+	 * retain less than a millionth of all bytes are left out; more than a million others are
+	 * only counted. */
+	VEC(struct owner_container) containers;
+	u32 *container_of;
+	u64 containers_left;
 	VEC(struct owner_kind) kinds;
 	VEC(struct owner_shape) shapes; /* each after its parent */
 	struct owner_sums *points;      /* by point of the model, and one more */
@@ -85,8 +121,20 @@ u64 owners_bytes(const struct owners *self, u32 node);
 /* The node of a chunk, or UINT32_MAX if it was not live at the scan. */
 u32 owners_node(const struct owners *self, u64 chunk);
 
+/* Sums of sets of nodes, which are `stride` bytes apart. */
+struct owner_summing {
+	const u32 *set_of; /* by node */
+	struct owner_sums *sums;
+	u64 stride;
+	u32 *within; /* scratch: by set, nodes above this one that are in it */
+};
+bool owners_sum(const struct owners *self, struct owner_summing *summing, u64 sets);
+
 /* Where in its node a pointer stands: of an edge of this node, by number. */
 u64 owners_edge_offset(const struct owners *self, u32 node, u64 edge);
+
+/* The first pointer from one node to another that counts, UINT64_MAX = there is none. */
+u64 owners_edge_to(const struct owners *self, u32 from, u32 to);
 
 /* The kind that is called so, which is new or not; UINT32_MAX without memory. */
 u32 owners_add_kind(struct owners *self, const char *label, u8 what);

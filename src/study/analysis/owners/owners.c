@@ -7,6 +7,7 @@
 
 #include "host/base/keyed.h"
 #include "host/base/path.h"
+#include "study/analysis/owners/containers.h"
 #include "study/analysis/owners/doubt.h"
 #include "study/analysis/owners/typed.h"
 #include "study/analysis/owners/ways.h"
@@ -109,54 +110,6 @@ static void link_children(struct owners *self)
 		self->first_child[holder] = node;
 	}
 	self->next_child[tree->program] = NONE;
-}
-
-/* Sums by set, which are `stride` bytes apart. */
-struct summing {
-	const u32 *set_of; /* by node */
-	void *sums;
-	u64 stride;
-	u32 *within; /* by set: nodes above this one that are in it */
-};
-
-static struct owner_sums *sums_of(const struct summing *self, u32 node)
-{
-	return (struct owner_sums *)((char *)self->sums + self->set_of[node] * self->stride);
-}
-
-static void enter(const struct owners *self, struct summing *summing, u32 node)
-{
-	struct owner_sums *sums = sums_of(summing, node);
-
-	sums->chunks += node < owners_graph(self)->chunk_count;
-	sums->bytes += owners_bytes(self, node);
-	if (!summing->within[summing->set_of[node]]++)
-		sums->retained += self->tree.retained[node];
-}
-
-static bool sum_sets(const struct owners *self, struct summing *summing, u64 sets)
-{
-	u32 node = self->tree.program;
-
-	summing->within = calloc(sets + 1, sizeof *summing->within);
-	if (!summing->within)
-		return false;
-	enter(self, summing, node);
-	for (;;) {
-		u32 next = self->first_child[node];
-
-		while (next == NONE && node != self->tree.program) {
-			summing->within[summing->set_of[node]]--;
-			next = self->next_child[node];
-			node = self->tree.holder[node];
-		}
-		if (next == NONE)
-			break;
-		node = next;
-		enter(self, summing, node);
-	}
-	free(summing->within);
-	return true;
 }
 
 /* ---- shapes ---- */
@@ -265,6 +218,7 @@ static bool make_room(struct owners *self)
 {
 	u64 nodes = self->tree.node_count;
 
+	self->container_of = calloc(nodes, sizeof *self->container_of);
 	self->kind_of = malloc(nodes * sizeof *self->kind_of);
 	self->point_of = malloc(nodes * sizeof *self->point_of);
 	self->shape_of = malloc(nodes * sizeof *self->shape_of);
@@ -277,20 +231,21 @@ static bool make_room(struct owners *self)
 	self->points = calloc(self->model->points.count + 1, sizeof *self->points);
 	return self->kind_of && self->point_of && self->shape_of && self->first_child &&
 	       self->next_child && self->came_from && self->reached && self->type_of &&
-	       self->base_of && self->points;
+	       self->base_of && self->container_of && self->points;
 }
 
 static bool sum_all(struct owners *self)
 {
-	struct summing kinds = {self->kind_of, &self->kinds.data->sums, sizeof(struct owner_kind),
-				NULL};
-	struct summing points = {self->point_of, self->points, sizeof(struct owner_sums), NULL};
-	struct summing shapes = {self->shape_of, &self->shapes.data->sums,
-				 sizeof(struct owner_shape), NULL};
+	struct owner_summing kinds = {self->kind_of, &self->kinds.data->sums,
+				      sizeof(struct owner_kind), NULL};
+	struct owner_summing points = {self->point_of, self->points, sizeof(struct owner_sums),
+				       NULL};
+	struct owner_summing shapes = {self->shape_of, &self->shapes.data->sums,
+				       sizeof(struct owner_shape), NULL};
 
-	return sum_sets(self, &kinds, self->kinds.count) &&
-	       sum_sets(self, &points, self->model->points.count + 1) &&
-	       sum_sets(self, &shapes, self->shapes.count);
+	return owners_sum(self, &kinds, self->kinds.count) &&
+	       owners_sum(self, &points, self->model->points.count + 1) &&
+	       owners_sum(self, &shapes, self->shapes.count);
 }
 
 /* Types say what is doubtful, and pointers what types are: what counts is found twice. */
@@ -330,6 +285,8 @@ int owners_make(struct owners *self, const struct owners_query *query, struct er
 	if (!find_shapes(self) || !sum_all(self))
 		return no_memory(err);
 	sum_several(self);
+	if (!owner_containers_find(self))
+		return no_memory(err);
 	return 0;
 }
 
@@ -348,6 +305,8 @@ void owners_release(struct owners *self)
 	free(self->reached);
 	free(self->type_of);
 	free(self->base_of);
+	free(self->container_of);
+	vec_release(&self->containers);
 	free(self->points);
 	owner_members_release(&self->members);
 	vec_release(&self->kinds);

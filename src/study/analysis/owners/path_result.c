@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/base/units.h"
+#include "study/analysis/owners/containers.h"
 #include "study/analysis/owners/paths.h"
 #include "study/analysis/owners/result.h"
 #include "study/model/each.h"
@@ -57,30 +58,20 @@ static u32 node_wanted(const struct owners *self, const char *wanted)
 
 static const struct result_column columns[] = {
 	COLUMN("step", "step", VALUE_ID, "0 is a root, or the first chunk of what is lost"),
-	COLUMN("count", "times", VALUE_COUNT, "steps in a row that are called alike"),
+	COLUMN("count", "times", VALUE_COUNT,
+	       "steps in a row that are called alike, or are parts of one container"),
 	COLUMN("retained_bytes", "retained", VALUE_BYTES,
-	       "bytes that would be freed with the first of them"),
+	       "bytes that would be freed with the first of them, or with the container"),
 	COLUMN("bytes", "own", VALUE_BYTES, "requested bytes of its own; none = a root"),
 	COLUMN("chunk", "chunk", VALUE_ID, "number of the chunk; none = a root"),
 	COLUMN("owner", "holder", VALUE_TEXT,
-	       "a root; a type; or the function that allocated, where the type is unknown"),
+	       "a root; a type; the function that allocated, where the type is unknown; or how "
+	       "large a container is"),
+	COLUMN("container", NULL, VALUE_TEXT, "kind of the container; none = it is none"),
 	COLUMN("member", "pointer", VALUE_TEXT, "member or offset of the pointer to the next step"),
 	COLUMN("from", NULL, VALUE_ID, "offset of the pointer in bytes"),
 	COLUMN("to", NULL, VALUE_ID, "offset that it leads to, in the next step"),
 };
-
-/* How many steps from this one on are alike: those of a list are said once. */
-static u64 alike(const struct owners *self, const struct owner_path *path, u64 first)
-{
-	const struct owner_step *steps = path->steps.data;
-	u64 end = first + 1;
-
-	while (end < path->steps.count &&
-	       owners_kind(self, steps[end].node) == owners_kind(self, steps[first].node) &&
-	       strcmp(steps[end].member, steps[first].member) == 0)
-		end++;
-	return end - first;
-}
 
 static struct result *way_table(const struct owners *self, const struct owner_path *path)
 {
@@ -89,36 +80,27 @@ static struct result *way_table(const struct owners *self, const struct owner_pa
 
 	for (u64 i = 0, count; table && i < path->steps.count; i += count) {
 		const struct owner_step *step = &path->steps.data[i];
+		const struct owner_container *container;
 		bool is_chunk = step->node < graph->chunk_count, leads;
 
-		count = alike(self, path, i);
+		count = owner_path_alike(path, self, i);
 		leads = i + count < path->steps.count;
-		result_row(table, value_number(i), value_number(count),
-			   value_number(self->tree.retained[step->node]),
+		container = step->container ? &self->containers.data[self->container_of[step->node]]
+					    : NULL;
+		result_row(table, value_number(i),
+			   value_number(step->parts > count ? step->parts : count),
+			   value_number(container ? container->sums.retained
+						  : self->tree.retained[step->node]),
 			   value_if(is_chunk, value_number(owners_bytes(self, step->node))),
 			   value_if(is_chunk,
 				    value_number(is_chunk ? graph->chunks[step->node] : 0)),
-			   result_text(table, owners_kind(self, step->node)->label),
+			   result_text(table, owner_step_label(self, step)),
+			   result_text(table, container ? container_kind(container) : NULL),
 			   result_text(table, *step->member ? step->member : NULL),
 			   value_if(leads, value_number(step->from)),
 			   value_if(leads, value_number(step->to)));
 	}
 	return table;
-}
-
-void owner_path_put(const struct owner_path *path, const struct owners *self, struct strbuf *out)
-{
-	for (u64 i = 0, count; i < path->steps.count; i += count) {
-		const struct owner_step *step = &path->steps.data[i];
-
-		count = alike(self, path, i);
-		strbuf_add(out, i ? " → " : "");
-		if (count > 1)
-			strbuf_addf(out, "%s × ", units_count(count).text);
-		strbuf_add(out, owners_kind(self, step->node)->label);
-		if (*step->member)
-			strbuf_addf(out, " %s", step->member);
-	}
 }
 
 static void add_fields(struct result *result, const struct owners *self,

@@ -15,6 +15,10 @@
 
 struct owner_step {
 	u32 node;
+	/* "1,024 buckets": it stands for a container, and the last of its parts on the way follows,
+	 * if that is another chunk. NULL = it is what its kind says */
+	const char *container;
+	u32 parts; /* steps that it stands for */
 	/* The pointer in this node that leads to the next; of the last node nothing is known. */
 	u32 from, to; /* bytes, as in the graph */
 	/* ".next", "[3]", "[3].name", "+0x18"; "" = the last one, or nothing to name: a variable */
@@ -27,8 +31,18 @@ struct owner_path {                   /* all zero = empty */
 };
 
 int owner_path_find(struct owner_path *self, struct owners *owners, u32 node, struct err *err);
-/* "server (main.c:12) .db → dict .table → 7 × Session .next → Session" */
+/* How many steps from this one on are alike: those of a list are said once. */
+u64 owner_path_alike(const struct owner_path *self, const struct owners *owners, u64 first);
+
+/* What a step is called: its kind, or what it says of a container. */
+const char *owner_step_label(const struct owners *owners, const struct owner_step *step);
+
+/* "server (main.c:12) .db → dict .table → 1,024 buckets → 7 × Session .next → Text" */
 void owner_path_put(const struct owner_path *self, const struct owners *owners, struct strbuf *out);
+
+/* Where a container is: the way to it and the member, ".db.index_". */
+int owner_path_put_container(struct owners *owners, const struct owner_container *container,
+			     struct strbuf *out, struct err *err);
 void owner_path_release(struct owner_path *self);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "host/base/order.h"
 #include "host/base/units.h"
+#include "study/analysis/owners/container_result.h"
 #include "study/result/field.h"
 
 #define NONE UINT32_MAX
@@ -352,6 +353,7 @@ struct result *owners_result(struct owners *self, const struct owners_show *show
 		if (show->growth)
 			result_add_part(result, show->growth);
 		result_add_part(result, tree_table(&listing, show));
+		good = container_result_add(result, self, show->top, err) == 0;
 		result_add_part(result, types_table(self, show));
 		result_add_part(result, points_table(self, show));
 	} else {

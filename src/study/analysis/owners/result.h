@@ -13,7 +13,7 @@ struct owners_show {
 	struct result *growth;
 };
 
-/* A record with the tree, the types and the points; NULL and err on failure. */
+/* A record with the tree, the containers, the types and the points; NULL and err on failure. */
 struct result *owners_result(struct owners *self, const struct owners_show *show, struct err *err);
 
 /* How a chunk is held: a record with the way. `wanted` is the number of a chunk, an address such as

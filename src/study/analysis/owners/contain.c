@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ * Collects containers and their parts.
+ * Host. */
+#include "study/analysis/owners/contain.h"
+
+#include "host/base/search.h"
+
+static u32 next_number(const struct containing *self)
+{
+	return (u32)self->owners->containers.count;
+}
+
+bool contain_take(struct containing *self, u32 node)
+{
+	u32 *place = &self->owners->container_of[node];
+
+	if (*place || node >= owners_graph(self->owners)->chunk_count)
+		return false;
+	if (!vec_push(&self->parts, node)) {
+		self->failed = true;
+		return false;
+	}
+	*place = next_number(self);
+	return true;
+}
+
+bool contain_has(const struct containing *self, u32 node)
+{
+	return self->owners->container_of[node] == next_number(self);
+}
+
+void contain_give_back(struct containing *self, u64 kept)
+{
+	while (self->parts.count > kept)
+		self->owners->container_of[self->parts.data[--self->parts.count]] = 0;
+}
+
+/* More than what it retains: parts may hold each other. */
+static u64 weight_of(const struct containing *self, const struct owner_container *container)
+{
+	u64 sum = container->sums.retained;
+
+	for (u64 i = 0; i < self->parts.count && sum < self->least; i++)
+		sum += self->owners->tree.retained[self->parts.data[i]];
+	return sum;
+}
+
+void contain_end(struct containing *self, const struct owner_container *container)
+{
+	struct owners *owners = self->owners;
+	bool is_large = weight_of(self, container) >= self->least;
+
+	if (is_large && owners->containers.count < CONTAINERS_MAX) {
+		self->failed |= !vec_push(&owners->containers, *container);
+		vec_clear(&self->parts);
+		return;
+	}
+	owners->containers_left += is_large;
+	contain_give_back(self, 0);
+}
+
+u64 contain_edge(const struct owners *self, u32 node, u64 offset)
+{
+	const struct stream_graph *graph = owners_graph(self);
+	u64 first = graph->starts[node], count = graph->starts[node + 1] - first;
+	u64 at = first + bisect(i, count, owners_edge_offset(self, node, first + i) < offset);
+
+	return at < first + count && owners_edge_offset(self, node, at) == offset &&
+			       !edge_is_in(self->ignored, at)
+		       ? at
+		       : NO_EDGE;
+}
+
+u32 contain_target(const struct owners *self, u32 node, u64 offset)
+{
+	u64 edge = contain_edge(self, node, offset);
+
+	return edge == NO_EDGE ? UINT32_MAX : owners_graph(self)->edges[edge].target;
+}
+
+bool contain_alike(const struct owners *self, u32 a, u32 b)
+{
+	return self->kind_of[a] == self->kind_of[b] &&
+	       (owners_kind(self, a)->what == OWNER_TYPE ||
+		self->point_of[a] == self->point_of[b] ||
+		owners_bytes(self, a) == owners_bytes(self, b));
+}
+
+u64 contain_slack(u64 elements, u64 capacity, u64 place_bytes)
+{
+	return capacity > elements ? (capacity - elements) * place_bytes : 0;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ * Finds containers: by type first, then arrays and hash tables, then lists and trees; what is part
+ * of one is part of no other.
+ * Host. */
+#include "study/analysis/owners/containers.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "study/analysis/owners/arrays.h"
+#include "study/analysis/owners/library.h"
+#include "study/analysis/owners/linked.h"
+#include "study/analysis/owners/typed.h"
+
+enum { WORD = 8, LEAST_SHIFT = 20 };
+
+const char *container_sort_name(u8 sort)
+{
+	static const char *const names[CONTAINER_SORTS] = {
+		[CONTAINER_ARRAY] = "dynamic array", [CONTAINER_POINTERS] = "array of pointers",
+		[CONTAINER_TEXT] = "string",         [CONTAINER_DEQUE] = "deque",
+		[CONTAINER_LIST] = "linked list",    [CONTAINER_TREE] = "tree",
+		[CONTAINER_TABLE] = "hash table",    [CONTAINER_NODES] = "linked chunks",
+	};
+
+	return sort < CONTAINER_SORTS ? names[sort] : "";
+}
+
+const char *container_kind(const struct owner_container *container)
+{
+	return *container->type ? container->type : container_sort_name(container->sort);
+}
+
+/* ---- by type ---- */
+
+/* An array that is a member. */
+static void add_member(struct containing *self, u32 node, u64 offset,
+		       const struct container_field *field)
+{
+	struct declared *declared = self->owners->members.declared;
+	const struct declared_type *array = declared_type(declared, field->type);
+
+	array_add(self, &(struct array_region){.node = node,
+					       .start = offset,
+					       .bytes = array->size,
+					       .stride = declared_type(declared, array->of)->size});
+}
+
+static void add_fields(struct containing *self, struct container_fields *fields, u32 node,
+		       bool of_library)
+{
+	struct owners *owners = self->owners;
+	const struct declared_type *type =
+		declared_type(owners->members.declared, owners->type_of[node]);
+	u32 count = 0;
+	const struct container_field *rows =
+		container_fields_of(fields, owners, owners->type_of[node], &count);
+	u64 objects = 1;
+
+	self->failed |= !rows;
+	if (!rows || !count || !type->size)
+		return;
+	if (owner_spot(owners, node, owners->base_of[node]).is_many)
+		objects = (owners_bytes(owners, node) - owners->base_of[node]) / type->size;
+	for (u64 i = 0; i < objects; i++)
+		for (u32 k = 0; k < count; k++) {
+			u64 offset = owners->base_of[node] + i * type->size + rows[k].offset;
+			const struct declared_type *at =
+				declared_type(owners->members.declared, rows[k].type);
+
+			if (of_library && at->form == DECLARED_CLASS)
+				library_add(self, node, offset, &rows[k]);
+			else if (!of_library && at->form == DECLARED_ARRAY)
+				add_member(self, node, offset, &rows[k]);
+		}
+}
+
+static void add_by_type(struct containing *self, bool of_library)
+{
+	const struct owners *owners = self->owners;
+	const struct stream_graph *graph = owners_graph(owners);
+	struct container_fields fields = {0};
+
+	for (u64 i = 0; i < owners->reached_count && !self->failed; i++) {
+		u32 node = owners->reached[i];
+
+		if (owners->type_of[node] != NO_DECLARED &&
+		    graph->starts[node + 1] > graph->starts[node])
+			add_fields(self, &fields, node, of_library);
+	}
+	container_fields_release(&fields);
+}
+
+/* ---- by shape ---- */
+
+static void add_array(struct containing *self, u32 node)
+{
+	struct owners *owners = self->owners;
+	const struct stream_graph *graph = owners_graph(owners);
+	bool is_chunk = node < graph->chunk_count;
+	const struct declared_type *type =
+		declared_type(owners->members.declared, owners->type_of[node]);
+	struct array_region region = {
+		.node = node,
+		.bytes = is_chunk ? owners_bytes(owners, node)
+				  : graph->roots[node - graph->chunk_count].bytes};
+
+	/* what is one object has its arrays as members; a frame is none */
+	if (!is_chunk && (type || graph->roots[node - graph->chunk_count].kind != ROOT_DATA))
+		return;
+	if (type && (type->form == DECLARED_POINTER || owner_spot(owners, node, 0).is_many))
+		region.stride = type->size;
+	else if (type)
+		return;
+	array_add(self, &region);
+}
+
+static void add_arrays(struct containing *self)
+{
+	const struct owners *owners = self->owners;
+	const struct stream_graph *graph = owners_graph(owners);
+
+	for (u64 i = 0; i < owners->reached_count && !self->failed; i++)
+		if (!owners->container_of[owners->reached[i]])
+			add_array(self, owners->reached[i]);
+	for (u64 i = 0; i < owners->reached_count && !self->failed; i++) {
+		u32 node = owners->reached[i];
+
+		for (u64 k = graph->starts[node]; k + 1 < graph->starts[node + 1]; k++)
+			array_add_used(self, node, k);
+	}
+}
+
+/* ---- keys ---- */
+
+/* Without where it is declared or called: "server (main.c:12)". */
+static u64 hash_label(u64 hash, const struct owner_kind *kind)
+{
+	const char *end = strrchr(kind->label, '(');
+	u64 bytes = strlen(kind->label);
+
+	if (end > kind->label && end[-1] == ' ' && kind->what != OWNER_TYPE)
+		bytes = (u64)(end - kind->label) - 1;
+	for (u64 i = 0; i < bytes; i++)
+		hash = (hash ^ (u8)kind->label[i]) * 0x100000001b3ull;
+	return hash_u64(hash ^ kind->what);
+}
+
+/* By shape: its name and those above it. To be freed. */
+static u64 *hash_shapes(const struct owners *self)
+{
+	u64 *hashes = malloc((self->shapes.count + 1) * sizeof *hashes);
+
+	for (u64 i = 0; hashes && i < self->shapes.count; i++) {
+		const struct owner_shape *shape = &self->shapes.data[i];
+
+		hashes[i] = hash_label(i ? hashes[shape->parent] : HASH_START,
+				       &self->kinds.data[shape->kind]);
+	}
+	return hashes;
+}
+
+static u64 hash_member(struct owners *self, const struct owner_container *container, u64 hash)
+{
+	struct owner_spot spot = owner_spot(self, container->holder, container->offset);
+	bool is_chunk = container->holder < owners_graph(self)->chunk_count;
+	struct strbuf text = {0};
+
+	if (spot.type != NO_DECLARED)
+		owner_members_put(&self->members, spot.type, spot.offset, &text);
+	else if (!is_chunk || owners_bytes(self, container->holder) < 1024)
+		strbuf_addf(&text, "%llu", (unsigned long long)spot.offset);
+	for (u64 i = 0; i < text.count; i++)
+		if (spot.type == NO_DECLARED || !isdigit((unsigned char)text.text[i]))
+			hash = (hash ^ (u8)text.text[i]) * 0x100000001b3ull;
+	strbuf_release(&text);
+	return hash_text(hash_u64(hash ^ container->sort), container->type);
+}
+
+static bool find_keys(struct owners *self)
+{
+	u64 *hashes = hash_shapes(self);
+
+	for (u64 i = 1; hashes && i < self->containers.count; i++) {
+		struct owner_container *at = &self->containers.data[i];
+
+		at->key = hash_member(self, at, hashes[self->shape_of[at->holder]]);
+	}
+	free(hashes);
+	return hashes;
+}
+
+/* ---- all ---- */
+
+bool owner_containers_find(struct owners *self)
+{
+	struct containing containing = {.owners = self,
+					.least = self->tree.retained[self->tree.program] >>
+						 LEAST_SHIFT};
+	struct owner_summing summing = {.set_of = self->container_of,
+					.stride = sizeof(struct owner_container)};
+
+	containing.failed = !vec_push(&self->containers, (struct owner_container){.type = ""});
+	if (!containing.failed)
+		add_by_type(&containing, true);
+	if (!containing.failed)
+		add_by_type(&containing, false);
+	if (!containing.failed)
+		add_arrays(&containing);
+	if (!containing.failed)
+		linked_add(&containing);
+	vec_release(&containing.parts);
+	vec_release(&containing.stack);
+	summing.sums = &self->containers.data->sums;
+	return !containing.failed && owners_sum(self, &summing, self->containers.count) &&
+	       find_keys(self);
+}

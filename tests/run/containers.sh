@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# containers.sh CASE   heapwise owners shows the containers that a program says it has, with their elements and places.
+. "$(dirname "$0")/lib.sh"
+
+needs jq
+targets=$(dirname "$0")/../targets
+
+# build COMPILER SOURCE FLAGS...   the program, or the test is skipped
+build()
+{
+	local compiler=$1 source=$2
+
+	shift 2
+	needs "$compiler" "$compiler"
+	"$compiler" "$@" "$targets/$source" -o "$work/program" || fail "cannot build $source with $compiler $*"
+}
+
+# record   the program; containers as JSON
+record()
+{
+	"$HEAPWISE" run -q --owners -o "$work/trace" -- "$work/program" >"$work/expected"
+	equal "status" "$?" 0
+	[ "$(wc -l <"$work/expected")" -ge 6 ] || fail "the program says nothing of its containers"
+	"$HEAPWISE" owners --top 0 --format json "$work/trace" >"$work/json"
+	equal "status of owners" "$?" 0
+}
+
+# named   "NAME|KIND|ELEMENTS|PLACES" of each; a number that is unknown is as the program says
+named()
+{
+	jq -r '.containers[] | [(.container | sub("^server \\(collections.c:[0-9]+\\)"; "server")), .kind, .elements // "?", .capacity // "-"] | join("|")' \
+		"$work/json"
+}
+
+# compare   all that the program says, by name
+compare()
+{
+	record
+	named | sort >"$work/found"
+	equal "containers that are missing" "$(sort "$work/expected" | comm -23 - "$work/found")" ""
+}
+
+# compare_shapes   the same by numbers, where there are no names; all but those that match PATTERN
+compare_shapes()
+{
+	record
+	named | cut -d'|' -f2- | sort >"$work/found"
+	equal "containers that are missing" "$(grep -Ev "$1" "$work/expected" | cut -d'|' -f2- | sort | comm -23 - "$work/found")" ""
+	equal "by shape" "$(jq '[.containers[].by_shape] | unique' -c "$work/json")" "[1]"
+}
+
+case_c() { build gcc collections.c -O0 -g && compare; }
+case_c_optimised() { build gcc collections.c -O2 -g && compare; }
+case_c_clang() { build clang collections.c -O1 -g && compare; }
+# Without symbols a variable is so many pointers, and none of them an array.
+case_c_stripped() { build gcc collections.c -O1 -s && compare_shapes 'server .buckets'; }
+case_gcc() { build g++ collections.cpp -O0 -g && compare; }
+case_gcc_optimised() { build g++ collections.cpp -O2 -g && compare; }
+case_clang() { build clang++ collections.cpp -O1 -g -stdlib=libstdc++ && compare; }
+case_libcxx()
+{
+	[ -e /usr/lib/llvm-14/include/c++/v1/vector ] || lacks libc++-14-dev
+	build clang++-14 collections.cpp -O1 -g -stdlib=libc++ && compare
+}
+
+# The bytes that a container retains are those that the program gave it.
+case_retained()
+{
+	build gcc collections.c -O1 -g && record
+	retained() { jq ".containers[] | select(.container | endswith(\"$1\")) | [.retained_bytes, .bytes, .slack_bytes]" -c "$work/json"; }
+	equal "hash table" "$(retained "dict .table")" "[$((1024 * 8 + 3000 * (24 + 100))),$((1024 * 8 + 3000 * 24)),0]"
+	equal "array of pointers" "$(retained ".recent")" "[$((400 * 8 + 300 * 124)),3200,800]"
+	equal "open addressing" "$(retained ".slots")" "[$((2048 * 24 + 900 * 50)),$((2048 * 24)),$((1148 * 24))]"
+	equal "list" "$(retained ".jobs")" "[$((250 * 56)),$((250 * 56)),null]"
+	equal "largest" "$(jq -r .container "$work/json" | sed 's/c:[0-9]*)/c)/')" \
+		"server (collections.c) .db.dict → dict .table (hash table) holds 3,000 elements in 1,024 buckets and retains 371 KiB"
+}
+
+run_case "$1"
+finish
