@@ -328,3 +328,100 @@ TEST(data_module, "data of a module that no stack has is called by its file")
 	CHECK_EQ(heap.owners.roots.names.data[0].offset, 0x110);
 	heap_release(&heap);
 }
+
+/* ---- containers ---- */
+
+/* The only container that is not lost. */
+static const struct owner_container *only_container(const struct heap *self)
+{
+	if (self->owners.containers.count != 2)
+		FAIL("%u containers", (u32)self->owners.containers.count - 1);
+	return &self->owners.containers.data[1];
+}
+
+TEST(list_container, "chunks that are alike and point to the next are a list")
+{
+	enum { LENGTH = 12 };
+	u32 places[LENGTH];
+	struct heap heap;
+
+	for (u32 i = 0; i < LENGTH; i++)
+		places[i] = SESSION;
+	heap_new(&heap, places, LENGTH, 1);
+	heap.made.roots[0].kind = ROOT_TLS;
+	graph_edge(&heap.made, LENGTH, 0, 24);
+	for (u32 i = 0; i + 1 < LENGTH; i++) {
+		graph_edge(&heap.made, i, i + 1, 0);
+		graph_edge(&heap.made, i + 1, i, 8);
+	}
+	heap_make(&heap);
+	CHECK_EQ(only_container(&heap)->sort, CONTAINER_LIST);
+	CHECK_EQ(only_container(&heap)->elements, LENGTH);
+	CHECK_EQ(only_container(&heap)->holder, LENGTH);
+	CHECK_EQ(only_container(&heap)->offset, 24);
+	CHECK_EQ(only_container(&heap)->sums.retained, heap.owners.tree.retained[LENGTH]);
+	CHECK_EQ(only_container(&heap)->sums.chunks, LENGTH);
+	heap_release(&heap);
+}
+
+/* The first container. */
+static const struct owner_container *first_container(const struct heap *self)
+{
+	if (self->owners.containers.count < 2)
+		FAIL("no container");
+	return &self->owners.containers.data[1];
+}
+
+enum { HEADS = 10, TABLE_NODE = HEADS + 2 };
+
+/* A table, which is the last and largest chunk, of places that lead to sessions, the first and
+ * second of which lead to one more. */
+static void make_table(struct heap *self, bool into_another)
+{
+	u32 places[TABLE_NODE + 1];
+
+	for (u32 i = 0; i < TABLE_NODE; i++)
+		places[i] = SESSION;
+	places[TABLE_NODE] = TABLE;
+	heap_new(self, places, TABLE_NODE + 1, 1);
+	self->made.roots[0].kind = ROOT_TLS;
+	graph_edge(&self->made, TABLE_NODE + 1, TABLE_NODE, 0);
+	for (u32 i = 0; i < HEADS; i++)
+		graph_edge(&self->made, TABLE_NODE, i, i * 8);
+	graph_edge(&self->made, 0, HEADS, 16);
+	graph_edge(&self->made, 1, into_another ? 2 : HEADS + 1, 16);
+	if (into_another)
+		graph_edge(&self->made, TABLE_NODE, HEADS + 1, HEADS * 8);
+	heap_make(self);
+}
+
+TEST(chains, "an array of chains is a hash table, unless one chain leads into another")
+{
+	struct heap heap;
+
+	make_table(&heap, false);
+	CHECK_EQ(first_container(&heap)->sort, CONTAINER_TABLE);
+	CHECK_EQ(first_container(&heap)->elements, 12);
+	CHECK_EQ(first_container(&heap)->sums.chunks, 13);
+	CHECK_EQ(heap.owners.container_of[HEADS + 1], 1);
+	heap_release(&heap);
+	make_table(&heap, true);
+	CHECK_EQ(first_container(&heap)->sort, CONTAINER_POINTERS);
+	CHECK_EQ(first_container(&heap)->elements, 11);
+	CHECK_EQ(first_container(&heap)->sums.chunks, 1);
+	heap_release(&heap);
+}
+
+TEST(container_keys, "containers have the key of their names, whatever their numbers")
+{
+	struct heap a, b;
+
+	make_table(&a, false);
+	make_table(&b, true);
+	CHECK(first_container(&a)->key != first_container(&b)->key);
+	heap_release(&b);
+	make_table(&b, false);
+	CHECK_EQ(first_container(&a)->key, first_container(&b)->key);
+	heap_release(&a);
+	heap_release(&b);
+}

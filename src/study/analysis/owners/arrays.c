@@ -11,7 +11,6 @@
 
 enum {
 	WORD = 8,
-	FILLED_MIN = 8,   /* places with pointers */
 	WORDS_MAX = 16,   /* of a place */
 	SAMPLE_MAX = 512, /* pointers that say how far apart places are */
 	LINKS_MAX = 4,    /* offsets that may lead to the next of a chain */
@@ -106,6 +105,20 @@ static bool judge(const struct array *self, u64 stride, double *share)
 	return pointers && alike * 4 >= pointers * 3;
 }
 
+/* Places with pointers: a few say nothing of words without. */
+static u64 places_before(const struct array *self, u64 stride, u64 end)
+{
+	u64 before = UINT64_MAX, count = 0;
+
+	for (u64 i = self->first; i < end; i++) {
+		u64 place = offset_of(self, i) / stride;
+
+		count += counts(self, i) && place != before;
+		before = place;
+	}
+	return count;
+}
+
 /* The distance at which the fewest words have pointers; 0 = there is none. */
 static u64 find_stride(struct array *self)
 {
@@ -117,7 +130,8 @@ static u64 find_stride(struct array *self)
 		if (stride > WORD && self->at.bytes % stride)
 			continue;
 		vote(self, stride, end);
-		if (!judge(self, stride, &share) || share >= least)
+		if (!judge(self, stride, &share) || share >= least ||
+		    places_before(self, stride, end) < ARRAY_FILLED_MIN)
 			continue;
 		least = share;
 		found = stride;
@@ -298,16 +312,17 @@ void array_add(struct containing *self, const struct array_region *region)
 	bool is_given = region->stride;
 	double share;
 
-	if (graph->starts[region->node + 1] - graph->starts[region->node] < FILLED_MIN)
+	if (graph->starts[region->node + 1] - graph->starts[region->node] < ARRAY_FILLED_MIN)
 		return;
 	find_edges(&array);
-	if (!is_given && array.end - array.first >= FILLED_MIN)
+	if (!is_given && array.end - array.first >= ARRAY_FILLED_MIN)
 		array.at.stride = find_stride(&array);
 	if (!array.at.stride || array.at.stride > WORDS_MAX * WORD || array.at.stride % WORD)
 		return;
 	count_places(&array);
 	vote(&array, array.at.stride, array.end);
-	if (array.filled < FILLED_MIN || (!judge(&array, array.at.stride, &share) && !is_given))
+	if (array.filled < ARRAY_FILLED_MIN ||
+	    (!judge(&array, array.at.stride, &share) && !is_given))
 		return;
 	for (u32 i = 1; i < WORDS_MAX; i++)
 		if (array.columns[i].alike > array.columns[array.main].alike)

@@ -6,6 +6,8 @@
 
 #include "study/analysis/owners/contain.h"
 
+enum { ARRAY_FILLED_MIN = 8 }; /* places with pointers */
+
 /* Where an array may be. */
 struct array_region {
 	u32 node;

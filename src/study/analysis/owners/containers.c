@@ -60,7 +60,7 @@ static void add_fields(struct containing *self, struct container_fields *fields,
 	self->failed |= !rows;
 	if (!rows || !count || !type->size)
 		return;
-	if (owner_spot(owners, node, owners->base_of[node]).is_many)
+	if (owner_object(owners, node).is_many)
 		objects = (owners_bytes(owners, node) - owners->base_of[node]) / type->size;
 	for (u64 i = 0; i < objects; i++)
 		for (u32 k = 0; k < count; k++) {
@@ -108,7 +108,7 @@ static void add_array(struct containing *self, u32 node)
 	/* what is one object has its arrays as members; a frame is none */
 	if (!is_chunk && (type || graph->roots[node - graph->chunk_count].kind != ROOT_DATA))
 		return;
-	if (type && (type->form == DECLARED_POINTER || owner_spot(owners, node, 0).is_many))
+	if (type && (type->form == DECLARED_POINTER || owner_object(owners, node).is_many))
 		region.stride = type->size;
 	else if (type)
 		return;
@@ -120,9 +120,13 @@ static void add_arrays(struct containing *self)
 	const struct owners *owners = self->owners;
 	const struct stream_graph *graph = owners_graph(owners);
 
-	for (u64 i = 0; i < owners->reached_count && !self->failed; i++)
-		if (!owners->container_of[owners->reached[i]])
-			add_array(self, owners->reached[i]);
+	for (u64 i = 0; i < owners->reached_count && !self->failed; i++) {
+		u32 node = owners->reached[i];
+
+		if (graph->starts[node + 1] - graph->starts[node] >= ARRAY_FILLED_MIN &&
+		    !owners->container_of[node])
+			add_array(self, node);
+	}
 	for (u64 i = 0; i < owners->reached_count && !self->failed; i++) {
 		u32 node = owners->reached[i];
 

@@ -18,24 +18,43 @@ struct typing {
 };
 
 /* A chunk whose bytes are a multiple of its type's has so many; else one, and more follows. */
-struct owner_spot owner_spot(struct owners *self, u32 node, u64 offset)
+struct owner_object owner_object(struct owners *self, u32 node)
 {
-	const struct declared_type *type =
-		declared_type(self->members.declared, self->type_of[node]);
-	u64 bytes = owners_bytes(self, node), base = self->base_of[node];
+	struct owner_object object = {declared_type(self->members.declared, self->type_of[node]),
+				      self->base_of[node], false};
+	u64 size = object.type ? object.type->size : 0, bytes;
+
+	if (!size)
+		object.type = NULL;
+	if (!size || node >= owners_graph(self)->chunk_count)
+		return object;
+	bytes = owners_bytes(self, node);
+	object.is_many = bytes >= object.base + 2 * size && (bytes - object.base) % size == 0;
+	return object;
+}
+
+static struct owner_spot spot_in(const struct owners *self, u32 node,
+				 const struct owner_object *object, u64 offset)
+{
 	struct owner_spot spot = {.type = NO_DECLARED, .offset = offset};
 
-	if (!type || !type->size || offset < base)
+	if (!object->type || offset < object->base)
 		return spot;
 	spot.type = self->type_of[node];
-	spot.offset = offset - base;
-	if (node >= owners_graph(self)->chunk_count || bytes - base < 2 * type->size ||
-	    (bytes - base) % type->size)
+	spot.offset = offset - object->base;
+	if (!object->is_many)
 		return spot;
 	spot.is_many = true;
-	spot.object = spot.offset / type->size;
-	spot.offset %= type->size;
+	spot.object = spot.offset / object->type->size;
+	spot.offset %= object->type->size;
 	return spot;
+}
+
+struct owner_spot owner_spot(struct owners *self, u32 node, u64 offset)
+{
+	struct owner_object object = owner_object(self, node);
+
+	return spot_in(self, node, &object, offset);
 }
 
 u32 owner_lead(struct owners *self, u32 node, u64 offset)
@@ -55,16 +74,18 @@ static bool says_something(const struct declared_type *type)
 static bool name_chunk(struct typing *self, u32 node, u32 type)
 {
 	struct owners *owners = self->owners;
-	const struct declared_type *at = declared_type(owners->members.declared, type);
+	const struct declared_type *at;
 	u32 *kind;
 
-	if (!says_something(at))
-		return true;
 	if (!vec_extend(&self->kinds, type + 1))
 		return false;
 	kind = &self->kinds.data[type];
-	if (!*kind)
+	if (!*kind) {
+		at = declared_type(owners->members.declared, type);
+		if (!says_something(at))
+			return true;
 		*kind = owners_add_kind(owners, at->name, OWNER_TYPE) + 1;
+	}
 	if (!*kind)
 		return false;
 	owners->kind_of[node] = *kind - 1;
@@ -82,13 +103,19 @@ static bool fits(const struct owners *self, const struct declared_type *type, u3
 	       bytes - at >= type->size;
 }
 
-static bool take_edge(struct typing *self, u32 node, u64 edge)
+static bool take_edge(struct typing *self, u32 node, const struct owner_object *object, u64 edge)
 {
 	struct owners *owners = self->owners;
 	const struct stream_edge *at = &owners_graph(owners)->edges[edge];
 	const struct declared_type *type;
-	u32 lead = owner_lead(owners, node, owners_edge_offset(owners, node, edge));
+	struct owner_spot spot;
+	u32 lead;
 
+	/* it has one, and where that begins is said by pointers to there only */
+	if (owners->type_of[at->target] != NO_DECLARED && !at->to)
+		return true;
+	spot = spot_in(owners, node, object, owners_edge_offset(owners, node, edge));
+	lead = owner_members_lead(&owners->members, spot.type, spot.offset);
 	type = declared_type(owners->members.declared, lead);
 	if (!type || !fits(owners, type, at->target, at->to))
 		return true;
@@ -110,10 +137,11 @@ static bool follow(struct typing *self)
 
 	for (u64 at = 0; at < self->count; at++) {
 		u32 node = self->queue[at];
+		struct owner_object object = owner_object(self->owners, node);
 
 		for (u64 i = graph->starts[node]; i < graph->starts[node + 1] && good; i++)
 			if (!edge_is_in(self->owners->ignored, i))
-				good = take_edge(self, node, i);
+				good = take_edge(self, node, &object, i);
 	}
 	return good && !self->owners->members.failed;
 }

@@ -9,6 +9,14 @@
  * kinds of all nodes. False without memory. */
 bool owner_types_find(struct owners *self);
 
+/* What a node is by its type: one object or so many. */
+struct owner_object {
+	const struct declared_type *type; /* NULL = unknown, or of unknown size */
+	u64 base;                         /* where the first begins */
+	bool is_many;
+};
+struct owner_object owner_object(struct owners *self, u32 node);
+
 /* An offset of a node in terms of its type: which object, and where in it. */
 struct owner_spot {
 	u32 type; /* NO_DECLARED = unknown: offset is that of the node */
