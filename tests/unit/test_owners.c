@@ -5,6 +5,7 @@
 #include "study/analysis/owners/choose.h"
 #include "study/analysis/owners/paths.h"
 #include "study/analysis/owners/result.h"
+#include "study/analysis/owners/weigh.h"
 #include "unit/test_analysis.h"
 #include "unit/test_graph.h"
 
@@ -218,6 +219,27 @@ TEST(weak_chunks, "what only a frame leads to does not share what a variable hol
 	CHECK_EQ(heap.owners.tree.holder[2], FRAME);
 	CHECK_EQ(heap.owners.tree.retained[FRAME], 40);
 	heap_release(&heap);
+}
+
+TEST(doubtful, "a doubtful pointer holds what no other leads to, or only a frame does")
+{
+	static const u32 edges[][2] = {{0, 1}, {2, 1}, {2, 3}, {4, 0}, {5, 2}, {6, 3}};
+	static const u64 doubtful = 1 << 1 | 1 << 2, wanted = 1 << 1 | 1 << 5;
+	struct made_graph made = graph_new(4, 3);
+	u64 *ignored;
+
+	for (u32 i = 0; i < 3; i++)
+		made.roots[i].kind = i < 2 ? ROOT_MAPPING : ROOT_STACK;
+	for (u32 i = 0; i < 6; i++)
+		graph_edge(&made, edges[i][0], edges[i][1], 8 * i);
+	graph_make(&made);
+	ignored = owner_weigh(&made.graph, &doubtful);
+	CHECK_EQ(*ignored, wanted);
+	free(ignored);
+	ignored = owner_weigh(&made.graph, NULL);
+	CHECK_EQ(*ignored, 1 << 5);
+	free(ignored);
+	graph_release(&made);
 }
 
 TEST(scans, "of several scans the one with most live bytes is taken, or the nearest in time")

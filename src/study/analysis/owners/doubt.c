@@ -8,14 +8,14 @@
 
 #include "study/analysis/owners/typed.h"
 
-enum { POINTER_BYTES = 8, PARTS_MAX = 64 };
+enum { PARTS_MAX = 64 };
 
 /* ---- types ---- */
 
-/* Text and small numbers: what is there is no pointer. */
+/* Text and numbers: what is there is no pointer, or one that was saved, as in a jmp_buf. */
 static bool is_plain(const struct declared_type *type)
 {
-	return type && type->form == DECLARED_OTHER && type->size && type->size < POINTER_BYTES;
+	return type && type->form == DECLARED_OTHER && type->size;
 }
 
 /* The standard library keeps objects in arrays of char, but strings keep text. */
@@ -49,7 +49,7 @@ static u32 add_parts(struct declared *declared, const struct declared_type *type
 	return count;
 }
 
-/* Whether the type has text or small numbers there, and nothing else. */
+/* Whether the type has text or numbers there, and nothing else. */
 static bool is_plain_at(struct declared *declared, u32 type, u64 offset)
 {
 	struct place list[PARTS_MAX] = {{type, offset}};

@@ -334,7 +334,7 @@ static void add_fields(struct result *result, const struct listing *listing)
 		     "pointers that the scan found");
 	result_field(result, "doubtful_pointers", NULL, VALUE_COUNT,
 		     value_number(self->doubtful_count),
-		     "pointers in text and small numbers, which hold only what no other leads to");
+		     "pointers in text and numbers, which hold only what no other leads to");
 	result_field(
 		result, "roots", NULL, VALUE_COUNT, value_number(graph->root_count),
 		"variables, stack frames and other places outside the heap that point to chunks");

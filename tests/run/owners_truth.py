@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""owners-truth.py PROGRAM...: does 'heapwise owners' tell the truth about programs of the distribution?
+"""owners_truth.py PROGRAM...: does 'heapwise owners' tell the truth about programs of the distribution?
 
 Each program is made to build something, and is scanned while it waits for more input. From the pointers that 'heapwise trace dump --facts'
 prints, and the symbol tables that readelf prints, this script makes the graph of docs/METHODS.md, "Owners", without any code of heapwise.
@@ -89,19 +89,18 @@ def fill_redis():
 
 
 def await_ready(process, name):
-    """Until it says that it is ready; the rest of what it prints is left."""
-    if name == "redis":
-        fill_redis()
-        return
+    """What it prints until it says that it is ready."""
     seen = b""
     while b"ready" not in seen:
         more = os.read(process.stdout.fileno(), 1 << 16)
         if not more:
             raise Failed(f"{name} ended before it was ready: {seen[-300:]!r}")
         seen += more
+    return seen
 
 
-def record(name, trace):
+def record(name, trace, fill=fill_redis, after=None):
+    """What the program has printed. Redis is filled by a function; after the scan another may ask."""
     command, text, environment = PROGRAMS[name]
     if not shutil.which(command[0]):
         print(f"skipped: needs package {command[0]}")
@@ -113,19 +112,23 @@ def record(name, trace):
             if text:
                 process.stdin.write(text.encode())
                 process.stdin.flush()
-            await_ready(process, name)
+            printed = fill() if name == "redis" else await_ready(process, name)
             run([HEAPWISE, "ctl", process.pid, "scan", "--owners"])
+            if after:
+                after()
             if name == "redis":
                 subprocess.run(["redis-cli", "-s", "socket", "shutdown", "nosave"], check=True)
             process.communicate(b"\n", timeout=TIMEOUT_S)
+            return printed
         finally:
             process.kill()
 
 
 # ---- the graph ----
 
-def run(command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, check=False)
+def run(command, text=None):
+    done = subprocess.run([str(word) for word in command], input=text, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S,
+                          check=False)
     if done.returncode:
         raise Failed(f"{' '.join(map(str, command))}: status {done.returncode}: {done.stderr.strip()[-400:]}")
     return done.stdout
@@ -167,7 +170,9 @@ RANKS = {"data": 0, "tls": 0, "system": 1, "mapping": 2, "stack": 3, "register":
 class Graph:
     def __init__(self, dump):
         self.bytes = {}     # by chunk
+        self.stacks = {}    # by chunk, if the dump has them
         self.pointers = {}  # from a chunk, or a root, to chunks
+        self.places = {}    # of chunks: offsets and what they point to
         self.roots = {}     # its turn, by its name
         self.variables = {}
         self.read(dump)
@@ -189,6 +194,7 @@ class Graph:
                         live.pop(int(words[5]), None)
                     else:
                         live[int(words[5])] = int(words[4])
+                        self.stacks[int(words[5])] = line.split(" ", 9)[-1]
             elif words[1] == "graph":
                 self.bytes = dict(live)
                 self.told = {words[i]: int(words[i + 1]) for i in range(2, len(words) - 1, 2)}
@@ -197,6 +203,7 @@ class Graph:
                                         "code": int(words[11], 16), "name": line.split(" name ", 1)[1]}
             elif words[1] == "pointer":
                 source = int(words[3]) if words[2] == "chunk" else self.root_of(roots[int(words[3])], int(words[5]))
+                self.places.setdefault(source, []).append((int(words[5]), int(words[7])))
                 if words[2] == "root":
                     self.roots[source] = roots[int(words[3])]
                 self.pointers.setdefault(source, set()).add(int(words[7]))
@@ -304,4 +311,5 @@ def main():
     sys.exit(status)
 
 
-main()
+if __name__ == "__main__":
+    main()
