@@ -79,7 +79,8 @@ static void say_cost(const struct excessive *self, const struct excessive_cost *
 		strbuf_addf(text, ", %s of the run%s",
 			    units_percent(cost->allocator_ns / run_ns).text,
 			    is_cpu ? "'s CPU time" : "");
-	strbuf_addf(text, "; a pool would save about %s, reusing the objects all of it.",
+	strbuf_addf(text,
+		    ". A pool would save about %s of that; reusing the objects would save all.",
 		    units_ns((u64)cost->pool_saves_ns).text);
 }
 
