@@ -186,11 +186,16 @@ export async function rows(page, label, most = 400) {
 		const body = element.querySelectorAll('[role="rowgroup"]')[1];
 		const found = new Map();
 		const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)));
+		const text = (cell) => {
+			const whole = cell.cloneNode(true); // with the names that it shortens
+			for (const name of whole.querySelectorAll("[data-name]")) name.textContent = name.dataset.name;
+			return whole.textContent;
+		};
 		body.scrollTop = 0;
 		await frame();
 		for (;;) {
 			for (const row of body.querySelectorAll('[role="row"]'))
-				found.set(Number(row.getAttribute("aria-rowindex")), Object.fromEntries([...row.children].map((cell, at) => [names[at], cell.textContent.trim().replace(/^[▾▸] /, "")])));
+				found.set(Number(row.getAttribute("aria-rowindex")), Object.fromEntries([...row.children].map((cell, at) => [names[at], text(cell).trim().replace(/^[▾▸] /, "")])));
 			const before = body.scrollTop;
 			body.scrollTop += body.clientHeight / 2;
 			await frame();

@@ -341,7 +341,7 @@ describe("parts", () => {
 	test("two runs are compared, also the other way round", async () => {
 		const page = await open(browser, server);
 		await view(page, "#/compare");
-		assert.match(await page.locator("main").innerText(), /the programs differ: A is /);
+		assert.match(await page.locator("main").innerText(), /the programs differ: before is /);
 		const before = await page.locator("table.summary td").allInnerTexts();
 		await page.getByRole("button", { name: "Swap" }).click();
 		await settle(page);
@@ -362,6 +362,23 @@ describe("parts", () => {
 		assert.match(await alert.innerText(), /sise[\s\S]*size/);
 		assert.match(await alert.locator("pre").evaluate((element) => element.textContent), /\n {12}\^/);
 		assert.doesNotMatch(page.url(), /q=/);
+		await page.context().close();
+	});
+
+	test("a word that is no query filters by call stack", async () => {
+		const page = await open(browser, server);
+		await view(page, "#/entries");
+		const filter = page.getByRole("textbox", { name: "Filter, as query text" });
+		await filter.fill("line_parse");
+		await filter.press("Enter");
+		const wanted = 'all | where stack ~ "line_parse"';
+		await page.waitForFunction((text) => document.getElementById("query").value === text, wanted);
+		await settle(page);
+		const matched = await page.locator('[data-t="matched"]').innerText();
+		assert.equal(Number(matched.split(" of ")[0].replace(/,/g, "")), cli("query", trace, wanted).matched.chunks, matched);
+		await filter.fill("all"); // which is one
+		await filter.press("Enter");
+		await page.waitForFunction(() => !document.querySelector('[data-t="matched"]').innerText.includes(" of "));
 		await page.context().close();
 	});
 

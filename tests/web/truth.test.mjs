@@ -194,7 +194,7 @@ for (const name of ["logstat", "contrived", "threads"])
 				shows(row["At the peak"], type.at_peak_bytes, `at the peak of ${type.type}`);
 				shows(row.Kept, type.kept_bytes, `kept of ${type.type}`);
 				shows(row.Elements, type.count, `elements of ${type.type}`);
-				shows(row["Mean life"], type.mean_life_ns, `life of ${type.type}`);
+				shows(row["Freed after"], type.mean_life_ns, `life of ${type.type}`);
 			}
 			if (types.unknown_share > 0) shows(/([\d.]+ %|< 0\.1 %) of all allocated bytes have no known type/.exec(await page.locator("main").innerText())[1], types.unknown_share, "share without a type");
 		});
@@ -282,8 +282,24 @@ for (const name of ["logstat", "contrived", "threads"])
 			table.forEach((row, at) => shows(row.Allocations, sorted[at].chunks, "allocations of a thread"));
 			const sum = wanted.reduce((total, row) => total + row.size, 0);
 			assert.equal(sum, cli("report", traces[name]).bytes);
+			const words = await page.locator('[data-t="sentence"]').innerText();
+			const all = wanted.reduce((total, row) => total + row.chunks, 0);
+			if (wanted.length > 1) shows(/ made (.*) of /.exec(words)[1], sorted[0].chunks / all, words);
+			assert.ok(words.includes(`${all.toLocaleString("en")} allocations`), words);
+			assert.ok(table.some((row) => row.Thread === `main ${cli("report", traces[name]).pid}`), "the first thread is main");
 			const cells = await page.locator("table.matrix td button").allInnerTexts();
 			assert.equal(cells.reduce((total, text) => total + Number(text.replace(/,/g, "")), 0), cli("report", traces[name]).allocations);
+		});
+
+		test("breakdown: what the process held, and how much of it is Heapwise's", async () => {
+			const { memory } = cli("report", traces[name]);
+			if (!memory) return;
+			const part = (of) => memory.find((row) => row.part === of);
+			await see(name, "resident");
+			const words = await page.locator('[data-t="sentence"]').innerText();
+			shows(/at most (\S+ \S+) of/.exec(words)[1], part("resident").most_bytes, words);
+			shows(/memory: (\S+ %) is the live heap/.exec(words)[1], part("requested").most_share, words);
+			shows(/, (\S+ \S+) is Heapwise's own/.exec(words)[1], part("recorder").most_bytes, words);
 		});
 
 		test("memory map: its regions hold what is live", async () => {

@@ -9,7 +9,7 @@ import { Icon } from "./lib/icons";
 import { ns } from "./lib/format";
 import { say } from "./lib/say";
 import { source } from "./lib/source";
-import { key, query, set, stages, timeWindow } from "./lib/state";
+import { key, query, quote, set, stages, timeWindow } from "./lib/state";
 
 interface Wrong {
 	at: number;
@@ -91,7 +91,7 @@ export function FilterBar() {
 	};
 	const apply = async (event: Event) => {
 		event.preventDefault();
-		const asked = draft.trim();
+		const asked = asQuery(draft.trim());
 		close();
 		if (asked === "") {
 			set({ q: null, g: null });
@@ -135,7 +135,7 @@ export function FilterBar() {
 					id="query"
 					ref={input}
 					value={draft}
-					placeholder={'Filter: all | where size >= 1 KiB and stack ~ "vector"'}
+					placeholder="Filter: a function, or a query such as all | where size >= 1 KiB"
 					spellcheck={false}
 					autocomplete="off"
 					aria-autocomplete="list"
@@ -199,6 +199,13 @@ export function FilterBar() {
 			)}
 		</form>
 	);
+}
+
+const inputs = ["all", "at", "trace", "pass", "union", "diff", "common"];
+
+/** A word that no query begins with is what a call stack has in it. */
+function asQuery(text: string): string {
+	return /^[\p{L}_~][\p{L}\p{N}_:~.]+$/u.test(text) && !inputs.includes(text) ? `all | where stack ~ ${quote(text)}` : text;
 }
 
 function windowText(): string {

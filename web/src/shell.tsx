@@ -157,7 +157,7 @@ function StatusLine() {
 			{whole && part && whole.chunks !== part.chunks ? (
 				<span data-t="matched">{count(part.chunks)} of {count(whole.chunks)} chunks, {share(whole.bytes ? part.bytes / whole.bytes : 0)} of bytes</span>
 			) : (
-				<span data-t="matched">{count(whole?.chunks)} chunks, {bytes(whole?.bytes)}</span>
+				<span data-t="matched">{count(whole?.chunks)} chunks, {bytes(whole?.bytes)} in all</span>
 			)}
 			{trace.value && <span>{ns(trace.value.duration_ns)} run{trace.value.complete === false ? ", incomplete" : ""}</span>}
 			{trace.value?.caps.live && <span><span class="chip">live</span> <button class="plain" onClick={() => renewed.value++}>Refresh</button></span>}

@@ -174,7 +174,7 @@ function placeAt(room: Room, part: number): string {
 function Flag({ at, end, lane, words, title, onClick }: { at: number; end: number; lane: number; words: string; title: string; onClick(): void }) {
 	const part = at / end;
 	return (
-		<div class={part > 0.85 ? "flag left" : "flag"} style={{ left: placeAt(TALL, part), top: `${lane * 20}px` }}>
+		<div class={(1 - part) * (window.innerWidth - 230) < 130 ? "flag left" : "flag"} style={{ left: placeAt(TALL, part), top: `${lane * 20}px` }}>
 			<button title={title} onPointerDown={(event) => event.stopPropagation()} onClick={(event) => { event.stopPropagation(); onClick(); }}>{words}</button>
 		</div>
 	);
@@ -208,7 +208,7 @@ function TallTip({ line, bin }: { line: Timeline; bin: number }) {
 	);
 }
 
-function Key({ line }: { line: Timeline }) {
+function Key({ line, own }: { line: Timeline; own: number }) {
 	const resident = highest(residentOf(line));
 	return (
 		<div class="key" aria-label="Colours">
@@ -218,13 +218,14 @@ function Key({ line }: { line: Timeline }) {
 					{layer.colour ? <button class="plain" title={layer.label} onClick={() => select("f", layer.label)}>{shortName(layer.label, 36)}</button> : layer.label}
 				</span>
 			))}
-			{resident > 0 && <a href={linkTo("resident")}>{resident <= topOf(line, true) ? "- - resident memory" : `resident memory, up to ${bytes(resident)}, is above this scale`}</a>}
+			{resident > 0 && <a href={linkTo("resident")}>{resident <= topOf(line, true) ? `- - resident memory${own ? `, ${bytes(own)} of it Heapwise's own` : ""}` : `resident memory, up to ${bytes(resident)}, is above this scale`}</a>}
 			{cursor.value != null && <a href={linkTo("flame", { metric: "live" })}>What was live at {ns(cursor.value)}</a>}
 		</div>
 	);
 }
 
-export function Strip({ tall = false }: { tall?: boolean }) {
+/** own: bytes of the resident memory that are Heapwise's. */
+export function Strip({ tall = false, own = 0 }: { tall?: boolean; own?: number }) {
 	const answer = useAnswer<Timeline>("/timeline", { ...whole(), metric: "live", ...(tall ? { bins: 400, by: "fn", top: 5 } : { bins: 800, by: "none" }) });
 	const line = answer.reply?.data ?? null;
 	const room = tall ? TALL : THIN;
@@ -303,7 +304,7 @@ export function Strip({ tall = false }: { tall?: boolean }) {
 			>
 				{over}
 			</CanvasView>
-			{tall && <Key line={line} />}
+			{tall && <Key line={line} own={own} />}
 		</div>
 	);
 }

@@ -76,14 +76,14 @@ function lchHex(lightness: number, chroma: number, hue: number): string {
 	return `#${channels.map((light) => part(light).toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** The colour of a module: a warm hue for the program itself, one of five others for the rest. Functions of one are spread around it by their names, so that neighbours can be told apart. */
+/** The colour of a module: a warm hue for the program itself, one of five others for the rest. Functions of one are shades of it by their names, so that neighbours can be told apart, and the key still holds. */
 export function moduleColour(module: string, dark: boolean, own = "", name = ""): string {
 	const file = module.replace(/^.*\//, "");
 	if (file === "") return dark ? "#2b313b" : "#e6e9ed";
 	const mine = own !== "" && file === own;
 	const hue = mine ? 65 : 160 + 45 * (hash(file) % 5);
 	const spread = (bits: number) => (name === "" ? 0 : ((hash(name) >>> bits) & 255) / 127.5 - 1);
-	return lchHex((dark ? 0.42 : 0.83) + 0.06 * spread(16), dark ? 0.075 : 0.085, hue + (mine ? 40 : 20) * spread(4));
+	return lchHex((dark ? 0.46 : 0.83) + 0.06 * spread(16), dark ? 0.085 : 0.085, hue + 14 * spread(4));
 }
 
 function hslHex(hue: number, saturation: number, lightness: number): string {

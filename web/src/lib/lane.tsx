@@ -41,7 +41,7 @@ export function Lane({ label, times, lines, unit, from, to, most, axes = false }
 				{lines.map((line) => <polyline points={path(line.values)} fill="none" stroke={line.colour} stroke-width="1.4" stroke-dasharray={line.dash} vector-effect="non-scaling-stroke" />)}
 			</svg>
 			{axes && <TimeAxis from={from} to={to} />}
-			<figcaption class="quiet">{label}, up to {inUnit(highest, unit)}{lines.length > 1 || lines[0]?.name !== label ? ": " : ""}{lines.map((line, at) => line.name !== label && <span>{at ? ", " : ""}<span class="swatch" style={{ background: line.colour }} /> {line.name}</span>)}</figcaption>
+			<figcaption class="quiet">{label}{!axes && `, up to ${inUnit(highest, unit)}`}{lines.length > 1 || lines[0]?.name !== label ? ": " : ""}{lines.map((line, at) => line.name !== label && <span>{at ? ", " : ""}<span class="swatch" style={{ background: line.dash ? `repeating-linear-gradient(90deg, ${line.colour} 0 3px, transparent 3px 5px)` : line.colour }} /> {line.name}</span>)}</figcaption>
 		</figure>
 	);
 }

@@ -3,7 +3,8 @@
 
 import type { ComponentChildren } from "preact";
 import { severity, inkOn } from "./colour";
-import { type Maybe, inUnit, ns } from "./format";
+import { type Maybe, inUnit, tick } from "./format";
+import { plainName } from "./names";
 import { say } from "./say";
 import { key, set } from "./state";
 
@@ -48,6 +49,11 @@ export function Spark({ data, behind, width = 90, height = 20 }: { data: string;
 			<polyline points={lineIn(samplesOf(data), width, height)} fill="none" stroke="currentColor" stroke-width="1.2" />
 		</svg>
 	);
+}
+
+/** A function without its arguments; the whole name is one hover away. */
+export function Name({ of }: { of: string }) {
+	return <span title={of} data-name={of}>{plainName(of)}</span>;
 }
 
 /** A bar of a share, beside its number. */
@@ -108,7 +114,7 @@ export function TimeAxis({ from, to }: { from: number; to: number }) {
 	const share = (time: number) => ((time - from) / Math.max(1, to - from)) * 100;
 	return (
 		<div class="time-axis" aria-hidden="true">
-			{timesBetween(from, to).map((time) => <span style={{ left: `${share(time)}%` }} class={share(time) > 94 ? "last" : share(time) < 2 ? "first" : ""}>{time === 0 ? "0" : ns(time)}</span>)}
+			{timesBetween(from, to).map((time) => <span style={{ left: `${share(time)}%` }} class={share(time) > 94 ? "last" : share(time) < 2 ? "first" : ""}>{tick(time, "ns")}</span>)}
 		</div>
 	);
 }

@@ -4,6 +4,7 @@
 import { useState } from "preact/hooks";
 import { type Maybe, inUnit } from "./format";
 import type { Subject } from "./menu";
+import { plainName } from "./names";
 import { sorted } from "./sort";
 import { type Column, Table } from "./table";
 
@@ -33,6 +34,14 @@ export function isNumber(unit: string): boolean {
 
 export function pathText(frames: ResultFrame[]): string {
 	return [...frames].reverse().map((frame) => frame.function ?? `${frame.module ?? "?"}+0x${frame.offset.toString(16)}`).join(" › ");
+}
+
+/** The end of a path says where it allocates: the beginning, which many have in common, goes first. */
+function pathEnd(path: string, most: number): string {
+	const names = path.split(" › ").map((name) => plainName(name).replace(/^.*::(?=[^:]*::[^:]*$)/, "").replace(/^.*\//, ""));
+	let left = 0;
+	while (left < names.length - 1 && names.slice(left).join(" › ").length > most) left++;
+	return `${left ? "… › " : ""}${names.slice(left).join(" › ")}`;
 }
 
 export function cellText(value: Cell | undefined, unit: string): string {
@@ -66,7 +75,7 @@ export function ResultTable({ label, rows, schema, hide = [], height = 480, onOp
 			width: numbers.has(column.unit) ? `${Math.max(8, column.name.length + 3)}ch` : "minmax(16ch, 2fr)",
 			cell: (row) => {
 				const text = cellText(row[column.name], column.unit);
-				return <span title={text}>{text}</span>;
+				return <span title={text}>{Array.isArray(row[column.name]) ? pathEnd(text, Math.max(40, (window.innerWidth - 1120) / 8)) : text}</span>;
 			},
 			text: (row) => {
 				const value = row[column.name];

@@ -21,8 +21,9 @@ export interface ThreadRow {
 	alloc_time: Maybe;
 }
 
-/** One that nobody gave a name has the program's: what it runs tells more. */
+/** One that nobody gave a name has the program's: what it runs tells more. The first one runs main, whatever allocated first. */
 export function threadName(row: ThreadRow): string {
 	const own = (trace.value?.program ?? "").replace(/^.*\//, "").startsWith(row.name);
+	if (own && row.tid === trace.value?.pid) return `main ${row.tid}`;
 	return `${(own && row.begins_in ? plainName(row.begins_in) : row.name) || "thread"} ${row.tid}`;
 }

@@ -283,7 +283,7 @@ function Graph({ data }: { data: Data }) {
 								<rect width={W} height={H} rx={6} fill={colour} stroke={path.includes(node.id) || marked === node.id ? "#d55e00" : "currentColor"} stroke-width={node.id === data.center || path.includes(node.id) || marked === node.id ? 2.5 : 0.6} stroke-dasharray={loop ? "5 3" : undefined} />
 								<rect y={H - 4} width={W * (node.total / most)} height={4} fill="currentColor" opacity={0.6} />
 								<title>{node.fn}{"\n"}{node.module ?? ""}{loop ? "\ncalls itself" : ""}</title>
-								<text x={W / 2} y={18} text-anchor="middle" font-size="12" fill={inkOn(colour)}>{shortName(node.fn || "unknown", 27)}</text>
+								<text x={W / 2} y={18} text-anchor="middle" font-size="12" fill={inkOn(colour)}>{shortName(node.fn || "unknown", 24)}</text>
 								<text x={W / 2} y={34} text-anchor="middle" font-size="11" fill={inkOn(colour)}>{count(node.total)} · itself {count(node.self)}{node.hidden_in + node.hidden_out ? ` · +${node.hidden_in + node.hidden_out}` : ""}</text>
 							</g>
 						);

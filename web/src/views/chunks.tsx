@@ -6,13 +6,13 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Item, type Painter } from "../lib/canvas";
 import { dark, ink, inkOn, severity } from "../lib/colour";
-import { type Maybe, bytes, count, ns, score, tick } from "../lib/format";
+import { type Maybe, bytes, count, ns, score, share, tick } from "../lib/format";
 import type { Subject } from "../lib/menu";
 import { Choice, Keys, TimeAxis, oneOf } from "../lib/parts";
 import { say } from "../lib/say";
 import { select, selection } from "../lib/select";
-import { source } from "../lib/source";
-import { addWhere, common, go, key, set, trace, whole } from "../lib/state";
+import { embedded, source } from "../lib/source";
+import { addWhere, common, go, key, query, set, trace, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
 import type { Columns, Frame } from "../lib/types";
@@ -176,9 +176,9 @@ function heightOf(data: Data): number {
 	return Math.min(HEIGHT, Math.max(180, (last + 1 - first) * THICK));
 }
 
-/** Few are pale, many are full: by the logarithm of how many. */
+/** Few are pale, many are full. By the root of how many: with the logarithm, rows of which hardly any chunk is left look full. */
 function depth(n: number, most: number): number {
-	return 0.12 + 0.88 * (Math.log1p(n) / Math.log1p(most));
+	return 0.08 + 0.92 * Math.sqrt(n / most);
 }
 
 function densityPainter(data: Density, seen: Span, from: number, to: number): Painter {
@@ -287,12 +287,24 @@ function SizeLegend({ data, by }: { data: Bars; by: string }) {
 
 function DensityLegend({ data }: { data: Density }) {
 	const most = data.n.reduce((high, n) => Math.max(high, n), 1);
-	const steps = [...new Set([0.1, 0.4, 0.7, 1].map((part) => Math.max(1, Math.round(Math.expm1(part * Math.log1p(most))))))];
+	const steps = [...new Set([0, 0.1, 0.4, 1].map((part) => Math.max(1, Math.round(part * most))))];
 	return (
 		<div class="legend" aria-label="Colours">
 			chunks at a time {steps.map((n) => <span class="size-step"><span class="swatch" style={{ background: "var(--accent)", opacity: depth(n, most) }} /> {count(n)}</span>)}
 		</div>
 	);
+}
+
+/** How many chunks of the selection meet a condition. */
+function useMatched(condition: string): number | undefined {
+	return useAnswer<unknown>(embedded ? null : "/timeline", { ...common(), q: `${query() || "all"} | where ${condition}`, g: null, bins: 1 }).reply?.matched?.chunks;
+}
+
+/** Most live so briefly that the picture does not show them. */
+function Lives({ total }: { total: number }) {
+	const kept = useMatched("not freed");
+	const brief = useMatched("freed and life < 1ms");
+	return kept == null || brief == null ? null : <span data-t="lives">; {share(brief / total)} lived less than 1 ms, {share(kept / total)} were never freed</span>;
 }
 
 export function Chunks() {
@@ -396,7 +408,7 @@ export function Chunks() {
 			<>
 				<p class="quiet">
 					{count(shown.total)} chunks, {tick(from, "ns")} to {ns(to)}{row != null ? `, rows ${count(row + 1)} to ${count(Math.min(rowsAll, row + ROWS))} of ${count(rowsAll)}` : ""}
-					{shown.mode === "density" ? "; too many for bars: the stronger the colour, the more of them" : ""}
+					{shown.mode === "density" && <><Lives total={shown.total} />. Too many for bars: the stronger the colour, the more of them are live.</>}
 				</p>
 				{table ? (
 					shown.mode === "bars" ? <Twin data={shown} /> : <DensityTwin data={shown} seen={seen} />

@@ -10,7 +10,7 @@ import { type Maybe, bytes, count, inUnit, ns, share, tick } from "../lib/format
 import { MenuButton } from "../lib/controls";
 import type { Act, Subject } from "../lib/menu";
 import { plainName } from "../lib/names";
-import { Choice, Delta, Severity, oneOf } from "../lib/parts";
+import { Choice, Delta, Name, Severity, oneOf } from "../lib/parts";
 import { Caveats, type ResultFrame, pathText } from "../lib/result";
 import { sorted } from "../lib/sort";
 import { go, key, quote, set } from "../lib/state";
@@ -161,7 +161,7 @@ function subjectOf(row: Row, by: string): Subject | null {
 	const tip = row.stack?.[0];
 	if (tip) return { title: tip.function ?? "unknown", fn: tip.function, module: tip.module, file: tip.file, line: tip.line, stack: () => pathText(row.stack ?? []) };
 	const name = row.name ?? row.key;
-	if (by === "fn") return { title: name, fn: name, condition: `fn == ${quote(name)}` };
+	if (by === "function") return { title: name, fn: name, condition: `fn == ${quote(name)}` };
 	if (by === "type") return { title: name, type: row.name };
 	if (by === "module") return { title: name, module: name };
 	if (by === "file") return { title: name, file: name, line: 1, condition: `file == ${quote(name)}` };
@@ -176,7 +176,7 @@ function Rows({ data }: { data: Data }) {
 	const severities = data.rows.some((row) => row.sev_a != null || row.sev_b != null);
 	const columns: Column<Row>[] = [
 		{ name: "status", label: "Status", width: "10ch", cell: (row) => <span class={row.status === "new" || row.status === "grew" ? "more" : "less"}>{marks[row.status] ?? row.status}</span>, text: (row) => row.status },
-		{ name: "key", label: "Where", fixed: true, cell: (row) => <span title={name(row)}>{name(row)}</span>, text: name },
+		{ name: "key", label: "Where", fixed: true, cell: (row) => data.by === "function" ? <Name of={name(row)} /> : <span title={name(row)}>{name(row)}</span>, text: name },
 		{ name: "a", label: "Before", number: true, width: "12ch", cell: (row) => inUnit(row.a, unit), text: (row) => String(row.a ?? "") },
 		{ name: "b", label: "After", number: true, width: "12ch", cell: (row) => inUnit(row.b, unit), text: (row) => String(row.b ?? "") },
 		{ name: "delta", label: "Change", number: true, width: "14ch", cell: (row) => <Delta value={row.delta} unit={unit} />, text: (row) => String(row.delta ?? "") },
@@ -236,7 +236,7 @@ export function Compare() {
 							<Summary data={data} />
 							{table ? <Table label="Live bytes of both" columns={binColumns} rows={data.heap} rowKey={(row) => row.time_ns} height={260} rowHeight={26} /> : <Lines data={data} />}
 						</div>
-						<Caveats list={data.caveats} />
+						<Caveats list={data.caveats.map((text) => text.replace(": A is ", ": before is ").replace(" and B is ", ", after is "))} />
 					</>
 				)}
 			</Panel>

@@ -11,7 +11,7 @@ import { MenuButton, Segment } from "../lib/controls";
 import { Icon } from "../lib/icons";
 import { type Act, type Subject, menuOf, openMenu } from "../lib/menu";
 import { plainName, shortName } from "../lib/names";
-import { Delta, oneOf } from "../lib/parts";
+import { Bar, Delta, Name, oneOf } from "../lib/parts";
 import { copy, saveFile, say } from "../lib/say";
 import { select, selectedPoint, selection } from "../lib/select";
 import { embedded } from "../lib/source";
@@ -320,15 +320,15 @@ function Twin({ data, menu }: { data: Data; menu(row: number): Subject | null })
 			label: "Function",
 			cell: ({ row, inside }) => (
 				<span style={{ paddingLeft: `${Math.min(30, data.depth[row] ?? 0) * 10}px` }} title={data.name[row]}>
-					{inside > 0 && <button class="plain" tabIndex={-1} aria-expanded={!folded.has(row)} aria-label={folded.has(row) ? "Unfold" : "Fold"} onClick={() => fold(row)}>{folded.has(row) ? "▸" : "▾"}</button>} {labelOf(data, row)}
+					{inside > 0 && <button class="plain" tabIndex={-1} aria-expanded={!folded.has(row)} aria-label={folded.has(row) ? "Unfold" : "Fold"} onClick={() => fold(row)}>{folded.has(row) ? "▸" : "▾"}</button>} <Name of={labelOf(data, row)} />
 				</span>
 			),
 			text: ({ row }) => `${"  ".repeat(data.depth[row] ?? 0)}${labelOf(data, row)}`,
 		},
 		{ name: "value", label: "Total", number: true, width: "12ch", cell: ({ row }) => inUnit(data.value[row], data.unit), text: ({ row }) => String(data.value[row]) },
 		{ name: "pct", label: "Share", number: true, width: "9ch", cell: ({ row }) => share((data.value[row] ?? 0) / Math.max(1, data.total)) },
+		{ name: "bar", label: "", width: "minmax(8ch, 24ch)", whole: true, cell: ({ row }) => <Bar share={(data.value[row] ?? 0) / Math.max(1, data.total)} />, text: () => "" },
 		{ name: "self", label: "Itself", number: true, width: "12ch", cell: ({ row }) => inUnit(data.self[row], data.unit), text: ({ row }) => String(data.self[row]) },
-		{ name: "sev", label: "Severity", number: true, width: "9ch", cell: ({ row }) => ((data.sev[row] ?? 255) === 255 ? "" : String(data.sev[row])) },
 	];
 	if (data.delta) columns.push({ name: "delta", label: "Change", number: true, width: "13ch", cell: ({ row }) => <Delta value={data.delta?.[row]} unit={data.unit} />, text: ({ row }) => String(data.delta?.[row] ?? "") });
 	return (

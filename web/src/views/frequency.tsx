@@ -9,6 +9,7 @@ import { scoped } from "../lib/catalogue";
 import { category, ink } from "../lib/colour";
 import { type Maybe, bytes, count, ns, tick } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
+import { shortName } from "../lib/names";
 import { Unfiltered } from "../lib/notice";
 import { Choice, oneOf } from "../lib/parts";
 import type { TableReply } from "../lib/result";
@@ -160,7 +161,8 @@ function scatter(objects: Obj[], log: boolean, base: Obj[]): Painter {
 			context.fillText("frequency →", (LEFT + width) / 2, height - 4);
 			context.textAlign = "left";
 			context.fillText("mean life", 4, 12);
-			// labels lie neither over each other nor over rings
+			// labels lie neither over each other nor over rings, and a name is there once
+			const named = new Set<string>();
 			const taken = objects.filter((object) => object.flagged).map((object) => ({ x: x(object.freq) - 11, y: y(object.life ?? 0), w: 22 }));
 			const isFree = (left: number, at: number, w: number) => left > LEFT && left + w < width - 20 && !taken.some((other) => left < other.x + other.w && other.x < left + w && Math.abs(other.y - at) < 16);
 			return objects.map((object): Item => {
@@ -179,11 +181,12 @@ function scatter(objects: Obj[], log: boolean, base: Obj[]): Painter {
 					context.arc(at.x, at.y, 10, 0, 7);
 					context.stroke();
 					context.fillStyle = text;
-					const words = object.caller.slice(0, 32);
+					const words = shortName(object.caller, 32);
 					const w = context.measureText(words).width;
 					const left = [at.x + 14, at.x - 14 - w].find((place) => isFree(place, at.y, w));
 					context.textAlign = "left";
-					if (left !== undefined) {
+					if (left !== undefined && !named.has(words)) {
+						named.add(words);
 						context.fillText(words, left, at.y + 4);
 						taken.push({ x: left, y: at.y, w });
 					}

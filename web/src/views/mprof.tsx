@@ -11,7 +11,7 @@ import { Choice, oneOf } from "../lib/parts";
 import { Caveats, ResultTable, type ResultRow, type TableReply, pathText } from "../lib/result";
 import { copy, say } from "../lib/say";
 import { embedded } from "../lib/source";
-import { key, set, trace } from "../lib/state";
+import { key, linkTo, set, trace } from "../lib/state";
 
 const tabs = [["leaks", "Memory leaks"], ["bins", "Allocation bins"], ["direct", "Direct allocation"], ["graph", "Allocation call graph"]] as const;
 /** A Lisp has types instead of sizes, and a collector instead of leaks. */
@@ -167,6 +167,7 @@ export function Mprof() {
 				{(data, reply) => (
 					<>
 						<Unfiltered path={path} />
+						{tab === "leaks" && data.rows.length > 0 && <p class="quiet">mprof calls everything a leak that was never freed. What nothing points to any more is in the <a href={linkTo("flame", { metric: trace.value?.caps.lost ? "lost" : "kept" })}>flame graph</a>.</p>}
 						<Caveats list={data.caveats} />
 						{data.rows.length === 0 ? (
 							<p class="empty">{tab === "leaks" ? "Nothing was kept." : "The table is empty: the program made no allocation."}</p>

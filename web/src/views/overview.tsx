@@ -47,6 +47,12 @@ function Head() {
 	);
 }
 
+/** Heapwise's own part of the resident memory, where one would take it for the program's. */
+function ownOf(data: Data): number {
+	const own = data.memory?.rows.find((row) => row.part === "recorder");
+	return (own?.most_share ?? 0) >= 0.1 ? (own?.most_bytes ?? 0) : 0;
+}
+
 // ---- the sentence ----
 
 interface Holder {
@@ -117,6 +123,11 @@ function begin(text: string): string {
 	return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** The function that a finding is about, or where its code is. */
+function nameIn({ fn, title }: Finding): string {
+	return fn ? plainName(fn) : title.replace(/, called by .*/, "");
+}
+
 /** The costliest of some findings. */
 function worst(findings: Finding[]): Finding | undefined {
 	return [...findings].sort((a, b) => (b.saves.share ?? 0) - (a.saves.share ?? 0))[0];
@@ -125,7 +136,7 @@ function worst(findings: Finding[]): Finding | undefined {
 function peakTile(data: Data): { state: State; why: string } {
 	const found = worst(data.findings.filter((finding) => finding.saves.unit === "peak_bytes"));
 	if (!found) return { state: "good", why: "no finding would lower it" };
-	return { state: found.level === "minor" && (found.saves.share ?? 0) >= 0.1 ? "look" : (levels[found.level] ?? "minor"), why: `a finding would save ${share(found.saves.share)}` };
+	return { state: found.level === "minor" && (found.saves.share ?? 0) >= 0.1 ? "look" : (levels[found.level] ?? "minor"), why: `${nameIn(found)} could save ${share(found.saves.share)}` };
 }
 
 /** What grows until the end; without that, how much more there is at the end than in the middle of the run. */
@@ -142,7 +153,7 @@ function growing(data: Data): Finding | undefined {
 
 function growthTile(data: Data): { state: State; why: string } {
 	const found = growing(data);
-	if (found) return { state: levels[found.level] ?? "minor", why: `${found.fn ? plainName(found.fn) : "one place"} grows until the end` };
+	if (found) return { state: levels[found.level] ?? "minor", why: `${nameIn(found)} grows until the end` };
 	const grew = growthOf(data) > Math.max(data.bytes.peak / 4, 1 << 16);
 	return grew ? { state: "look", why: "more at the end than half-way through" } : { state: "good", why: "no place grows until the end" };
 }
@@ -206,8 +217,12 @@ const metricOf: Record<string, string> = { leak: "kept", kept: "kept", growth: "
 
 function headline(finding: Finding): string {
 	const amount = finding.saves.unit === "cpu_ns" ? `${count(finding.evidence.n_hit)} times` : bytes(finding.evidence.bytes_hit);
-	const place = finding.fn ? plainName(finding.fn) : finding.title.replace(/, called by .*/, "");
-	return `${verbs[finding.kind] ?? finding.kind}: ${amount} from ${place}`;
+	return `${verbs[finding.kind] ?? finding.kind}: ${amount} from ${nameIn(finding)}`;
+}
+
+/** Where it is, without the function that the headline has. */
+function placeOf({ fn, title }: Finding): string {
+	return fn && title.startsWith(`${fn} (`) ? title.slice(fn.length + 2).replace(")", "") : title;
 }
 
 function actsFor(finding: Finding, point: number, about: { q: string; g: null } | null): [string, Act[]][] {
@@ -232,12 +247,13 @@ function Row({ finding, spark }: { finding: Finding; spark: string }) {
 	const about = finding.query && !embedded ? { q: `all | where ${finding.query}`, g: null } : null;
 	const [writing, setWriting] = useState(false);
 	const acts = [...(point != null ? actsFor(finding, point, about) : []), ...noteActs(finding.id, () => setWriting(true))];
-	const cost = [finding.saving && `saves ${finding.saving}`, finding.cost.allocs ? `${count(finding.cost.allocs)} allocations` : "", finding.confidence];
+	const told = finding.saves.unit === "cpu_ns" && finding.cost.allocs === finding.evidence.n_hit; // in the headline
+	const cost = [finding.saving && `saves ${finding.saving}`, finding.cost.allocs && !told ? `${count(finding.cost.allocs)} allocations` : "", finding.confidence];
 	return (
 		<li class={`row ${finding.level.replace(/ /g, "-")}`} data-t="finding" {...(point != null ? menuOf(() => ({ title: finding.title, point, ...(finding.query ? { condition: finding.query } : {}) })) : {})}>
 			<div class="what">
 				<h3>{point != null ? <button class="plain" title={finding.fn ?? finding.title} onClick={() => select("p", point)}>{headline(finding)}</button> : headline(finding)}</h3>
-				<p class="quiet where">{finding.title}</p>
+				<p class="quiet where" title={finding.title}>{placeOf(finding)}</p>
 				<p>{words(finding.seen)}. {begin(finding.repair)}.</p>
 				<p class="quiet"><span class={`level ${finding.level.replace(/ /g, "-")}`}>{finding.level}</span> {cost.filter((text) => text !== "").join(" · ")}</p>
 				<NoteOf finding={finding.id} writing={writing} onDone={() => setWriting(false)} />
@@ -337,6 +353,13 @@ function Totals({ data, before }: { data: Data; before: Data | undefined }) {
 	);
 }
 
+/** What helps where functions have no names: long, so only its first sentence is in sight. */
+function Unnamed({ text }: { text: string }) {
+	const [first, rest] = text.split(". Remedy: ");
+	if (!rest) return <p class="quiet">{text}</p>;
+	return <details class="fold" open={false}><summary>{first}. What to do</summary>{begin(rest)}</details>;
+}
+
 export function Overview() {
 	const answer = useAnswer<Data>("/overview", { ...scoped("/overview"), top: 10 });
 	// of a large trace it takes a second, in which the sentence is there already
@@ -349,9 +372,9 @@ export function Overview() {
 				<div class="overview">
 					<Head />
 					<Unfiltered path="/overview" />
-					<Strip tall />
+					<Strip tall own={ownOf(data)} />
 					<Sentence data={data} report={report} />
-					{data.unnamed && <p class="quiet">{begin(data.unnamed)}</p>}
+					{data.unnamed && <Unnamed text={begin(data.unnamed)} />}
 					<Tiles data={data} report={report} before={before} />
 					<h2>{data.findings.length > 0 ? "What to do first" : "Findings"}</h2>
 					{data.findings.length === 0 ? (

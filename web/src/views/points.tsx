@@ -9,7 +9,7 @@ import { bytes, codeAt, count, ns, score } from "../lib/format";
 import type { Subject } from "../lib/menu";
 import { plainName } from "../lib/names";
 import { usePages } from "../lib/pages";
-import { Delta, Severity, Spark, lineIn, oneOf } from "../lib/parts";
+import { Delta, Name, Severity, Spark, lineIn, oneOf } from "../lib/parts";
 import { copy, say } from "../lib/say";
 import { select, selectedPoint } from "../lib/select";
 import { embedded, source } from "../lib/source";
@@ -45,14 +45,14 @@ function whereOf(row: PointRow): string {
 
 const allColumns: Column<PointRow>[] = [
 	{ name: "sev", label: "Sev.", title: "Severity, 1 best to 12 worst", number: true, width: "5ch", whole: true, cell: (row) => <Severity step={row.sev} />, text: (row) => String(row.sev ?? "") },
-	{ name: "fn", label: "Function", width: "minmax(14ch, 3fr)", whole: true, cell: (row) => <span class="two" title={`${codeAt(row)}\n${row.file}:${row.line}`}><span>{codeAt(row)}</span> <span class="quiet">{whereOf(row)}</span></span>, text: codeAt },
+	{ name: "fn", label: "Function", width: "minmax(14ch, 3fr)", whole: true, cell: (row) => <span class="two" title={`${codeAt(row)}\n${row.file}:${row.line}`}><Name of={codeAt(row)} /> <span class="quiet">{whereOf(row)}</span></span>, text: codeAt },
 	{ name: "type", label: "Type", width: "minmax(7ch, 2fr)", cell: (row) => row.type ?? "", text: (row) => row.type ?? "" },
 	{ name: "chunks", label: "Chunks", number: true, width: "9ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
 	{ name: "bytes", label: "Bytes", number: true, width: "9ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
 	{ name: "peak", label: "Own peak", number: true, width: "10ch", cell: (row) => bytes(row.peak), text: (row) => String(row.peak) },
 	{ name: "spark", label: "Over time", title: "Live bytes of the point; behind it, gray, of the whole heap", fixed: true, width: "84px", whole: true, cell: (row) => <Spark data={row.spark} behind={heapLine.value} {...LINE} />, text: () => "" },
 	{ name: "kept", label: "Kept", number: true, width: "9ch", cell: (row) => bytes(row.kept), text: (row) => String(row.kept) },
-	{ name: "avg_life", label: "Mean life", number: true, width: "11ch", cell: (row) => (row.avg_life == null && row.kept > 0 ? "never freed" : ns(row.avg_life)), text: (row) => String(row.avg_life ?? "") },
+	{ name: "avg_life", label: "Freed after", title: "Mean life of the chunks that were freed", number: true, width: "11ch", cell: (row) => (row.avg_life == null && row.kept > 0 ? "never" : ns(row.avg_life)), text: (row) => String(row.avg_life ?? "") },
 	{ name: "lifetime", label: "Lifetime", number: true, width: "9ch", cell: (row) => score(row.lifetime), text: (row) => String(row.lifetime ?? "") },
 	{ name: "usage", label: "Usage", number: true, width: "7ch", cell: (row) => (row.usage == null ? "" : score(row.usage)), text: (row) => String(row.usage ?? "") },
 	{ name: "useful", label: "Useful", number: true, width: "7ch", cell: (row) => (row.useful == null ? "" : score(row.useful)), text: (row) => String(row.useful ?? "") },
@@ -174,7 +174,7 @@ function PointList() {
 				{(data) => (
 					<>
 						<div class="controls">
-							<span>{count(data.total)} allocation points{data.gone && data.gone.points > 0 ? `; ${count(data.gone.points)} of before are gone, with ${bytes(data.gone.bytes)}` : ""}</span>
+							<span title="An allocation point is a call stack that allocates">{count(data.total)} allocation points, each a call stack{data.gone && data.gone.points > 0 ? `; ${count(data.gone.points)} of before are gone, with ${bytes(data.gone.bytes)}` : ""}</span>
 							<ColumnChooser />
 						</div>
 						{pinned().length > 0 && <div class="pins">{pinned().map((id) => <PinnedFacts key={id} id={id} />)}</div>}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The memory of the process, of which the heap is a part: how much over time, and what it consists of.
 
+import type { ComponentChildren } from "preact";
 import { Panel, useAnswer } from "../lib/answer";
 import { scoped } from "../lib/catalogue";
 import { category } from "../lib/colour";
@@ -12,18 +13,24 @@ import type { MemoryPart, Overview as Data } from "../lib/types";
 
 /** Parts by the words of people. Sums and what is not resident are no parts. */
 const names: Record<string, string> = {
-	requested: "Live blocks", slack: "Rounding", fragmentation: "Fragmentation", cached: "Kept by the allocator", mappings: "Other mappings", files: "Mapped files", code: "Program and libraries", stacks: "Stacks", recorder: "Heapwise itself",
+	requested: "Live heap", slack: "Rounding", fragmentation: "Fragmentation", cached: "Kept by the allocator", mappings: "Other mappings", files: "Mapped files", code: "Program and libraries", stacks: "Stacks", recorder: "Heapwise itself",
 };
 
 /** What the memory of the process consists of, of which the heap is a part. */
-function Account({ rows }: { rows: MemoryPart[] }) {
+function Account({ rows, children }: { rows: MemoryPart[]; children: ComponentChildren }) {
 	const parts = rows.filter((row) => row.part in names && (row.most_bytes ?? 0) > 0).sort((a, b) => (b.most_bytes ?? 0) - (a.most_bytes ?? 0));
 	const whole = rows.find((row) => row.part === "resident")?.most_bytes;
+	const live = parts.find((row) => row.part === "requested");
+	const own = parts.find((row) => row.part === "recorder");
+	const rest = parts.find((row) => row !== live && row !== own);
 	const gap = parts.some((row) => row.gap_bytes != null);
 	const most = Math.max(...parts.map((row) => row.most_share ?? 0));
 	return (
 		<section aria-label="Resident memory">
-			<h2>{bytes(whole)} resident at the most</h2>
+			<p class="sentence" data-t="sentence">
+				The process held at most {bytes(whole)} of the machine's memory{live && <>: {share(live.most_share)} is the live heap</>}{own && <>, {bytes(own.most_bytes)} is Heapwise's own and not there without it</>}{rest && <>; the largest other part is {names[rest.part]?.toLowerCase()}, {bytes(rest.most_bytes)}</>}.
+			</p>
+			{children}
 			<table class="bars parts">
 				<thead>
 					<tr>
@@ -54,6 +61,11 @@ function Account({ rows }: { rows: MemoryPart[] }) {
 	);
 }
 
+function Line({ data: { heap } }: { data: Data }) {
+	if (!heap?.rss) return null;
+	return <Lane axes label="Over the run" times={heap.t} from={0} to={heap.t.at(-1) ?? 1} unit="bytes" lines={[{ name: "resident memory", colour: category(3), values: heap.rss }, { name: "live heap", colour: category(0), dash: "4 3", values: heap.max }]} />;
+}
+
 export function Resident() {
 	const answer = useAnswer<Data>("/overview", { ...scoped("/overview"), top: 10 });
 	return (
@@ -61,8 +73,7 @@ export function Resident() {
 			{(data) => (
 				<div class="view overview">
 					<Unfiltered path="/overview" />
-					{data.heap?.rss && <Lane axes label="Resident memory" times={data.heap.t} from={0} to={data.heap.t.at(-1) ?? 1} unit="bytes" lines={[{ name: "resident", colour: category(3), values: data.heap.rss }, { name: "live heap", colour: category(0), dash: "4 3", values: data.heap.max }]} />}
-					{data.memory && data.memory.rows.length > 0 ? <Account rows={data.memory.rows} /> : <p class="quiet">The run was too short to look at its parts.</p>}
+					{data.memory && data.memory.rows.length > 0 ? <Account rows={data.memory.rows}><Line data={data} /></Account> : <><Line data={data} /><p class="quiet">The run was too short to look at its parts.</p></>}
 				</div>
 			)}
 		</Panel>

@@ -3,13 +3,15 @@
 
 import { Panel, useAnswer } from "../lib/answer";
 import { category } from "../lib/colour";
-import { type Maybe, bytes, count, ns } from "../lib/format";
+import { Segment } from "../lib/controls";
+import { type Maybe, bytes, count, ns, share } from "../lib/format";
 import { Lane } from "../lib/lane";
 import { type Subject, menuOf } from "../lib/menu";
+import { oneOf } from "../lib/parts";
 import { select, selection } from "../lib/select";
 import { sorted } from "../lib/sort";
 import { embedded } from "../lib/source";
-import { addWhere, common, key, set } from "../lib/state";
+import { addWhere, common, key, linkTo, set } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 import { type ThreadRow, threadName } from "../lib/thread";
 import type { Timeline } from "../lib/types";
@@ -80,9 +82,29 @@ function Matrix({ data }: { data: Data }) {
 	);
 }
 
-/** Live bytes of each thread over time. */
+const CHURN = 10; // times its own peak is what a thread allocates that churns
+
+/** Who allocates most, and who allocates the same memory again and again. */
+function Sentence({ rows }: { rows: ThreadRow[] }) {
+	const all = rows.reduce((sum, row) => sum + row.allocs, 0);
+	const most = sorted(rows, "-allocs")[0];
+	const turn = (row: ThreadRow) => row.bytes / Math.max(1, row.peak);
+	const churns = rows.filter((row) => row.allocs * 20 >= all && turn(row) >= CHURN).sort((a, b) => turn(b) - turn(a))[0];
+	if (!most || all === 0) return null;
+	return (
+		<p class="sentence" data-t="sentence">
+			{rows.length === 1 ? <>One thread made all {count(all)} allocations.</> : <>{threadName(most)} made {share(most.allocs / all)} of {count(all)} allocations.</>}
+			{churns && <> {rows.length > 1 ? threadName(churns) : "It"} churns{rows.length > 1 ? " most" : ""}: it allocated <a href={linkTo("flame", { metric: "bytes", ...(embedded || rows.length === 1 ? {} : { q: `all | where thread == ${churns.thread}`, g: null }) })}>{bytes(churns.bytes)}</a> and never held more than {bytes(churns.peak)}.</>}
+		</p>
+	);
+}
+
+const lanes = [["allocs", "Allocations"], ["live", "Live bytes"]] as const;
+
+/** What each thread does over time. */
 function Lanes({ rows }: { rows: ThreadRow[] }) {
-	const answer = useAnswer<Timeline>("/timeline", { ...common(), by: "thread", metric: "live", bins: 800, top: 12 });
+	const metric = oneOf("metric", lanes, "allocs");
+	const answer = useAnswer<Timeline>("/timeline", { ...common(), by: "thread", metric, bins: 800, top: 12 });
 	const data = answer.reply?.data;
 	const shared = key("y") !== "own";
 	const name = (label: string | null) => {
@@ -90,11 +112,22 @@ function Lanes({ rows }: { rows: ThreadRow[] }) {
 		return row ? threadName(row) : (label ?? "");
 	};
 	if (!data || data.t.length === 0) return null;
-	const most = Math.max(1, ...data.series.map((series) => series.peak));
+	// single bins of allocations are mostly noise
+	const every = metric === "allocs" ? 4 : 1;
+	const ends = data.t.flatMap((_, bin) => ((bin + 1) % every && bin + 1 < data.t.length ? [] : [bin]));
+	const times = ends.map((bin) => data.t[bin] ?? 0);
+	const series = data.series.map(({ label, last }) => ({ label, values: ends.map((bin, at) => (every === 1 ? (last[bin] ?? 0) : last.slice((ends[at - 1] ?? -1) + 1, bin + 1).reduce((sum, value) => sum + value, 0))) }));
+	const most = Math.max(1, ...series.flatMap(({ values }) => values));
+	const unit = metric === "live" ? "bytes" : "count";
 	return (
-		<section class="lanes" aria-label="Live bytes of each thread">
-			<h2>Live bytes over time <label class="small"><input type="checkbox" checked={shared} onChange={(event) => set({ y: event.currentTarget.checked ? null : "own" })} />  one scale for all</label></h2>
-			{data.series.map((series, at) => <Lane label={name(series.label)} times={data.t} from={data.t0} to={data.t1} unit="bytes" lines={[{ name: name(series.label), colour: category(at), values: series.last }]} {...(shared ? { most } : {})} />)}
+		<section class="lanes" aria-label="Each thread over time">
+			<h2>Over time</h2>
+			<div class="controls">
+				<Segment label="Shown over time" value={metric} options={lanes} onChange={(value) => set({ metric: value === "allocs" ? null : value })} />
+				<label><input type="checkbox" checked={shared} onChange={(event) => set({ y: event.currentTarget.checked ? null : "own" })} /> One scale for all</label>
+				{metric === "allocs" && <span class="quiet">Allocations in each {ns((data.t1 - data.t0) / times.length)}</span>}
+			</div>
+			{series.map(({ label, values }, at) => <Lane label={name(label)} times={times} from={data.t0} to={data.t1} unit={unit} lines={[{ name: name(label), colour: category(at), values }]} {...(shared ? { most } : {})} />)}
 		</section>
 	);
 }
@@ -111,6 +144,7 @@ export function Threads() {
 			<Panel answer={answer} label="Threads" empty={(data) => (data.rows.length === 0 ? "No thread allocated anything." : null)}>
 				{(data) => (
 					<>
+						<Sentence rows={data.rows} />
 						<Table label="Threads" columns={columns} rows={sorted(data.rows, sort)} rowKey={(row) => row.thread} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={selection.value?.kind === "th" ? Number(selection.value.id) : null} onSelect={(row) => select("th", row.thread)} onOpen={(row) => !embedded && addWhere(`thread == ${row.thread}`)} menu={subjectOf} copied={() => data.rows} />
 						{data.shared_chunks != null && <p>{count(data.shared_chunks)} chunks were used by more than one thread.</p>}
 						<Lanes rows={data.rows} />

@@ -75,7 +75,7 @@ const columns: Column<Row>[] = [
 	{ name: "chunks", label: "Chunks", number: true, width: "12ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
 	{ name: "count", label: "Elements", number: true, width: "12ch", cell: (row) => known(row.count, count), text: (row) => String(row.count ?? "") },
 	{ name: "kept_bytes", label: "Kept", number: true, width: "9ch", cell: (row) => bytes(row.kept_bytes), text: (row) => String(row.kept_bytes) },
-	{ name: "mean_life_ns", label: "Mean life", number: true, width: "9ch", cell: (row) => known(row.mean_life_ns, ns), text: (row) => String(row.mean_life_ns ?? "") },
+	{ name: "mean_life_ns", label: "Freed after", title: "Mean life of the chunks that were freed", number: true, width: "10ch", cell: (row) => known(row.mean_life_ns, ns), text: (row) => String(row.mean_life_ns ?? "") },
 	{ name: "lifetime", label: "Lifetime", number: true, width: "9ch", cell: (row) => known(row.lifetime, score), text: (row) => String(row.lifetime ?? "") },
 	{ name: "usage", label: "Usage", number: true, width: "8ch", cell: (row) => known(row.usage, score), text: (row) => String(row.usage ?? "") },
 	{ name: "source", label: "Known from", width: "13ch", cell: (row) => (row.type == null ? "" : [row.source, row.confidence].filter(Boolean).join(", ")), text: (row) => row.source ?? "" },
@@ -254,7 +254,7 @@ export function Types() {
 						<>
 							<Unfiltered path="/types" />
 							<p class="quiet">
-								{data.unknown_share ? `${share(data.unknown_share)} of all allocated bytes have no known type: build with -g, or make an index with heapwise trace types-index.` : "Every byte has a type."}
+								{!data.unknown_share ? "Every byte has a type." : `${share(data.unknown_share)} of all allocated bytes have no known type${data.unknown_share < 0.01 ? "." : ": build with -g, or make an index with heapwise trace types-index."}`}
 							</p>
 							<Caveats list={data.caveats} />
 							{map ? (
