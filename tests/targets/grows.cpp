@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A service with five caches that never evict, a list that is never trimmed, and two that are kept at a fixed size. With each
+ * A service with five caches that never evict, a list that is never trimmed, and three that are kept at a fixed size. With each
  * line of its input it handles 1,000 requests, each of which adds one element to each of the six, and says "ready". */
 #include <cstdio>
 #include <cstring>
@@ -38,6 +38,7 @@ struct Service {
 	std::unordered_map<long, std::unique_ptr<Page>> pages; /* rehashed again and again */
 	std::map<long, std::string> users;                     /* names are longer than the string itself */
 	std::list<std::string> events;                         /* never trimmed */
+	std::list<std::string> notes;                          /* of the type of events, but filled once */
 	std::list<std::unique_ptr<Job>> jobs;                  /* trimmed */
 };
 
@@ -80,6 +81,8 @@ int main()
 	recent = new std::map<long, std::unique_ptr<Job>>();
 	while (number < 2 * LIMIT)
 		handle(number++);
+	for (long i = 0; i < LIMIT; i++)
+		service->notes.push_back(text_of(i, 350));
 	do {
 		std::puts("ready");
 		std::fflush(stdout);
