@@ -185,6 +185,11 @@ def check_document(name, trace):
     rows = [row for row in answer["tree"] if row["what"] in ("type", "place") and row["share"] >= NEARLY]
     paths = [owners(trace, "--path", row["largest_chunk"]) for row in rows]
     whole = [path for path in paths if path["retained_bytes"] >= NEARLY * answer["live_bytes"]]
+    first = answer["tree"][0]
+    # the frame that has the document may point to its root element, too: then the frame is its owner
+    if not whole and first["what"] == "root" and first["share"] >= NEARLY:
+        print(f"{name}: {answer['summary']}")
+        return
     if not whole:
         raise Failed(f"no chunk retains nearly all bytes: {answer['summary']}")
     print(f"{name}: {answer['live_bytes']} bytes live, {whole[-1]['retained_bytes']} retained "
