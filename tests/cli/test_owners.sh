@@ -54,7 +54,7 @@ line=$(sed -n '/^} server;/=' "$(dirname "$0")/../targets/collections.c")
 equal "members of a variable, and a container" "$("$HEAPWISE" owners --path open_session --format json "$work/collections.hwt" |
 	jq -r .path | sed 's/\[[0-9]*\]/[]/')" \
 	"server (collections.c:$line) .db.dict → dict .table → 1,024 buckets [] → session .name → open_session (collections.c:73)"
-says "$work/text" "^Containers, largest first$"
+says "$work/text" "^ +198 KiB +100 +linked list +Registry \.sessions$"
 chunk=$("$HEAPWISE" owners --path 'session*' --format json "$work/collections.hwt" | jq .chunk)
 equal "type by pointers" "$("$HEAPWISE" owners --format json --top 0 --min-share 0 "$work/collections.hwt" |
 	jq -c --argjson chunk "$chunk" '[(.tree[] | select(.largest_chunk == $chunk) | .id) as $id | .tree[] | select(.parent == $id) | [.owner, .count]]')" \

@@ -24,10 +24,10 @@ static const struct result_column columns[] = {
 	COLUMN("bytes", NULL, VALUE_BYTES,
 	       "requested bytes of its own chunks: buffer, buckets, nodes"),
 	COLUMN("chunks", NULL, VALUE_COUNT, "its own chunks"),
-	COLUMN("container", "container", VALUE_TEXT, "what it is in, and the member there"),
 	COLUMN("kind", "kind", VALUE_TEXT,
 	       "type, or what it is by the shape of its pointers: dynamic array, array of "
 	       "pointers, hash table, linked list, tree, linked chunks"),
+	COLUMN("container", "container", VALUE_TEXT, "what it is in, and the member there"),
 	COLUMN("by_shape", NULL, VALUE_COUNT, "1 = recognised by shape, 0 = by type"),
 	COLUMN("path", NULL, VALUE_TEXT, "the shortest path of pointers to it"),
 	COLUMN("chunk", NULL, VALUE_ID, "number of its first chunk; none = a part of a variable"),
@@ -86,6 +86,18 @@ static const char *last_step(const char *path)
 	return path;
 }
 
+/* "Registry .index_ (std::vector<Entry>)" */
+static const char *named(struct result *table, const struct owner_container *container,
+			 const char *name)
+{
+	struct strbuf text = {0};
+
+	strbuf_add(&text, name);
+	if (*container->type)
+		strbuf_addf(&text, " (%s)", container->type);
+	return result_take(table, &text);
+}
+
 static void add_row(struct result *table, const struct owners *self,
 		    const struct owner_container *container, const char *path)
 {
@@ -104,9 +116,11 @@ static void add_row(struct result *table, const struct owners *self,
 							  : 0)),
 		   value_if(is_known(container->slack_bytes), value_number(container->slack_bytes)),
 		   value_number(container->sums.bytes), value_number(container->sums.chunks),
-		   result_text(table, last_step(path)),
-		   result_text(table, container_kind(container)), value_number(!*container->type),
-		   result_text(table, path),
+		   value_shown(result_text(table, container_kind(container)),
+			       container_sort_name(container->sort)),
+		   value_shown(result_text(table, last_step(path)),
+			       named(table, container, last_step(path))),
+		   value_number(!*container->type), result_text(table, path),
 		   value_if(is_chunk,
 			    value_number(is_chunk ? graph->chunks[container->first] : 0)));
 }
@@ -142,6 +156,7 @@ int container_result_add(struct result *to, struct owners *owners, u64 top, stru
 
 	if (!table)
 		return err_memory_for(err, "the owners");
+	table->grid = true;
 	table->empty = "no container was recognised";
 	status = fill(table, to, owners, top, err);
 	if (owners->containers_left)
