@@ -24,11 +24,6 @@ bool contain_take(struct containing *self, u32 node)
 	return true;
 }
 
-bool contain_has(const struct containing *self, u32 node)
-{
-	return self->owners->container_of[node] == next_number(self);
-}
-
 void contain_give_back(struct containing *self, u64 kept)
 {
 	while (self->parts.count > kept)

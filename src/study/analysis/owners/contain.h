@@ -23,8 +23,6 @@ struct containing {
 
 /* Makes a chunk a part of the next container; false if it is one of some container already. */
 bool contain_take(struct containing *self, u32 node);
-/* Whether the chunk is a part of the container that is being recognised. */
-bool contain_has(const struct containing *self, u32 node);
 /* Gives parts back, all but the first `kept`. */
 void contain_give_back(struct containing *self, u64 kept);
 /* Adds the container with the parts that were taken; or gives them back, if it is too small. */
