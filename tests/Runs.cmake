@@ -48,7 +48,7 @@ foreach(case ends signals traced parents images nothing-live claims refused limi
 	killed-holding-monitor)
 	heapwise_run(leak-scan-${case} leak-scan ${case})
 endforeach()
-foreach(case end ctl refused caches)
+foreach(case end ctl refused caches marks killed children many peak regular snapshot)
 	heapwise_run(owners-${case} owners ${case})
 endforeach()
 foreach(case run runs watch)

@@ -81,6 +81,8 @@ heapwise_target(collections_c collections.c)
 heapwise_target(collections collections.cpp)
 heapwise_target(grows grows.cpp)
 heapwise_target(caches caches.cpp)
+heapwise_target(moments moments.c)
+target_include_directories(target_moments PRIVATE ${PROJECT_SOURCE_DIR}/include)
 add_library(target_leaks_plugin MODULE EXCLUDE_FROM_ALL ${target_dir}/leaks_plugin.c)
 set_target_properties(target_leaks_plugin PROPERTIES OUTPUT_NAME leaks-plugin PREFIX ""
 	LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/targets)

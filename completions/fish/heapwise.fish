@@ -31,7 +31,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from run' -l children -d 'also r
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l sample -r -d 'record a sample: about one allocation per BYTES allocated, and every allocation of at least BYTES'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l mmap -d 'also record mmap and munmap'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l leak-scan -x -a 'auto off' -d 'auto (the default): when the program ends, search its memory for pointers to each kept chunk; off: do not'
-complete -c heapwise -n '__fish_seen_subcommand_from run' -l owners -d 'record which chunk points to which at each leak scan, and from where else'
+complete -c heapwise -n '__fish_seen_subcommand_from run' -l owners -d 'record which chunk points to which, and from where else, at scans: when the program ends (end, the default), at its marks and at snapshots (marks), at new peaks (peak), regularly (a time such as 30s). LIST is comma-separated: --owners=end,peak'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l no-types -d 'do not read the class of new C++ objects from their vtable pointer'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l no-durations -d 'do not measure the duration of allocator calls'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l exact-times -d 'read the clock at every event; by default short gaps are sometimes estimated'

@@ -116,7 +116,8 @@ static inline int heapwise_restart(const char *filename)
 
 /* ---- moments ---- */
 
-/* Writes a mark with this number to the trace. */
+/* Writes a mark with this number to the trace. With 'heapwise run --owners=marks' this and the functions below also have
+ * the memory scanned, and return when it has been read. */
 static inline void heapwise_mark(uint64_t number)
 {
 	if (heapwise_recorder_mark)

@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION"  /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 12
+#define HW_SESSION_VERSION 13
 
 enum { HW_BERTHS = 8192 }; /* images that are alive at once */
 
@@ -112,6 +112,13 @@ enum hw_leaving {
 	HW_LEAVING_ANSWERED = 2, /* monitor: go on; it is watching, or will not */
 };
 
+/* What a thread does at a mark of the program, after it has told it. */
+enum hw_mark_scan {
+	HW_MARK_SCAN_NONE = 0,
+	HW_MARK_SCAN_ASK = 1,  /* it makes a HW_REQUEST_SCAN */
+	HW_MARK_SCAN_PASS = 2, /* it counts marks_passed: too many scans would stop the program */
+};
+
 /* Memory of the recorder inside the program. */
 struct hw_range {
 	u64 start, bytes;
@@ -163,6 +170,7 @@ enum hw_request_verb {
 	/* what is live is in a dump, `path`, or, if that is "", beside the trace */
 	HW_REQUEST_DUMP = 4,
 	HW_REQUEST_DUMP_FREED = 5, /* with what was freed */
+	HW_REQUEST_SCAN = 6,       /* the memory was scanned, or will not be */
 };
 enum { HW_REQUEST_PATH = 4096, HW_REQUEST_BYTES = 8192 };
 
@@ -337,6 +345,8 @@ struct hw_control {
 	u32 snapshots_served; /* recorder: as snapshots_wanted when the callback was last called */
 	u32 has_callback;     /* API: 1 = the program wants to be called before a snapshot */
 	u64 autosave;         /* API: allocations from one save to the next, 0 = none */
+	u32 mark_scan;        /* monitor: enum hw_mark_scan */
+	u32 marks_passed;     /* recorder: marks without a scan */
 
 	/* A request of the program, one at a time; see struct hw_request. */
 	/* recorder: tid that makes a request, 0 = nobody; by cas */
@@ -366,6 +376,8 @@ struct hw_control {
 
 	_Alignas(HW_CACHE_LINE) u32 leaving; /* futex, enum hw_leaving */
 	u32 pauses; /* recorder: how often it met `paused`: allocations are missing */
+	/* monitor: 1 = what an earlier scan has read is being sorted, the answer takes longer */
+	u32 sorting;
 	/* recorder, before `attached`, addresses in the program: a word that holds start_ticks, and
 	 * struct hw_range[own_maps_count], which grows */
 	u64 witness, own_maps;

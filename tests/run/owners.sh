@@ -82,8 +82,126 @@ case_ctl()
 	check_pointers "$work/trace"
 }
 
+# held TRACE   of each scan the sizes of chunks above 10,000 bytes that data of the program points to, in a line
+held()
+{
+	"$HEAPWISE" trace dump --facts "$1" | awk '
+		!/^#/ { size[$6] = $5 }
+		$1 == "#" && $2 == "graph" { if (graphs++) print ""; split("", data) }
+		$1 == "#" && $2 == "root" && $4 == "data" { data[$3] = 1 }
+		$1 == "#" && $2 == "pointer" && $3 == "root" && $4 in data && size[$8] > 10000 { printf "%s ", size[$8] }
+		END { if (graphs) print "" }' | sed 's/ $//'
+}
+
+four="50001
+50002
+50003
+50004"
+
+# The program frees each chunk right after the mark: it must have been held until then.
+case_marks()
+{
+	"$HEAPWISE" run -q --owners=marks -o "$work/trace" -- "$HEAPWISE_TARGETS/moments" marks 2>"$work/stderr"
+	equal "status" "$?" 0
+	equal "held at the marks" "$(held "$work/trace")" "$four"
+	equal "what was said" "$(cat "$work/stderr")" ""
+	"$HEAPWISE" owners --at second --format json --no-pager "$work/trace" >"$work/json"
+	equal "largest at a mark" "$(jq -r '.tree[0].owner, .tree[0].retained_bytes' "$work/json" | tr '\n' ' ')" \
+		"held (data of moments) 50002 "
+	# and at the end, where nothing is left
+	"$HEAPWISE" run -q --owners=marks,end -o "$work/trace" -- "$HEAPWISE_TARGETS/moments" marks
+	equal "scans with the end" "$(graphs "$work/trace")" 5
+	"$HEAPWISE" owners --at end --no-pager "$work/trace" >"$work/stdout"
+	equal "status at the end" "$?" 0
+	says "$work/stdout" "nothing was live at the scan"
+}
+
+case_killed()
+{
+	"$HEAPWISE" run -q --owners=marks -o "$work/trace" -- "$HEAPWISE_TARGETS/moments" killed
+	equal "status" "$?" 137
+	equal "held at the marks" "$(held "$work/trace")" "$four"
+}
+
+case_children()
+{
+	"$HEAPWISE" run -q --children --owners=marks -o "$work/traces" -- "$HEAPWISE_TARGETS/moments" fork
+	equal "status" "$?" 0
+	equal "held at the marks of the child" "$(for trace in "$work"/traces/*.hwt; do held "$trace"; done)" "$four"
+}
+
+# A program that marks all the time is not stopped all the time.
+case_many()
+{
+	"$HEAPWISE" run --owners=marks -o "$work/trace" -- "$HEAPWISE_TARGETS/moments" many 30000 2>"$work/stderr"
+	equal "status" "$?" 0
+	scans=$(graphs "$work/trace")
+	[ "$scans" -ge 1 ] && [ "$scans" -le 1000 ] || fail "$scans scans"
+	says "$work/stderr" "^heapwise: [0-9,]+ scans of pointers were left out, to stop the program"
+	"$HEAPWISE" trace dump --facts "$work/trace" >"$work/dump"
+	says "$work/dump" "^# note owners_left_out $((30000 - scans))$"
+	"$HEAPWISE" owners --no-pager "$work/trace" >"$work/stdout"
+	says "$work/stdout" "scans of pointers were left out"
+}
+
+# started WORDS LIST   starts `moments WORDS` with --owners=LIST; descriptor 3 is its input
+started()
+{
+	mkfifo "$work/input"
+	: >"$work/stdout"
+	"$HEAPWISE" run -q "--owners=$2" -o "$work/trace" -- "$HEAPWISE_TARGETS/moments" "$1" <"$work/input" >"$work/stdout" &
+	monitor=$!
+	exec 3>"$work/input"
+	until_true grep -q ready "$work/stdout"
+}
+
+ended()
+{
+	exec 3>&-
+	wait $monitor
+	equal "status" "$?" 0
+}
+
+# most_held   chunks at the scan that found most of them
+most_held() { held "$work/trace" 2>/dev/null | awk '{ if (NF > most) most = NF } END { print most + 0 }'; }
+has_peak() { [ "$(most_held)" -ge 272 ]; }
+
+case_peak()
+{
+	started peak peak
+	until_true has_peak
+	ended
+	[ "$(most_held)" -ge 272 ] || fail "at most $(most_held) of 300 chunks were seen"
+	"$HEAPWISE" owners --format json --no-pager "$work/trace" >"$work/json"
+	equal "largest at the peak" "$(jq -r '.tree[0].owner' "$work/json")" "held (data of moments)"
+}
+
+has_scans() { [ "$(held "$work/trace" 2>/dev/null | grep -c '^50001$')" -ge 3 ]; }
+
+case_regular()
+{
+	started wait 100ms
+	until_true has_scans
+	ended
+	has_scans || fail "no three scans"
+}
+
+case_snapshot()
+{
+	started wait marks
+	"$HEAPWISE" ctl $monitor snapshot >"$work/got"
+	equal "status of a snapshot" "$?" 0
+	ended
+	equal "held at the snapshot" "$(held "$work/trace")" "50001"
+}
+
 case_refused()
 {
+	for list in middle end, 0s 30 end,,marks; do
+		"$HEAPWISE" run -q "--owners=$list" -o "$work/trace" -- "$target" >"$work/stdout" 2>"$work/stderr"
+		equal "$list: status" "$?" 2
+		says "$work/stderr" "--owners: expected end, marks, peak or a time such as 30s, separated by commas, not '"
+	done
 	for words in "--leak-scan off" "--sample 1000" "--access valgrind"; do
 		# shellcheck disable=SC2086
 		"$HEAPWISE" run -q --owners $words -o "$work/trace" -- "$target" >"$work/stdout" 2>"$work/stderr"

@@ -116,8 +116,7 @@ static void summarize(struct trace_reader *reader)
 			info->routines += entry->items;
 		if (entry->type == HW_BLOCK_TYPES)
 			info->types += entry->items;
-		if (entry->type == HW_BLOCK_GRAPH)
-			info->pointers += entry->items;
+		info->graphs += entry->type == HW_BLOCK_GRAPH;
 		if (entry->type == HW_BLOCK_SYMBOLS)
 			info->has_symbols = true;
 		if (entry->image != HW_NO_IMAGE && entry->image >= info->images)

@@ -18,7 +18,7 @@ struct trace_info {
 	u64 accesses;  /* rows of accesses, by the block headers */
 	u64 routines;  /* rows of routines, by the block headers */
 	u64 types;     /* rows of types, by the block headers */
-	u64 pointers;  /* of graphs, by the block headers */
+	u64 graphs;    /* their blocks */
 	bool complete; /* has its index: the run was closed properly */
 	bool has_symbols;
 	u64 damaged_blocks; /* filled by trace_read */

@@ -377,6 +377,8 @@ static void control_fill(const struct berths *self, struct hw_control *control)
 	control->access_max = self->options.access_max;
 	control->paused = self->options.paused;
 	control->routine_sample = self->options.routine_sample;
+	control->mark_scan =
+		self->options.owners & OWNERS_MARKS ? HW_MARK_SCAN_ASK : HW_MARK_SCAN_NONE;
 	if (self->options.routine_filter)
 		snprintf(control->routine_filter, sizeof(control->routine_filter), "%s",
 			 self->options.routine_filter);

@@ -13,6 +13,15 @@
 struct prepare;
 struct dumper; /* dump.h */
 
+/* When scans keep all pointers. Those that are asked for from outside keep them if any is set. */
+enum owners_when {
+	OWNERS_END = 1,     /* the one at the end of the program */
+	OWNERS_MARKS = 2,   /* one at each mark of the program, and at each snapshot */
+	OWNERS_PEAK = 4,    /* one when more is live than ever */
+	OWNERS_REGULAR = 8, /* one every owners_every_ns */
+	OWNERS_RUNNING = OWNERS_MARKS | OWNERS_PEAK | OWNERS_REGULAR,
+};
+
 struct berths_options {
 	bool children; /* every process records, not only the root */
 	u32 flags;     /* HW_RUN_* */
@@ -25,7 +34,8 @@ struct berths_options {
 	bool use_files;             /* tests: as if there were no memfd */
 	u64 access_epoch_ns;        /* of adaptive recording of accesses; 0 = default */
 	u64 access_max;             /* where counts of accesses stop; 0 = nowhere */
-	bool owners;                /* scans keep all pointers */
+	u32 owners;                 /* enum owners_when: bits, 0 = no scan keeps pointers */
+	u64 owners_every_ns;        /* with OWNERS_REGULAR */
 	bool paused;                /* images begin without recording allocations */
 	const char *routine_filter; /* "" = all routines, if flags ask for them; borrowed */
 	u64 routine_sample;

@@ -164,6 +164,7 @@ static void add_up(struct run *self)
 			result->open_errno = process->write_errno;
 		}
 		result->processes += process->images > 0;
+		result->owners_left_out += process->due.all_left_out;
 		result->all_allocations += totals->allocations;
 		result->all_frees += totals->frees;
 		result->all_bytes += totals->bytes;

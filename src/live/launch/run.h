@@ -37,7 +37,8 @@ struct run_result {
 	bool left_behind;
 	/* processes whose last image ended in another way than programs do */
 	u64 unseen_ends;
-	u64 unopened; /* processes for which no trace could be opened, and why */
+	u64 owners_left_out; /* scans while the program ran */
+	u64 unopened;        /* processes for which no trace could be opened, and why */
 	int open_errno;
 	int write_errno;           /* first error when writing the trace, e.g. ENOSPC */
 	bool aggregated;           /* --max-size or the full disk stopped single events */

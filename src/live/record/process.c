@@ -267,6 +267,7 @@ void process_end_recording(struct process *self, u32 how, i32 value)
 	process_usage_finish(self, &end);
 	if (how != IMAGE_EXEC)
 		process_scan_explain(self, &end);
+	process_owners_explain(self);
 	if (image_end(self->image, &end, &self->totals, &err) < 0)
 		process_fail(self, &err);
 	self->routines |= self->image->has_routines;

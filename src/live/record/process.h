@@ -106,8 +106,20 @@ struct process {
 	/* Drain thread. */
 	VEC(struct berth) claimed; /* claimed, oldest first; the first one may have an image */
 	struct image *image;
-	struct scan *scan;   /* of the image, while it goes on */
-	bool scan_told;      /* the image's scan, or why there is none */
+	struct scan *scan;               /* of the image, while it goes on */
+	bool scan_told;                  /* the image's scan, or why there is none */
+	struct owners_due {              /* scans while the program runs, see process_owners.c */
+		u32 wanted;              /* enum owners_when */
+		bool at_mark;            /* one is due for a mark or a snapshot */
+		u64 from_ns;             /* when the first image was seen; 0 = not yet */
+		u64 next_ns;             /* when the next regular one is due */
+		u64 peak_bytes;          /* live at the highest so far */
+		u32 peak_recording;      /* of `recordings`: live bytes begin anew with each */
+		u64 stopped_ns, last_ns; /* that the program stood still: for all, for the last */
+		u64 pointers, last_pointers; /* that were kept, likewise */
+		u64 taken, marks, left_out;
+		u64 all_left_out; /* of all recordings that ended */
+	} due;
 	struct sampling {    /* of its memory, see process_usage.c */
 		u64 from_ns; /* begin of the image, or of the file that is written */
 		struct stream_usage highest; /* of the samples since one was told; ticks 0 = none */
@@ -224,6 +236,15 @@ void process_fail(struct process *self, const struct err *err);
 /* Drain thread: the sink of a recording, and of whoever listens. */
 void process_set_sink(struct process *self, const struct stream_sink *trace);
 bool process_scan_cycle(struct process *self, struct berths *berths);
+
+/* Drain thread: scans with pointers while the program runs. Whether one is due now, if it is
+ * possible at all; what it cost; how many were left out of the recording that ends. */
+bool process_owners_due(struct process *self, const struct berths_options *options, bool possible);
+void process_owners_done(struct process *self, u64 stopped_ns, u64 pointers);
+void process_owners_explain(struct process *self);
+/* Drain thread: a mark that asked for a scan has had it, or will not: the program goes on. */
+void process_mark_scanned(struct process *self);
+
 void process_scan_explain(struct process *self, const struct stream_image_end *end);
 
 /* Drain thread: what a recording does beside growing. It is saved, ends, begins again in another

@@ -20,6 +20,7 @@ enum doing {
 	DOING_CLOSE, /* the last file is being closed */
 	DOING_DUMP,  /* a dump is being written */
 	DOING_TURN,  /* the next file is being opened; the recording goes on in it */
+	DOING_SCAN,  /* a thread of the program waits at a mark, see process_owners.c */
 };
 
 /* How long a program may take until it calls us, so that we can call its callback. */
@@ -337,10 +338,21 @@ static void request_take(struct process *self)
 	case HW_REQUEST_DUMP_FREED:
 		dump_for_program(self, request, verb == HW_REQUEST_DUMP_FREED);
 		break;
+	case HW_REQUEST_SCAN:
+		begin(self, DOING_SCAN, true);
+		self->due.at_mark = true;
+		break;
 	case HW_REQUEST_STOP: recording_stop(self, true); break;
 	case HW_REQUEST_RESTART: restart(self, request); break;
 	default: begin(self, DOING_NOTHING, true); finish(self, EINVAL);
 	}
+}
+
+void process_mark_scanned(struct process *self)
+{
+	self->due.at_mark = false;
+	if (self->doing == DOING_SCAN)
+		finish(self, 0);
 }
 
 static void autosave(struct process *self)
@@ -388,6 +400,7 @@ static void snapshot_take(struct process *self, int failure)
 	add_relaxed(&self->image->berth.control->snapshots, 1);
 	image_mark(self->image, HW_MARK_SNAPSHOT);
 	self->snapshot_ns = 0;
+	self->due.at_mark = true; /* if the run scans marks */
 	ask_finish(self, ASK_SNAPSHOT, failure);
 }
 
@@ -488,7 +501,9 @@ static void go_on(struct process *self, const struct berths_options *options)
 	u32 turn = load_acquire(&self->turn);
 	int failure;
 
-	if (self->doing == DOING_SAVE && (!self->writer || trace_writer_settled(self->writer)))
+	if (self->doing == DOING_SCAN && (!self->image || !self->due.at_mark))
+		process_mark_scanned(self); /* the program has ended, or is another one now */
+	else if (self->doing == DOING_SAVE && (!self->writer || trace_writer_settled(self->writer)))
 		saved(self, options);
 	else if (self->doing == DOING_DUMP && dump_is_done(&self->dump, clock_now().ns, &failure))
 		finish(self, failure);

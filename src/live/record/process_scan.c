@@ -38,9 +38,16 @@ static void scan_fail(struct process *self, const char *reason)
 
 	correlator_totals(self->image->correlator, &totals);
 	if (!self->image->failed &&
-	    scan_tell_failure(&self->sink, totals.kept_chunks, reason, &err) < 0)
+	    (scan_tell_failure(&self->sink, totals.kept_chunks, reason, &err) < 0 ||
+	     (self->due.wanted &&
+	      stream_tell(&self->sink, note, "owners_failed", reason, &err) < 0)))
 		process_fail(self, &err);
 	self->scan_told = true;
+}
+
+static bool keeps_owners(const struct process *self, u32 when, bool at_once)
+{
+	return at_once ? when || is_asked(self, ASK_OWNERS) : when & OWNERS_END;
 }
 
 static struct scan *scan_new(struct process *self, const struct berths *berths, bool at_once,
@@ -49,7 +56,7 @@ static struct scan *scan_new(struct process *self, const struct berths *berths, 
 	struct scan_start start = {.berth = &self->image->berth,
 				   .pid = self->pid,
 				   .at_once = at_once,
-				   .owners = berths->options.owners || is_asked(self, ASK_OWNERS),
+				   .owners = keeps_owners(self, berths->options.owners, at_once),
 				   .berths = berths,
 				   .correlator = self->image->correlator};
 
@@ -110,6 +117,8 @@ bool process_pressed(const struct process *self)
 
 	if (self->scan)
 		return stage == SCAN_WANTS_EVENTS || stage == SCAN_OVER;
+	if (self->due.at_mark)
+		return true;
 	return self->image && !self->scan_told && load_acquire(&self->writer_state) &&
 	       load_acquire(&self->image->berth.control->leaving) == HW_LEAVING_ASKED;
 }
@@ -125,6 +134,7 @@ static void scan_serve(struct process *self, struct berths *berths)
 	snprintf(self->scan_reason, sizeof(self->scan_reason), "%s", err.text);
 	ask_finish(self, ASK_SCAN, 0);
 	ask_finish(self, ASK_OWNERS, 0);
+	process_mark_scanned(self);
 }
 
 /* Whoever waits for it is on another thread, and reads it once the answer is there. */
@@ -147,12 +157,22 @@ static void scan_end(struct process *self)
 		scan_drop_owners(self->scan, "the size limit of the trace was reached");
 	if (!self->image->failed && correlator_flush(self->image->correlator, &err) == 0)
 		scan_tell(self->scan, &self->sink, &err);
-	if (!self->scan_told)
+	if (!self->scan_told) {
 		scan_answer(self);
+		process_owners_done(self, self->scanned.scan_ns, scan_pointers(self->scan));
+	}
+	process_mark_scanned(self);
 	scan_free(self->scan);
 	self->scan = NULL;
 	if (err.code)
 		process_fail(self, &err);
+}
+
+static bool owners_due(struct process *self, const struct berths_options *options)
+{
+	return (self->due.at_mark || options->owners & OWNERS_RUNNING) &&
+	       process_owners_due(self, options,
+				  !self->image->resting && !blocks_unknown(self, options));
 }
 
 bool process_scan_cycle(struct process *self, struct berths *berths)
@@ -161,13 +181,15 @@ bool process_scan_cycle(struct process *self, struct berths *berths)
 
 	if (!self->image)
 		return false;
+	self->due.wanted = berths->options.owners;
 	if (!self->scan && !self->scan_told &&
 	    load_acquire(&self->image->berth.control->leaving) == HW_LEAVING_ASKED)
 		scan_begin(self, berths);
-	if (!self->scan &&
-	    (is_asked(self, ASK_SCAN) || is_asked(self, ASK_OWNERS) || self->image->scan_wanted))
+	if (!self->scan && (is_asked(self, ASK_SCAN) || is_asked(self, ASK_OWNERS) ||
+			    self->image->scan_wanted || owners_due(self, &berths->options)))
 		scan_serve(self, berths);
 	self->image->scan_wanted = false;
+	store_relaxed(&self->image->berth.control->sorting, self->scan != NULL);
 	if (!self->scan)
 		return false;
 	switch (scan_stage(self->scan)) {
@@ -180,6 +202,7 @@ bool process_scan_cycle(struct process *self, struct berths *berths)
 		scan_give_events(self->scan, blocks_unknown(self, &berths->options));
 		return true;
 	case SCAN_HAS_EVENTS: return true;
+	case SCAN_SORTING: process_mark_scanned(self); return false;
 	case SCAN_OVER: scan_end(self); return false;
 	default: return false;
 	}

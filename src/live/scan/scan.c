@@ -447,6 +447,15 @@ const struct stream_scan *scan_result(struct scan *self)
 	return &self->result;
 }
 
+u64 scan_pointers(const struct scan *self)
+{
+	const struct stream_graph *graph = &self->graph.graph;
+
+	return self->graph.starts && !self->graph_error.code
+		       ? graph->starts[graph->chunk_count + graph->root_count]
+		       : 0;
+}
+
 void scan_drop_owners(struct scan *self, const char *reason)
 {
 	if (self->owners && !self->graph_error.code)
@@ -455,15 +464,21 @@ void scan_drop_owners(struct scan *self, const char *reason)
 
 int scan_tell(struct scan *self, const struct stream_sink *sink, struct err *err)
 {
+	static const u64 nothing;
 	const struct stream_scan *result = scan_result(self);
 	int status = stream_tell(sink, scan, result, self->classes, self->count, err);
 
-	if (status < 0 || result->state != SCAN_DONE)
+	if (status < 0 || !self->owners)
 		return status;
-	if (self->graph_error.code)
-		return stream_tell(sink, note, "owners_failed", self->graph_error.text, err);
+	if (result->state != SCAN_DONE || self->graph_error.code)
+		return stream_tell(sink, note, "owners_failed",
+				   result->state == SCAN_DONE ? self->graph_error.text
+							      : result->reason,
+				   err);
+	if (!self->graph.starts) /* nothing was live */
+		self->graph.graph.starts = &nothing;
 	self->graph.graph.ticks = result->ticks;
-	return self->graph.starts ? stream_tell(sink, graph, &self->graph.graph, err) : 0;
+	return stream_tell(sink, graph, &self->graph.graph, err);
 }
 
 void scan_free(struct scan *self)

@@ -59,6 +59,9 @@ void scan_give_events(struct scan *self, const char *reason);
 /* The result, when the stage is SCAN_OVER; it lives as long as the scan. */
 const struct stream_scan *scan_result(struct scan *self);
 
+/* Drain thread, when the stage is SCAN_OVER: how many pointers are told. */
+u64 scan_pointers(const struct scan *self);
+
 /* Drain thread, when the stage is SCAN_OVER: owners are not told, and why. */
 void scan_drop_owners(struct scan *self, const char *reason);
 

@@ -52,19 +52,6 @@ static struct owners_scans scans_of(const struct model *model)
 	return (struct owners_scans){model, model->graphs.data, model->graphs.count};
 }
 
-static int no_pointers(const struct study *study, struct err *err)
-{
-	const char *failed = model_note(study->model, "owners_failed");
-
-	if (*failed)
-		return err_set(err, ERR_INPUT, "%s: the pointers could not be recorded: %s",
-			       study->path, failed);
-	return err_set(err, ERR_INPUT,
-		       "%s: no pointers were recorded; record with "
-		       "'heapwise run --owners PROGRAM'",
-		       study->path);
-}
-
 /* That of a moment, or the largest; NULL and err if there is none. */
 static const struct stream_graph *graph_at(const struct study *study, const char *at,
 					   struct err *err)
@@ -73,7 +60,7 @@ static const struct stream_graph *graph_at(const struct study *study, const char
 	struct compare_moment moment;
 
 	if (!scans.count) {
-		no_pointers(study, err);
+		owners_missing(study->model, study->path, err);
 		return NULL;
 	}
 	if (!at)

@@ -8,6 +8,7 @@
 
 #include "host/base/units.h"
 #include "format/session.h"
+#include "study/analysis/owners/result.h"
 #include "study/model/durations.h"
 
 static void say_losses(const struct run_result *result)
@@ -343,6 +344,9 @@ void run_end_say(const struct run_plan *plan, const struct run_result *result,
 		fprintf(stderr,
 			"heapwise: size limit reached; later events are kept only as totals per "
 			"allocation point\n");
+	if (result->owners_left_out)
+		fprintf(stderr, "heapwise: %s\n",
+			units_things(result->owners_left_out, OWNERS_LEFT_OUT).text);
 	say_unrecorded(result);
 	say_unseen(result);
 	if (result->control_problem[0])

@@ -4,6 +4,7 @@
 #include "show/cli/run_plan.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/base/units.h"
@@ -42,8 +43,10 @@ const struct option_spec run_option_table[] = {
 	OPT(leak_scan, 0, "leak-scan", CHOICE, "auto|off",
 	    "auto (the default): when the program ends, search its memory for pointers to each "
 	    "kept chunk; off: do not"),
-	OPT(owners, 0, "owners", SET, NULL,
-	    "record which chunk points to which at each leak scan, and from where else"),
+	OPT(owners, 0, "owners", OPTIONAL, "LIST",
+	    "record which chunk points to which, and from where else, at scans: when the program "
+	    "ends (end, the default), at its marks and at snapshots (marks), at new peaks (peak), "
+	    "regularly (a time such as 30s). LIST is comma-separated: --owners=end,peak"),
 	OPT(types, 0, "no-types", CLEAR, NULL,
 	    "do not read the class of new C++ objects from their vtable pointer"),
 	OPT(durations, 0, "no-durations", CLEAR, NULL,
@@ -171,6 +174,44 @@ static enum run_access access_parse(const char *word)
 	return RUN_ACCESS_AUTO;
 }
 
+/* A word of --owners, or a time; false if it is neither. */
+static bool owners_word(struct berths_options *record, const char *word)
+{
+	static const struct {
+		const char *name;
+		u32 bit; /* enum owners_when */
+	} words[] = {{"end", OWNERS_END}, {"marks", OWNERS_MARKS}, {"peak", OWNERS_PEAK}};
+	double every_ns;
+
+	for (u32 i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(word, words[i].name) == 0) {
+			record->owners |= words[i].bit;
+			return true;
+		}
+	if (!parse_ns(word, 0, NULL, &every_ns) || !(every_ns >= 1e6 && every_ns < 1e18))
+		return false;
+	record->owners |= OWNERS_REGULAR;
+	record->owners_every_ns = (u64)every_ns;
+	return true;
+}
+
+static int owners_read(struct berths_options *record, const char *list, struct err *err)
+{
+	char *words = list ? strdup(list) : NULL, *rest = words, *word;
+	int status = list && !words ? err_memory(err) : 0;
+
+	while (status == 0 && rest && *list && (word = strsep(&rest, ",")))
+		if (!owners_word(record, word))
+			status = err_set(err, ERR_USAGE,
+					 "--owners: expected end, marks, peak or a time such as "
+					 "30s, separated by commas, not '%s'",
+					 word);
+	if (list && !(record->owners & (OWNERS_END | OWNERS_RUNNING)))
+		record->owners |= OWNERS_END; /* the words say how, not when */
+	free(words);
+	return status;
+}
+
 static u32 flags_read(const struct run_args *args)
 {
 	const struct {
@@ -210,7 +251,6 @@ static struct run_options options_read(const struct run_plan *self, char **argv)
 			{
 				.flags = flags_read(args),
 				.children = args->children,
-				.owners = args->owners,
 				.paused = args->start_paused,
 				.max_depth = args->max_depth < UINT32_MAX ? (u32)args->max_depth
 									  : UINT32_MAX,
@@ -297,6 +337,8 @@ int run_plan_make(struct run_plan *self, const struct run_args *args, char **arg
 	    run_allocators_read(&self->pools, &args->allocators, err) < 0)
 		return err->code;
 	self->options = options_read(self, argv);
+	if (owners_read(&self->options.record, args->owners, err) < 0)
+		return err->code;
 	self->pools.below_valgrind = self->options.access == RUN_ACCESS_VALGRIND;
 	return 0;
 }

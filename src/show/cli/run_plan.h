@@ -15,7 +15,7 @@ struct run_args {
 	struct option_strings labels;
 	bool coverage;
 	bool alloc_stacks, free_stacks, durations, exact_times, symbols, types;
-	bool mmap, lossy, children, unprofiled, start_paused, owners;
+	bool mmap, lossy, children, unprofiled, start_paused;
 	const char *toggle_signal, *toggle_file, *listen;
 	bool progress, quiet, report, open;
 	u64 access_epoch_ms, access_max;
@@ -23,7 +23,7 @@ struct run_args {
 	u64 ring_records, test_stamp_shift;
 	bool test_preempt;
 	struct option_strings alloc_fns, free_fns, allocators;
-	const char *lisp;
+	const char *lisp, *owners;
 	const char *routines;
 	u64 routine_sample;
 	const char *dump;

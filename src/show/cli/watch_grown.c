@@ -16,7 +16,7 @@ void watch_show_grown(struct watch_show *self, const char *path)
 	struct result *table = NULL;
 	struct err err = {0};
 
-	if (trace && study_look(trace, &err) == 0 && trace->info.pointers &&
+	if (trace && study_look(trace, &err) == 0 && trace->info.graphs &&
 	    study_load(trace, &err) == 0)
 		table = view_growth(trace, ROWS, &err);
 	if (table) {

@@ -187,7 +187,7 @@ static struct named_value caps_field(struct call *call)
 		    FLAG("sampled", model->image.sample_bytes), FLAG("rss", model->usage.count),
 		    FLAG("lost", !view_metric_missing(model, METRIC_LOST)),
 		    FLAG("resident", !view_metric_missing(model, METRIC_RESIDENT)),
-		    FLAG("owners", trace->info.pointers), FLAG("lisp", model_is_collected(model)),
+		    FLAG("owners", trace->info.graphs), FLAG("lisp", model_is_collected(model)),
 		    FLAG("live", call->api->feed && call->slot == 0),
 		    FLAG("notes", !trace_is_nameless(call->api->traces[call->slot]->path)));
 }

@@ -72,7 +72,7 @@ int model_read_graphs(struct model *self, const struct graphs_source *from, stru
 	struct trace_reader *reader;
 	int status;
 
-	if (!from->info->pointers)
+	if (!from->info->graphs)
 		return 0;
 	reader = trace_open(from->path, err);
 	if (!reader)

@@ -150,7 +150,7 @@ int finder_add_grown(struct finder *self, struct err *err)
 	struct model *pointers;
 	int status;
 
-	if (!from->path || !from->info || !from->info->pointers)
+	if (!from->path || !from->info || !from->info->graphs)
 		return 0;
 	pointers = model_new();
 	status = pointers ? model_read_graphs(pointers, from, err)

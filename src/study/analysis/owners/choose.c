@@ -32,6 +32,18 @@ const struct stream_graph *owners_largest(const struct owners_scans *scans)
 	return found;
 }
 
+int owners_missing(const struct model *model, const char *path, struct err *err)
+{
+	const char *failed = model_note(model, "owners_failed");
+
+	if (*failed)
+		return err_set(err, ERR_INPUT, "%s: the pointers could not be recorded: %s", path,
+			       failed);
+	return err_set(err, ERR_INPUT,
+		       "%s: no pointers were recorded; record with 'heapwise run --owners PROGRAM'",
+		       path);
+}
+
 static u64 distance(u64 a, u64 b) { return a > b ? a - b : b - a; }
 
 const struct stream_graph *owners_nearest(const struct owners_scans *scans, u64 ticks)

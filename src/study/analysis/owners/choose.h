@@ -26,4 +26,7 @@ bool owners_span(const struct owners_scans *scans, struct owners_span *span);
 const struct stream_graph *owners_between(const struct owners_scans *scans,
 					  const struct owners_span *span);
 
+/* Why the trace at this path has none, as an error: ERR_INPUT. */
+int owners_missing(const struct model *model, const char *path, struct err *err);
+
 #endif

@@ -3,6 +3,7 @@
  * Host. */
 #include "study/analysis/owners/result.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/base/order.h"
@@ -340,6 +341,14 @@ static void add_fields(struct result *result, const struct listing *listing)
 		"variables, stack frames and other places outside the heap that point to chunks");
 }
 
+static void add_left_out(struct result *result, const struct model *model)
+{
+	u64 count = strtoull(model_note(model, "owners_left_out"), NULL, 10);
+
+	if (count)
+		result_add_caveat(result, "%s", units_things(count, OWNERS_LEFT_OUT).text);
+}
+
 struct result *owners_result(struct owners *self, const struct owners_show *show, struct err *err)
 {
 	struct result *result = result_new(RESULT_RECORD, "owners", NULL);
@@ -356,6 +365,7 @@ struct result *owners_result(struct owners *self, const struct owners_show *show
 		good = container_result_add(result, self, show->top, err) == 0;
 		result_add_part(result, types_table(self, show));
 		result_add_part(result, points_table(self, show));
+		add_left_out(result, self->model);
 	} else {
 		result_free(show->growth);
 	}

@@ -6,6 +6,11 @@
 #include "study/analysis/owners/growth.h"
 #include "study/result/result.h"
 
+/* How many scans were left out, for units_things. */
+#define OWNERS_LEFT_OUT                                                                            \
+	"scan(s) of pointers (was|were) left out, to stop the program for at most 5 % of the "     \
+	"time and to keep the trace small"
+
 struct owners_show {
 	u64 top;          /* rows of each list; 0 = all */
 	double min_share; /* of all bytes: what retains less is left out of the tree */

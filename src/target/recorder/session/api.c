@@ -22,6 +22,19 @@ static void put_mark(const struct hwr_caller *caller, u32 mark, u64 address, u64
 	hwr_call_mark(&call, mark, address, number);
 }
 
+/* A moment that the program names: it is scanned before anything else happens. */
+static void put_moment(const struct hwr_caller *caller, u32 mark, u64 address, u64 number)
+{
+	put_mark(caller, mark, address, number);
+	if (load_relaxed(&hwr_control->leaving) != HW_LEAVING_NOT)
+		return; /* the monitor waits for the end */
+	switch (load_relaxed(&hwr_control->mark_scan)) {
+	case HW_MARK_SCAN_ASK: hwr_request(HW_REQUEST_SCAN, NULL); break;
+	case HW_MARK_SCAN_PASS: add_relaxed(&hwr_control->marks_passed, 1); break;
+	default: break;
+	}
+}
+
 /* ---- snapshots ---- */
 
 static void (*callback)(void *);
@@ -38,7 +51,7 @@ static void take_snapshot(const struct hwr_caller *caller)
 		in_callback = false;
 	}
 	add_relaxed(&hwr_control->snapshots, 1);
-	put_mark(caller, HW_MARK_SNAPSHOT, 1, 0);
+	put_moment(caller, HW_MARK_SNAPSHOT, 1, 0);
 }
 
 /* Takes the snapshot that somebody outside has asked for. */
@@ -133,7 +146,7 @@ HWR_EXPORT void heapwise_recorder_mark(uint64_t number, int snapshot)
 	if (snapshot)
 		take_snapshot(&caller);
 	else
-		put_mark(&caller, HW_MARK_NUMBER, 0, number);
+		put_moment(&caller, HW_MARK_NUMBER, 0, number);
 }
 
 HWR_EXPORT void heapwise_recorder_name(int what, const char *name)
@@ -144,7 +157,7 @@ HWR_EXPORT void heapwise_recorder_name(int what, const char *name)
 	if (!attached() || what < 0 || what >= (int)sizeof marks)
 		return;
 	serve(&caller);
-	put_mark(&caller, marks[what], name ? hwr_name(name) : 0, 0);
+	put_moment(&caller, marks[what], name ? hwr_name(name) : 0, 0);
 }
 
 HWR_EXPORT void heapwise_recorder_type(const void *pointer, const void *type, const char *name,

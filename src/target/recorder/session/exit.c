@@ -21,7 +21,7 @@ enum {
 	WAIT_NS = 50 * 1000 * 1000,
 	SET_PTRACER = 0x59616d61, /* prctl: who else than an ancestor may look, where Yama asks */
 };
-static const u64 patience_ns = 2000000000;
+static const u64 patience_ns = 2000000000, sorting_ns = 60000000000;
 
 static struct hw_range own_maps[OWN_MAPS_MAX];
 static u32 own_maps_count;
@@ -75,7 +75,9 @@ static void ask_to_be_watched(void)
 		hwr_futex_wake(&hwr_lobby->bell);
 	}
 	/* Waits count as in wait_for_room of ring.c. */
-	while (load_acquire(leaving) == HW_LEAVING_ASKED && waited < patience_ns &&
+	while (load_acquire(leaving) == HW_LEAVING_ASKED &&
+	       (waited < patience_ns ||
+		(waited < sorting_ns && load_relaxed(&hwr_control->sorting))) &&
 	       hwr_session_watched()) {
 		u64 before = now;
 
