@@ -214,7 +214,8 @@ static struct query_trace trace_of(const struct query_args *args, const struct s
 				    .type_index = args->index,
 				    .debug_path = args->trace.debug_path,
 				    .guess = args->guess,
-				    .thresholds = thresholds};
+				    .thresholds = thresholds,
+				    .pointers = study_pointers(study)};
 }
 
 static int ask(const struct command *command, const struct query_args *args, const char *text,

@@ -119,7 +119,8 @@ static int where_apply(struct study *study, const char *where, struct err *err)
 				    .image = study->model->image.number,
 				    .name = study->path,
 				    .guess = true,
-				    .thresholds = thresholds};
+				    .thresholds = thresholds,
+				    .pointers = study_pointers(study)};
 	char *text = query_text(where, err);
 	struct query_engine *engine = text ? query_engine_new(&trace, 1) : NULL;
 	struct selection chosen = {0};

@@ -35,7 +35,7 @@ static void held_free(void *data)
 
 static int find(struct held *self, struct study *trace, struct err *err)
 {
-	struct graphs_source from = {trace->path, (int)study_image(trace), &trace->info};
+	struct graphs_source from = study_pointers(trace);
 	struct type_query types = {.source = &trace->stacks};
 	const struct model *pointers = self->pointers;
 

@@ -285,7 +285,8 @@ static int make_engine(struct study *self, struct err *err)
 				    .image = self->model->image.number,
 				    .name = self->path,
 				    .guess = true,
-				    .thresholds = THRESHOLDS_DEFAULT};
+				    .thresholds = THRESHOLDS_DEFAULT,
+				    .pointers = study_pointers(self)};
 	struct query_error error = {0};
 
 	self->engine = query_engine_new(&trace, 1);

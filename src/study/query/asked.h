@@ -5,6 +5,7 @@
 
 #include "study/analysis/memoro/behaviour.h"
 #include "study/analysis/places/stacks.h"
+#include "study/model/graphs.h"
 #include "study/query/selection.h"
 
 enum { QUERY_TRACES = 2 };
@@ -22,6 +23,8 @@ struct query_trace { /* outlives the engine, as does all it points to */
 	const struct behaviour_table *
 		/* by these thresholds, if somebody has it; NULL = found when asked for */
 		behaviour;
+	/* Where pointers of scans are read, if the model lacks them; path NULL = nowhere. */
+	struct graphs_source pointers;
 };
 
 enum query_window_mode {

@@ -146,6 +146,8 @@ static const char *needs_text(u32 needs)
 		return "accesses";
 	if (needs & NEEDS_SCAN)
 		return "leak scan";
+	if (needs & NEEDS_OWNERS)
+		return "owners";
 	return "";
 }
 

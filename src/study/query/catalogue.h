@@ -24,7 +24,7 @@ enum field_type {
 /* What a field is known by: it is looked at once for each of these. */
 enum field_level { LEVEL_CHUNK, LEVEL_POINT, LEVEL_FREE_STACK, LEVEL_TYPE, LEVEL_THREAD };
 
-enum { NEEDS_ACCESS = 1, NEEDS_TYPES = 2, NEEDS_SCORES = 4, NEEDS_SCAN = 8 };
+enum { NEEDS_ACCESS = 1, NEEDS_TYPES = 2, NEEDS_SCORES = 4, NEEDS_SCAN = 8, NEEDS_OWNERS = 16 };
 
 /* What the field of an entry is that stands for several chunks. */
 enum field_join { JOIN_SAME, JOIN_SUM, JOIN_MIN, JOIN_MAX };
@@ -53,6 +53,11 @@ enum field_join { JOIN_SAME, JOIN_SUM, JOIN_MIN, JOIN_MAX };
 	  "allocating function: malloc, calloc, realloc, memalign, new, new[], pool")              \
 	F(CLASS, "leak_kind", TEXT, CHUNK, NEEDS_SCAN, SAME,                                       \
 	  "leak kind, from the leak scan: reachable, possible, indirect, lost, unknown")           \
+	F(OWNER, "owner", TEXT, CHUNK, NEEDS_OWNERS, SAME,                                         \
+	  "who holds it at the scan with most live bytes, the outermost first: 'cache (data of "   \
+	  "app) → Session'; unknown if not live then")                                             \
+	F(RETAINED, "retained", BYTES, CHUNK, NEEDS_OWNERS, MAX,                                   \
+	  "bytes that would have been freed with it at that scan, its own included")               \
 	F(THREAD, "thread", ID, THREAD, 0, SAME, "number of the thread that allocated it")         \
 	F(TID, "tid", ID, THREAD, 0, SAME, "thread id (tid) of that thread")                       \
 	F(THREAD_NAME, "thread_name", TEXT, THREAD, 0, SAME, "name of that thread")                \

@@ -117,7 +117,8 @@ struct value_plan *plan_field(struct planner *self, enum field field)
 		return plan_categories(self);
 	if (query_fields[field].type == FIELD_TEXTS && field != F_FREE_STACK)
 		field = F_POINT;
-	if (field == F_COUNT && domain_need_types(self->domain, self->err) < 0)
+	if ((field == F_COUNT && domain_need_types(self->domain, self->err) < 0) ||
+	    (field == F_RETAINED && domain_need_owners(self->domain, self->err) < 0))
 		return NULL;
 	if (field_index(field) != INDEX_NONE) {
 		table = domain_table(self->domain, field, self->err);

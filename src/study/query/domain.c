@@ -27,6 +27,7 @@ enum index_kind field_index(enum field field)
 	case F_THREAD:
 	case F_FREE_THREAD:
 	case F_COUNT: return INDEX_NONE;
+	case F_OWNER: return INDEX_OWNER;
 	default: break;
 	}
 	if (query_fields[field].level == LEVEL_POINT)
@@ -41,6 +42,7 @@ u64 domain_index_count(const struct domain *self, enum index_kind index)
 	case INDEX_FREE: return self->contexts;
 	case INDEX_THREAD: return self->model->threads.count;
 	case INDEX_TYPE: return self->type_entries.count;
+	case INDEX_OWNER: return self->owners.shapes.count;
 	default: return 256;
 	}
 }
@@ -165,6 +167,7 @@ static const char *text_at(struct domain *self, enum field field, u64 i)
 	switch (field) {
 	case F_CALL: return call_text(i);
 	case F_CLASS: return class_text(i);
+	case F_OWNER: return domain_owner_text(self, (u32)i);
 	case F_THREAD_NAME: return self->model->threads.data[i].name;
 	case F_TYPE: return type->name;
 	case F_TEMPLATE: return type->folded;
@@ -233,6 +236,8 @@ static int need_for(struct domain *self, enum field field, struct err *err)
 
 	if (what->needs & NEEDS_SCORES)
 		return domain_need_scores(self, err);
+	if (what->needs & NEEDS_OWNERS)
+		return domain_need_owners(self, err);
 	if (what->needs & NEEDS_TYPES)
 		return domain_need_types(self, err);
 	return what->level == LEVEL_POINT || what->level == LEVEL_FREE_STACK
@@ -317,6 +322,7 @@ void domain_release(struct domain *self)
 	free(self->tips);
 	free(self->stack_keys);
 	free(self->depths);
+	domain_release_owners(self);
 	type_cascade_release(&self->types);
 	vec_release(&self->type_entries);
 	map_release(&self->type_numbers);

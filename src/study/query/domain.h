@@ -6,7 +6,7 @@
 #ifndef STUDY_QUERY_DOMAIN_H
 #define STUDY_QUERY_DOMAIN_H
 
-#include "study/analysis/typing/types.h"
+#include "study/analysis/owners/owners.h"
 #include "study/query/asked.h"
 #include "study/query/catalogue.h"
 #include "study/query/query.h"
@@ -22,6 +22,7 @@ enum index_kind {
 	INDEX_KIND,
 	INDEX_END,
 	INDEX_CLASS,
+	INDEX_OWNER, /* by shape, of chunks that were live at the scan */
 	INDEX_ENTRY, /* by entry, of what was joined */
 };
 
@@ -69,6 +70,10 @@ struct domain {
 
 	const struct behaviour_table *behaviour; /* NULL = not asked for yet */
 	struct behaviour_table own_behaviour;
+
+	bool owners_ready, has_owners; /* has_owners: the trace has pointers */
+	struct owners owners;
+	struct model *pointers; /* has the graph, if that of the trace does not */
 };
 
 int domain_init(struct domain *self, const struct query_trace *trace, u32 number, struct err *err);
@@ -89,6 +94,14 @@ const struct field_table *domain_table(struct domain *self, enum field field, st
 int domain_need_types(struct domain *self, struct err *err);
 int domain_need_names(struct domain *self, struct err *err);
 int domain_need_scores(struct domain *self, struct err *err);
+int domain_need_owners(struct domain *self, struct err *err);
+void domain_release_owners(struct domain *self);
+
+/* Of these chunks the nodes of the owners, UINT32_MAX = it was not live at the scan. */
+void domain_nodes(const struct domain *self, u64 first, u32 count, u32 *nodes);
+
+/* Who holds the chunks of a shape; NULL = nobody. */
+const char *domain_owner_text(struct domain *self, u32 shape);
 
 /* The innermost frame of an allocating or freeing context. */
 u32 domain_frame(const struct domain *self, u32 context, bool frees);

@@ -94,11 +94,25 @@ static double field_number(enum field field, const struct block *block, u32 i)
 	}
 }
 
+static void eval_retained(const struct block *block, double *out)
+{
+	const u64 *retained = block->domain->owners.tree.retained;
+	u32 nodes[BLOCK];
+
+	domain_nodes(block->domain, block->chunk, block->count, nodes);
+	for (u32 i = 0; i < block->count; i++)
+		out[i] = nodes[i] == UINT32_MAX ? NAN : (double)retained[nodes[i]];
+}
+
 static void eval_field(enum field field, const struct block *block, double *out)
 {
 	const u64 *size = block->page->size + block->first;
 	double rate = tick_clock_span_ns(&block->domain->model->clock, 1);
 
+	if (field == F_RETAINED) {
+		eval_retained(block, out);
+		return;
+	}
 	for (u32 i = 0; field == F_SIZE && i < block->count; i++)
 		out[i] = (double)size[i];
 	for (u32 i = 0; field == F_LIFE && i < block->count; i++)
@@ -130,6 +144,15 @@ static void type_entries(const struct block *block, u32 *out)
 		out[i] = contexts[i] < domain->contexts ? domain->type_by_context[contexts[i]] : 0;
 }
 
+static void owner_entries(const struct block *block, u32 *out)
+{
+	const u32 *shape_of = block->domain->owners.shape_of;
+
+	domain_nodes(block->domain, block->chunk, block->count, out);
+	for (u32 i = 0; i < block->count; i++)
+		out[i] = out[i] == UINT32_MAX ? UINT32_MAX : shape_of[out[i]];
+}
+
 /* What each chunk of the block is looked up by; beyond the table for those that have none. */
 static void block_entries(enum index_kind index, const struct block *block, u32 *out)
 {
@@ -145,6 +168,7 @@ static void block_entries(enum index_kind index, const struct block *block, u32 
 		break;
 	case INDEX_THREAD: memcpy(out, page->alloc_thread + first, count * sizeof *out); break;
 	case INDEX_TYPE: type_entries(block, out); break;
+	case INDEX_OWNER: owner_entries(block, out); break;
 	case INDEX_KIND: widen(page->kind + first, count, out); break;
 	case INDEX_END: widen(page->end + first, count, out); break;
 	default: widen(page->chunk_class + first, count, out);

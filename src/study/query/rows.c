@@ -483,7 +483,8 @@ static void count_entries(struct rows *self)
 static void add_own_caveats(struct rows *self, struct result *record)
 {
 	bool used[FIELDS] = {0};
-	const struct model *model = self->run->engine->domains[0].model;
+	const struct domain *domain = &self->run->engine->domains[0];
+	const struct model *model = domain->model;
 
 	query_used_fields(self->run->query, used);
 	for (u32 f = 0; f < FIELDS; f++) {
@@ -493,6 +494,11 @@ static void add_own_caveats(struct rows *self, struct result *record)
 		if (used[f] && (query_fields[f].needs & NEEDS_SCAN) &&
 		    model->scan.state != SCAN_DONE)
 			result_add_caveat(record, "'%s' is unknown: there was no leak scan",
+					  query_fields[f].name);
+		if (used[f] && (query_fields[f].needs & NEEDS_OWNERS) && !domain->has_owners)
+			result_add_caveat(record,
+					  "'%s' is unknown: no pointers were recorded; record with "
+					  "'heapwise run --owners PROGRAM'",
 					  query_fields[f].name);
 	}
 	if (model->aggregated)
