@@ -259,6 +259,8 @@ TEST(scans, "of several scans the one with most live bytes is taken, or the near
 	CHECK(owners_largest(&scans) == &graphs[1]);
 	CHECK(owners_nearest(&scans, 120) == &graphs[0]);
 	CHECK(owners_nearest(&scans, UINT64_MAX) == &graphs[2]);
+	CHECK(owners_after(&scans, graphs[0].ticks + 1) == &graphs[1]);
+	CHECK(owners_after(&scans, UINT64_MAX) == &graphs[2]);
 	scans.count = 0;
 	CHECK(!owners_largest(&scans) && !owners_nearest(&scans, 0));
 	heap_release(&heap);

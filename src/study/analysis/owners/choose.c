@@ -46,6 +46,14 @@ int owners_missing(const struct model *model, const char *path, struct err *err)
 
 static u64 distance(u64 a, u64 b) { return a > b ? a - b : b - a; }
 
+const struct stream_graph *owners_after(const struct owners_scans *scans, u64 ticks)
+{
+	for (u64 i = 0; i < scans->count; i++)
+		if (scans->graphs[i].ticks >= ticks)
+			return &scans->graphs[i];
+	return owners_nearest(scans, ticks);
+}
+
 const struct stream_graph *owners_nearest(const struct owners_scans *scans, u64 ticks)
 {
 	const struct stream_graph *found = NULL;

@@ -15,6 +15,8 @@ struct owners_scans {
  * is. And the one that is nearest to the ticks. NULL if there is none. */
 const struct stream_graph *owners_largest(const struct owners_scans *scans);
 const struct stream_graph *owners_nearest(const struct owners_scans *scans, u64 ticks);
+/* For a mark: the first one after it, which can be its own, or else the nearest. */
+const struct stream_graph *owners_after(const struct owners_scans *scans, u64 ticks);
 
 /* What is compared to see what grows: the first scan, and of the later ones that with most live
  * bytes. False if there are not two. */
