@@ -35,6 +35,7 @@ TEST(canonical, "each query has one canonical text, which is read as the same qu
 	} rows[] = {
 		{"all", "all"},
 		{" all|where size>=1024B", "all | where size >= 1KiB"},
+		{"all | where size >= 1 KiB and kept", "all | where size >= 1KiB and kept"},
 		{"all | where size >= 1.5KiB", "all | where size >= 1536B"},
 		{"all | where size >= 1.5", "all | where size >= 1.5"},
 		{"all | where size > 2MB", "all | where size > 2000000B"},

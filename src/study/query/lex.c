@@ -179,6 +179,21 @@ static bool read_digits(struct lexer *self, struct token *token)
 	return true;
 }
 
+/* "1 MiB": blanks before a word that is a unit do not count. */
+static void skip_to_unit(struct lexer *self)
+{
+	u32 blanks = 0, n = 0;
+
+	while (peek(self, blanks) == ' ')
+		blanks++;
+	while (isalnum((u8)peek(self, blanks + n)) || peek(self, blanks + n) == '_')
+		n++;
+	for (u32 i = 0; blanks && n && i < sizeof units / sizeof *units; i++)
+		if (strlen(units[i].name) == n &&
+		    memcmp(units[i].name, self->text + self->at + blanks, n) == 0)
+			self->at += blanks;
+}
+
 static bool read_number(struct lexer *self, struct token *token)
 {
 	char unit[16];
@@ -187,6 +202,7 @@ static bool read_number(struct lexer *self, struct token *token)
 	token->kind = TOKEN_NUMBER;
 	if (!read_digits(self, token))
 		return false;
+	skip_to_unit(self);
 	while (n + 1 < sizeof unit &&
 	       (isalpha((u8)peek(self, 0)) || (n == 0 && peek(self, 0) == '%'))) {
 		unit[n++] = peek(self, 0);
