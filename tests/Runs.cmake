@@ -205,7 +205,7 @@ foreach(case churn idle pool long rare calls alone)
 	heapwise_run(excessive-${case} excessive ${case})
 endforeach()
 foreach(case pprof pprof_sampled folded dhat dhat_accesses sqlite lines speedscope massif callgrind perfetto
-	firefox dot edges partial)
+	firefox dot owners edges partial)
 	string(REPLACE "_" "-" name ${case})
 	heapwise_run(export-${name} exports ${case})
 endforeach()

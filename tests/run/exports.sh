@@ -451,6 +451,39 @@ case_firefox()
 	says t.firefox '"main"'
 }
 
+# The graph of owners, read by NetworkX, has the tree of `heapwise owners`: who holds whom, and how much.
+case_owners()
+{
+	recorded --owners "$HEAPWISE_TARGETS/holders"
+	"$HEAPWISE" owners --format json --top 0 t.hwt >owners.json
+	export_to owners-graphml
+	export_to owners-dot
+	equal "nodes as DOT" "$(grep -c '^	n[0-9]* \[label' t.owners-dot)" "$(grep -c '<node ' t.owners-graphml)"
+	equal "edges as DOT" "$(grep -c -- ' -> ' t.owners-dot)" "$(grep -c '<edge ' t.owners-graphml)"
+	says t.owners-dot 'label="registry .*retained \('
+	"$HEAPWISE" export --to owners-dot --min-share 50 t.hwt >few.dot
+	[ "$(grep -c ' \[label=.*fillcolor' few.dot)" -lt "$(grep -c ' \[label=.*fillcolor' t.owners-dot)" ] || fail "--min-share leaves nothing out"
+	"$HEAPWISE" run -q -o plain.hwt -- "$HEAPWISE_TARGETS/holders"
+	"$HEAPWISE" export --to owners-dot plain.hwt 2>stderr
+	equal "status without pointers" "$?" 3
+	says stderr "plain.hwt: no pointers were recorded"
+	has dot graphviz && { dot -Tsvg t.owners-dot >t.svg 2>stderr || fail "dot: $(head -1 stderr)"; }
+	python3 -c 'import networkx' 2>/dev/null || lacks python3-networkx
+	python3 - <<-'PYTHON' || fail "NetworkX reads another graph"
+		import json, networkx
+		graph = networkx.read_graphml("t.owners-graphml")
+		tree = json.load(open("owners.json"))["tree"]
+		names = {row["id"]: row["owner"] for row in tree}
+		fact = lambda row: (row["owner"], row["what"], row["retained_bytes"], row["bytes"], row["count"])
+		assert sorted(fact(row) for row in tree) == sorted(fact(data) for _, data in graph.nodes(data=True)), "nodes"
+		holds = [(graph.nodes[a]["owner"], graph.nodes[b]["owner"]) for a, b, data in graph.edges(data=True) if data["holds"]]
+		wanted = [(names[row["parent"]], row["owner"]) for row in tree if row["parent"] is not None]
+		assert sorted(holds) == sorted(wanted), "who holds whom"
+		assert sum(data["pointers"] for _, _, data in graph.edges(data=True)) >= 264, "pointers"
+		assert graph.graph["live_bytes"] > 0
+	PYTHON
+}
+
 case_dot()
 {
 	recorded "$HEAPWISE_TARGETS/containers"

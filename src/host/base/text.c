@@ -113,3 +113,29 @@ void text_clean(char *text)
 	}
 	*out = 0;
 }
+
+/* XML knows no control characters but three, not even escaped. */
+void text_put_xml(FILE *out, const char *text)
+{
+	while (*text) {
+		u32 length = utf8_length(text);
+		u8 c = (u8)*text;
+
+		if (c == '<')
+			fputs("&lt;", out);
+		else if (c == '>')
+			fputs("&gt;", out);
+		else if (c == '&')
+			fputs("&amp;", out);
+		else if (c == '"')
+			fputs("&quot;", out);
+		else if (c == '\n' || c == '\t')
+			fprintf(out, "&#%u;", c);
+		else if (!text_is_harmless(text, length) || strncmp(text, "\xef\xbf\xbe", 3) == 0 ||
+			 strncmp(text, "\xef\xbf\xbf", 3) == 0)
+			fputs("\xef\xbf\xbd", out);
+		else
+			fwrite(text, 1, length, out);
+		text += length ? length : 1;
+	}
+}

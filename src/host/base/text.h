@@ -22,6 +22,8 @@ bool text_is_harmless(const char *text, u32 length);
 void text_add_clean(struct strbuf *out, const char *text);
 /* The same to a stream: such characters, and those of `special`, become `instead`. */
 void text_put(FILE *out, const char *text, const char *special, char instead);
+/* The same as XML, in which such characters become U+FFFD. */
+void text_put_xml(FILE *out, const char *text);
 /* The same in place, with '?'. */
 void text_clean(char *text);
 

@@ -23,13 +23,11 @@ struct export_args {
 	u64 every, tick_ns;
 	const char *query, *views, *source;
 	struct option_strings sources;
-	u64 max_mb;
+	u64 max_mb, min_share; /* in percent */
 };
 
-static const struct export_args defaults = {.trace = {TRACE_DEFAULTS},
-					    .types = true,
-					    .tick_ns = 1000000,
-					    .max_mb = 15};
+static const struct export_args defaults = {
+	.trace = {TRACE_DEFAULTS}, .types = true, .tick_ns = 1000000, .max_mb = 15, .min_share = 1};
 
 #define ARGS struct export_args
 
@@ -43,6 +41,9 @@ static const struct option_spec options[] = {
 	SYMBOLS_OPTION(struct trace_args),
 	OPT(types, 0, "no-types", CLEAR, NULL,
 	    "pprof, sqlite, csv, jsonl, heaplog: do not look up types; saves time and memory"),
+	OPT(min_share, 0, "min-share", NUMBER, "PERCENT",
+	    "owners-graphml, owners-dot: include owners that hold at least PERCENT of the live "
+	    "bytes (default 1)"),
 	OPT(entries, 0, "entries", CHOICE, "all|freed|live",
 	    "heaplog: which allocation entries to write (default all)"),
 	OPT(every, 0, "every", NUMBER, "N",
@@ -112,14 +113,15 @@ static int write_export(const struct file_format *format, const struct export_ar
 				 .metric = export_metric_parse(args->metric),
 				 .image = study_image(trace),
 				 .output = args->output,
-				 .heaplog = &heaplog};
+				 .heaplog = &heaplog,
+				 .min_share = (double)args->min_share / 100};
 	struct type_cascade types = {0};
 	struct type_answer *points = NULL;
 	int status = 0;
 
 	job.stacks = format->point_types && args->types ? typed_stacks(trace, FORMAT_JSON, 0)
 							: trace->stacks;
-	if (format->chunk_types && args->types)
+	if (format->chunk_types && (args->types || format->graphs))
 		status = ask_types(&job, format->call_types, &types, &points, err);
 	if (status == 0)
 		status = format->write(&job, out->file, err);
@@ -245,12 +247,17 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 				     format->name);
 	if (args->tick_ns == 0 || args->tick_ns > 1000000000)
 		return command_usage(command, "--tick-ns must be 1 to 1000000000");
+	if (args->min_share > 100)
+		return command_usage(command, "--min-share must be at most 100");
 	if (args->views && !report_views_known(args->views, &wrong))
 		return command_usage(command, "--views: unknown view '%s'", wrong);
 	if (format->page) {
 		status = write_page(format, args, argv[0], &err);
 	} else {
-		trace = open_trace(command, &args->trace, NULL, argv[0], &err);
+		struct trace_args how = args->trace;
+
+		how.graphs = format->graphs;
+		trace = open_trace(command, &how, NULL, argv[0], &err);
 		status = trace ? write_format(format, args, trace, &err) : err.code;
 		close_trace(trace);
 	}

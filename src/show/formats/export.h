@@ -41,6 +41,7 @@ struct export_job {
 	u32 image;          /* of the trace, counted from 0, for a writer that reads it itself */
 	const char *output; /* what the user calls the file; NULL = standard output */
 	const struct heaplog_options *heaplog;
+	double min_share; /* of the live bytes: owners that retain less are left out */
 };
 
 int pprof_export(const struct export_job *job, FILE *out, struct err *err);
@@ -55,6 +56,9 @@ int callgrind_export(const struct export_job *job, FILE *out, struct err *err);
 int perfetto_export(const struct export_job *job, FILE *out, struct err *err);
 int firefox_export(const struct export_job *job, FILE *out, struct err *err);
 int dot_export(const struct export_job *job, FILE *out, struct err *err);
+/* The model needs its graphs, and the job types. */
+int owners_graphml_export(const struct export_job *job, FILE *out, struct err *err);
+int owners_dot_export(const struct export_job *job, FILE *out, struct err *err);
 int emad_export(const struct export_job *job, FILE *out, struct err *err);
 /* For HEAPLOG_SETS `out` may be NULL. With `every` the job must have an output: OUTPUT.0001,
  * OUTPUT.0002 … get full sets of freed entries, OUTPUT itself the rest. */

@@ -88,7 +88,7 @@ static bool begins_heaptrack(const char *line)
 
 const char formats_written[] =
 	"html|pprof|folded|dhat|sqlite|csv|jsonl|speedscope|massif|callgrind|perfetto|firefox|dot|"
-	"emad|heaplog";
+	"owners-graphml|owners-dot|emad|heaplog";
 
 const char formats_help[] =
 	"html: the web page of 'heapwise serve' with its data, in one file.\n"
@@ -103,6 +103,8 @@ const char formats_help[] =
 	"perfetto: for ui.perfetto.dev.\n"
 	"firefox: for profiler.firefox.com.\n"
 	"dot: the calls that lead to allocations, for Graphviz.\n"
+	"owners-graphml, owners-dot: who holds the memory, of traces recorded with 'run --owners', "
+	"for Gephi, yEd and NetworkX, or Graphviz.\n"
 	"emad: routine trace in EMAD's text format, for traces with routines; 'heapwise import' "
 	"reads it.\n"
 	"heaplog: dumps of allocation entries with types, HeapLog version 4; 'heapwise import' "
@@ -123,6 +125,10 @@ static const struct file_format formats[] = {
 	{.name = "perfetto", .write = perfetto_export, .binary = true},
 	{.name = "firefox", .write = firefox_export},
 	{.name = "dot", .write = dot_export, .mute = true},
+	{.name = "owners-graphml", .write = owners_graphml_export, .chunk_types = true, .graphs = true,
+	 .mute = true},
+	{.name = "owners-dot", .write = owners_dot_export, .chunk_types = true, .graphs = true,
+	 .mute = true},
 	{.name = "emad", .write = emad_export,
 	 .read = read_emad, .begins = begins_emad, .tick_ns = 1},
 	{.name = "heaplog", .write = heaplog_export, .chunk_types = true, .call_types = true,

@@ -26,6 +26,7 @@ struct file_format {
 	bool point_types; /* tells types of points */
 	bool chunk_types; /* and of chunks */
 	bool call_types;  /* and asks for them what the compiler wrote beside calls */
+	bool graphs;      /* tells pointers: the model needs its graphs */
 	bool mute;        /* has no place for caveats */
 	bool binary;      /* nothing for a terminal */
 

@@ -78,8 +78,9 @@ void render_dot(const struct dot_graph *graph, FILE *out)
 	for (u64 i = 0; i < graph->edge_count; i++) {
 		const struct dot_edge *edge = &graph->edges[i];
 
-		fprintf(out, "\tn%u -> n%u [label=\"%" PRIu64 "\", penwidth=%.2f];\n", edge->from,
-			edge->to, edge->weight, pen(edge->weight, most));
+		fprintf(out, "\tn%u -> n%u [label=\"%" PRIu64 "\", penwidth=%.2f%s];\n", edge->from,
+			edge->to, edge->weight, pen(edge->weight, most),
+			edge->faint ? ", style=dashed, constraint=false" : "");
 	}
 	fputs("}\n", out);
 }

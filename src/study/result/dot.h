@@ -18,6 +18,7 @@ struct dot_node {
 struct dot_edge {
 	u32 from, to;
 	u64 weight; /* its label */
+	bool faint; /* dashed */
 };
 
 struct dot_graph {

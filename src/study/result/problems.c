@@ -82,36 +82,10 @@ void render_github(const struct problem_list *self, FILE *out)
 
 /* ---- JUnit ---- */
 
-/* XML knows no control characters but three, not even escaped. */
-static void put_xml(FILE *out, const char *text)
-{
-	while (*text) {
-		u32 length = utf8_length(text);
-		u8 c = (u8)*text;
-
-		if (c == '<')
-			fputs("&lt;", out);
-		else if (c == '>')
-			fputs("&gt;", out);
-		else if (c == '&')
-			fputs("&amp;", out);
-		else if (c == '"')
-			fputs("&quot;", out);
-		else if (c == '\n' || c == '\t')
-			fprintf(out, "&#%u;", c);
-		else if (!text_is_harmless(text, length) || strncmp(text, "\xef\xbf\xbe", 3) == 0 ||
-			 strncmp(text, "\xef\xbf\xbf", 3) == 0)
-			fputs("\xef\xbf\xbd", out);
-		else
-			fwrite(text, 1, length, out);
-		text += length ? length : 1;
-	}
-}
-
 static void put_attribute(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, " %s=\"", name);
-	put_xml(out, text);
+	text_put_xml(out, text);
 	fputc('"', out);
 }
 
@@ -119,7 +93,7 @@ static void put_places(FILE *out, const struct problem *row)
 {
 	for (u32 i = 0; i < row->place_count; i++) {
 		fputc('\n', out);
-		put_xml(out, row->places[i].text);
+		text_put_xml(out, row->places[i].text);
 	}
 }
 
@@ -142,7 +116,7 @@ static void put_case(FILE *out, const struct problem *row)
 	} else {
 		fputs("<system-out>", out);
 	}
-	put_xml(out, row->message);
+	text_put_xml(out, row->message);
 	put_places(out, row);
 	fprintf(out, "</%s>\n    </testcase>\n",
 		row->level == PROBLEM_ERROR ? "failure" : "system-out");

@@ -242,7 +242,7 @@ bool callgraph_render_dot(const struct callgraph *self, const char *name, FILE *
 		nodes[i].share /= most;
 	for (u64 i = 0; i < self->edges.count && whole; i++)
 		edges[i] = (struct dot_edge){self->edges.data[i].caller, self->edges.data[i].callee,
-					     self->edges.data[i].calls};
+					     self->edges.data[i].calls, false};
 	graph.nodes = nodes;
 	graph.edges = edges;
 	if (whole)

@@ -18,6 +18,8 @@ static const char *const what_words[OWNER_WHATS] = {
 	[OWNER_ROOT] = "root",       [OWNER_TYPE] = "type",       [OWNER_PLACE] = "place",
 };
 
+const char *owner_what_word(u8 what) { return what_words[what]; }
+
 static u64 all_bytes(const struct owners *self) { return self->tree.retained[self->tree.program]; }
 
 static const struct owner_kind *shape_kind(const struct owners *self, u32 shape)
@@ -162,7 +164,7 @@ static void add_shape(struct result *table, const struct owners *self, u32 shape
 		   value_number(at->sums.bytes), value_number(at->nodes),
 		   value_shown(result_text(table, shape_kind(self, shape)->label),
 			       tree_text(table, self, shape)),
-		   value_text(what_words[shape_kind(self, shape)->what]),
+		   value_text(owner_what_word(shape_kind(self, shape)->what)),
 		   value_number(at->depth - 1),
 		   value_if(is_chunk, value_number(is_chunk ? graph->chunks[at->largest] : 0)),
 		   value_number(shape), value_some(at->parent),

@@ -11,6 +11,9 @@
 	"scan(s) of pointers (was|were) left out, to stop the program for at most 5 % of the "     \
 	"time and to keep the trace small"
 
+/* "root", "type", "place" … */
+const char *owner_what_word(u8 what);
+
 struct owners_show {
 	u64 top;          /* rows of each list; 0 = all */
 	double min_share; /* of all bytes: what retains less is left out of the tree */
