@@ -64,6 +64,15 @@ equal "at a moment" "$(owners --at end --format json | jq .live_bytes)" "$(jq .l
 owners --at never 2>"$work/stderr"
 equal "status of an unknown moment" "$?" 2
 
+# The trace has the names of variables and of frames: the program's file is not needed.
+cp "$HEAPWISE_TARGETS/holders" "$work/gone"
+"$HEAPWISE" run -q --owners -o "$work/gone.hwt" -- "$work/gone"
+names() { "$HEAPWISE" owners --format json --top 0 --min-share 0 --no-symbols "$work/gone.hwt" | jq -c '[.tree[] | select(.depth == 0) | .owner]'; }
+names >"$work/with"
+rm "$work/gone"
+equal "roots without the file" "$(names)" "$(cat "$work/with")"
+says "$work/with" '"registry \(holders\.cpp:[0-9]+\)"'
+
 # Without pointers it says how to get them.
 "$HEAPWISE" run -q -o "$work/plain.hwt" -- "$HEAPWISE_TARGETS/holders"
 "$HEAPWISE" owners "$work/plain.hwt" >"$work/stdout" 2>"$work/stderr"

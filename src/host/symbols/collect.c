@@ -91,6 +91,27 @@ static int finish_types(struct collect *self)
 	return result;
 }
 
+static int finish_variables(struct collect *self)
+{
+	struct wanted wanted = {.image = self->image};
+	u64 address, ticks;
+	int result = 0;
+
+	for (u64 at = 0; result == 0 && map_next(&self->data, &at, &address, &ticks);) {
+		const struct modmap_module *module = modmap_at(&self->modules, address, ticks);
+
+		if (!module)
+			continue;
+		result = file_of(self, module, &wanted.file);
+		wanted.module = module->id;
+		wanted.address = address - module->base;
+		if (!result && !vec_push(&self->variables, wanted))
+			result = ERR_MEMORY;
+	}
+	map_clear(&self->data);
+	return result;
+}
+
 /* Turns the image's addresses into places in files, once all of its modules are known. */
 static int finish_image(struct collect *self, struct err *err)
 {
@@ -118,6 +139,8 @@ static int finish_image(struct collect *self, struct err *err)
 	}
 	if (!result)
 		result = finish_types(self);
+	if (!result)
+		result = finish_variables(self);
 	vec_clear(&self->pcs);
 	map_clear(&self->seen);
 	memset(self->recent, 0, sizeof(self->recent));
@@ -226,6 +249,28 @@ static int take_name(void *opaque, const struct stream_name *name, struct err *e
 	return 0;
 }
 
+/* Where pointers are outside of chunks: variables, and functions of frames. */
+static int take_graph(void *opaque, const struct stream_graph *graph, struct err *err)
+{
+	struct collect *self = opaque;
+	const u64 *starts = graph->starts + graph->chunk_count;
+	bool good = true;
+
+	for (u64 i = 0; i < graph->root_count && good; i++) {
+		const struct stream_root *root = &graph->roots[i];
+		struct frame_pc frame = {.pc = root->code + 1};
+
+		if (root->kind == ROOT_STACK && root->code) {
+			frame.generation = modmap_generation_at(&self->modules, graph->ticks);
+			good = keep_pc(self, &frame);
+		}
+		for (u64 k = starts[i]; root->kind == ROOT_DATA && good && k < starts[i + 1]; k++)
+			good = map_put(&self->data, root->address + graph->edges[k].from,
+				       graph->ticks);
+	}
+	return good ? 0 : err_memory_for(err, "the variables of a trace");
+}
+
 struct stream_sink collect_sink(struct collect *self)
 {
 	return (struct stream_sink){.self = self,
@@ -234,6 +279,7 @@ struct stream_sink collect_sink(struct collect *self)
 				    .contexts = take_contexts,
 				    .routines = take_routines,
 				    .types = take_types,
+				    .graph = take_graph,
 				    .name = take_name};
 }
 
@@ -260,6 +306,7 @@ int collect_finish(struct collect *self, struct err *err)
 
 	vec_sort(&self->types, compare_types);
 	vec_sort(&self->wanted, compare_wanted);
+	vec_sort(&self->variables, compare_wanted);
 	if (result || !self->wanted.count)
 		return result;
 	for (u64 i = 1; i < self->wanted.count; i++)
@@ -275,12 +322,14 @@ void collect_release(struct collect *self)
 	vec_release(&self->own);
 	vec_release(&self->wanted);
 	vec_release(&self->types);
+	vec_release(&self->variables);
 	vec_release(&self->pcs);
 	modmap_release(&self->modules);
 	names_release(&self->keys);
 	map_release(&self->by_key);
 	map_release(&self->seen);
 	map_release(&self->identities);
+	map_release(&self->data);
 	map_release(&self->codes);
 	arena_release(&self->arena);
 }

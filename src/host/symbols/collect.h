@@ -45,6 +45,7 @@ struct collect {
 	VEC(u8) own;                         /* of each file: 1 = it is a program, not a library */
 	VEC(struct wanted) wanted;           /* when finished: by file, address, image, module */
 	VEC(struct wanted_type) types;       /* when finished: by file */
+	VEC(struct wanted) variables;        /* addresses in data; when finished: as wanted */
 	struct arena arena;
 	struct names keys; /* path and build-id as text */
 	struct map by_key; /* address of the key's text → file + 1 */
@@ -53,6 +54,7 @@ struct collect {
 	VEC(struct frame_pc) pcs;
 	struct map seen;       /* what is in pcs */
 	struct map identities; /* of types that are not names */
+	struct map data;       /* address of a pointer in data → when it was there */
 	/* image << 32 | number of a runtime's function → its name, in the arena */
 	struct map codes;
 	struct frame_pc recent[COLLECT_RECENT]; /* routines that are in pcs, by address */

@@ -298,6 +298,23 @@ const struct modmap_module *modmap_find(struct modmap *self, u64 address, u32 ge
 	return NULL;
 }
 
+const struct modmap_module *modmap_at(const struct modmap *self, u64 address, u64 ticks)
+{
+	const struct modmap_module *any = NULL;
+
+	for (u32 id = self->module_count; id--;) {
+		const struct modmap_module *module = &self->modules[id];
+
+		if (!module->told || address < module->start || address >= module->end)
+			continue;
+		if (module->loaded_ticks <= ticks &&
+		    (!module->unloaded_ticks || module->unloaded_ticks >= ticks))
+			return module;
+		any = module;
+	}
+	return any;
+}
+
 bool modmap_place(struct modmap *self, const struct stream_context *context,
 		  struct modmap_place *place)
 {

@@ -79,6 +79,10 @@ bool context_is_frame(const struct stream_context *context);
  * NULL: none does, or memory for the index is short. Valid until the next telling. */
 const struct modmap_module *modmap_find(struct modmap *self, u64 address, u32 generation);
 
+/* The module that had the address, of data, at that time; or, because some are told only at the
+ * end, any that ever had it; NULL if none did. */
+const struct modmap_module *modmap_at(const struct modmap *self, u64 address, u64 ticks);
+
 /* False if the context is no frame or lies in no module. */
 bool modmap_place(struct modmap *self, const struct stream_context *context,
 		  struct modmap_place *place);

@@ -4,6 +4,7 @@
 #ifndef HOST_TRACE_SYMTAB_H
 #define HOST_TRACE_SYMTAB_H
 
+#include "host/base/arena.h"
 #include "host/trace/stream.h"
 
 struct symbol_frame {
@@ -40,5 +41,20 @@ int trace_read_symbols(const char *path, struct symbol_table *table, struct err 
 void symbol_table_release(struct symbol_table *table);
 const struct symbol_entry *symbol_table_find(const struct symbol_table *table, u32 image,
 					     u32 module, u64 address);
+
+/* A variable, for owners: an entry at its start, of two frames that both are inlined. The first has
+ * its name and where it is declared, the line of the second is its size. */
+struct symbol_variable {
+	const char *name, *file; /* file "" = unknown */
+	u32 line;
+	u64 start, bytes;
+};
+
+/* Makes the entry one of a variable, at its address; false if there is no memory. */
+bool symbol_entry_variable(struct symbol_entry *entry, const struct symbol_variable *variable,
+			   struct arena *arena);
+/* The variable that covers the address; false if none is known. */
+bool symbol_table_variable(const struct symbol_table *table, const struct symbol_entry *at,
+			   struct symbol_variable *variable);
 
 #endif

@@ -171,3 +171,43 @@ const struct symbol_entry *symbol_table_find(const struct symbol_table *table, u
 
 	return low < table->count && compare_entries(entry, &key) == 0 ? entry : NULL;
 }
+
+bool symbol_entry_variable(struct symbol_entry *entry, const struct symbol_variable *variable,
+			   struct arena *arena)
+{
+	struct symbol_frame *frames = arena_new_array(arena, struct symbol_frame, 2);
+
+	if (!frames)
+		return false;
+	frames[0] = (struct symbol_frame){.function = variable->name,
+					  .file = variable->file,
+					  .line = variable->line,
+					  .inlined = true};
+	frames[1] =
+		(struct symbol_frame){.function = "",
+				      .file = "",
+				      .line = variable->bytes < UINT32_MAX ? (u32)variable->bytes
+									   : UINT32_MAX,
+				      .inlined = true};
+	entry->frames = frames;
+	entry->frame_count = 2;
+	return true;
+}
+
+bool symbol_table_variable(const struct symbol_table *table, const struct symbol_entry *at,
+			   struct symbol_variable *variable)
+{
+	u64 after = bisect(i, table->count, compare_entries(&table->entries[i], at) <= 0);
+	const struct symbol_entry *entry = after ? &table->entries[after - 1] : NULL;
+
+	if (!entry || entry->image != at->image || entry->module != at->module ||
+	    entry->frame_count != 2 || !entry->frames[1].inlined ||
+	    at->address - entry->address >= entry->frames[1].line)
+		return false;
+	*variable = (struct symbol_variable){.name = entry->frames[0].function,
+					     .file = entry->frames[0].file,
+					     .line = entry->frames[0].line,
+					     .start = entry->address,
+					     .bytes = entry->frames[1].line};
+	return true;
+}

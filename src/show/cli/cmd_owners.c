@@ -29,9 +29,9 @@ static const struct option_spec options[] = {
 	    "show the shortest path of pointers to a chunk: a number, an address such as 0x55d0, "
 	    "or part of a type or function name"),
 	OPT(at, 0, "at", STRINGS, "MOMENT",
-	    "use the scan nearest to MOMENT, a time (1.5s, 200ms), start, peak or end; or the first "
-	    "after MOMENT, the name of a mark, #NUMBER or snapshotN (default: the scan with most "
-	    "live bytes). Given twice, show what grew from the first to the second"),
+	    "use the scan nearest to MOMENT, a time (1.5s, 200ms), start, peak or end; or the "
+	    "first after MOMENT, the name of a mark, #NUMBER or snapshotN (default: the scan with "
+	    "most live bytes). Given twice, show what grew from the first to the second"),
 	OPT(baseline, 0, "baseline", STRING, "OLD", "show what grew since another run, a trace"),
 	TOP_OPTION(struct trace_args,
 		   "rows of each list, and parts of each owner (default 10; 0 = all)"),

@@ -10,6 +10,7 @@
 #include "format/runtime.h"
 #include "host/symbols/collect.h"
 #include "host/symbols/resolve/keep_types.h"
+#include "host/symbols/resolve/keep_variables.h"
 #include "host/symbols/perfmap.h"
 #include "host/symbols/symbolizer.h"
 #include "host/trace/reader.h"
@@ -290,6 +291,8 @@ int symbols_resolve_trace(const char *path, const struct symbolize_options *opti
 	if (!result && self.type_names.count)
 		result = trace_write_type_names(path, self.type_names.data, self.type_names.count,
 						err);
+	if (!result)
+		result = symbols_keep_variables(path, &self.collect, self.options->debug_path, err);
 	if (!result)
 		result = keep_types(&self, path, err);
 	if (!result && summary)

@@ -260,8 +260,11 @@ static bool weigh_doubts(struct owners *self)
 
 int owners_make(struct owners *self, const struct owners_query *query, struct err *err)
 {
-	struct owner_roots_query roots = {.model = query->types->query.source->model,
-					  .debug_path = query->types->query.debug_path};
+	const struct stack_source *source = query->types->query.source;
+	struct owner_roots_query roots = {.model = source->model,
+					  .debug_path = query->types->query.debug_path,
+					  .symbols = source->symbols,
+					  .image = source->image};
 	struct dominators_query ask = {.graph = &self->roots.graph,
 				       .bytes = bytes_of,
 				       .self = self};

@@ -15,45 +15,52 @@ struct making {
 	struct owner_roots *out;
 	const struct stream_graph *graph;
 	const struct model *model;
+	const struct owner_roots_query *query;
 	struct err *err;
 };
 
 /* Where an address is: in which file, which was there at the scan. */
 struct spot {
 	struct symbolizer_module file; /* path "" = none */
+	u32 module;                    /* of the trace; NO_MODULE = unknown */
 	u64 offset;
 };
 
+#define NO_MODULE UINT32_MAX
+
 static struct spot spot_of(const struct making *self, u64 address)
 {
-	const struct modmap *map = &self->model->contexts.modules;
+	const struct modmap_module *module =
+		modmap_at(&self->model->contexts.modules, address, self->graph->ticks);
 
-	for (u32 id = map->module_count; id--;) {
-		const struct modmap_module *module = modmap_module(map, id);
-
-		if (!module || address < module->start || address >= module->end ||
-		    module->loaded_ticks > self->graph->ticks ||
-		    (module->unloaded_ticks && module->unloaded_ticks < self->graph->ticks))
-			continue;
-		return (struct spot){{.path = *module->path ? module->path
-							    : self->model->image.program,
-				      .build_id = module->build_id,
-				      .build_id_bytes = module->build_id_bytes,
-				      .arch = self->model->image.arch},
-				     address - module->base};
-	}
-	return (struct spot){{.path = ""}, address};
+	if (!module)
+		return (struct spot){{.path = ""}, NO_MODULE, address};
+	return (struct spot){{.path = *module->path ? module->path : self->model->image.program,
+			      .build_id = module->build_id,
+			      .build_id_bytes = module->build_id_bytes,
+			      .arch = self->model->image.arch},
+			     module->id,
+			     address - module->base};
 }
 
-/* The trace knows only modules that are in some stack; a root of data says where its own is. */
+/* The trace does not know all modules; a root of data says where its own is. */
 static struct spot data_spot(const struct making *self, const struct stream_root *root, u64 address)
 {
 	struct spot spot = spot_of(self, address);
 
 	if (!*spot.file.path && root->code && *root->name)
 		spot = (struct spot){{.path = root->name, .arch = self->model->image.arch},
+				     NO_MODULE,
 				     address - root->code};
 	return spot;
+}
+
+/* What the trace says of it. */
+static struct symbol_entry key_of(const struct making *self, const struct spot *spot)
+{
+	return (struct symbol_entry){.image = self->query->image,
+				     .module = spot->module,
+				     .address = spot->offset};
 }
 
 /* The symbolizer's number of the spot's module. */
@@ -83,8 +90,7 @@ static int add_root(struct making *self, const struct stream_root *root,
 /* ---- data ---- */
 
 static int add_variable(struct making *self, const struct stream_root *root,
-			const struct spot *spot, const struct symbolizer_variable *variable,
-			u64 start)
+			const struct spot *spot, const struct symbol_variable *variable, u64 start)
 {
 	struct owner_root_name name = {.name = variable->name,
 				       .module = spot->file.path,
@@ -92,6 +98,8 @@ static int add_variable(struct making *self, const struct stream_root *root,
 				       .type = NO_DECLARED};
 	struct declared_variable declared = {.file = ""};
 	u64 address = root->address + self->graph->edges[start].from;
+	const char *file;
+	u32 line;
 	struct strbuf label = {0};
 	struct stream_root part = *root;
 	int status;
@@ -99,9 +107,10 @@ static int add_variable(struct making *self, const struct stream_root *root,
 	if (*variable->name &&
 	    declared_variable(self->out->declared, &spot->file, variable->start, &declared))
 		name.type = declared.type;
-	if (*variable->name && *declared.file && declared.line)
-		strbuf_addf(&label, "%s (%s:%u)", variable->name, path_file(declared.file),
-			    declared.line);
+	file = variable->line ? variable->file : declared.file;
+	line = variable->line ? variable->line : declared.line;
+	if (*variable->name && *file && line)
+		strbuf_addf(&label, "%s (%s:%u)", variable->name, path_file(file), line);
 	else if (*variable->name)
 		strbuf_addf(&label, "%s (data of %s)", variable->name, path_file(spot->file.path));
 	else if (*spot->file.path)
@@ -116,19 +125,33 @@ static int add_variable(struct making *self, const struct stream_root *root,
 	return status;
 }
 
-/* A pointer without a symbol is a root of its own. */
-static int find_variable(struct making *self, const struct spot *spot,
-			 struct symbolizer_variable *variable)
+/* In the files, if they are there. */
+static int look_up(struct making *self, const struct spot *spot, struct symbol_variable *variable)
 {
+	struct symbolizer_variable found = {.name = ""};
 	u32 number;
 
-	*variable = (struct symbolizer_variable){.name = ""};
 	if (*spot->file.path && (open_module(self, spot, &number) < 0 ||
 				 symbolizer_variable(self->out->symbolizer, number, spot->offset,
-						     variable, self->err) < 0))
+						     &found, self->err) < 0))
+		return self->err->code;
+	*variable = (struct symbol_variable){found.name, "", 0, found.start, found.bytes};
+	return 0;
+}
+
+/* A pointer without a symbol is a root of its own. */
+static int find_variable(struct making *self, const struct spot *spot,
+			 struct symbol_variable *variable)
+{
+	struct symbol_entry key = key_of(self, spot);
+
+	if (self->query->symbols && spot->module != NO_MODULE &&
+	    symbol_table_variable(self->query->symbols, &key, variable))
+		return 0;
+	if (look_up(self, spot, variable) < 0)
 		return self->err->code;
 	if (!*variable->name)
-		*variable = (struct symbolizer_variable){"", spot->offset, WORD_BYTES};
+		*variable = (struct symbol_variable){"", "", 0, spot->offset, WORD_BYTES};
 	return 0;
 }
 
@@ -146,7 +169,7 @@ static int split_data(struct making *self, const struct stream_root *root, u64 f
 	for (u64 i = first; i < end && status == 0; i++) {
 		u64 address = root->address + self->graph->edges[i].from;
 		struct spot spot = data_spot(self, root, address);
-		struct symbolizer_variable variable;
+		struct symbol_variable variable;
 
 		if (address < covered)
 			continue;
@@ -162,11 +185,17 @@ static int split_data(struct making *self, const struct stream_root *root, u64 f
 
 static int function_of(struct making *self, const struct spot *spot, const char **function)
 {
+	const struct symbol_entry *kept = NULL;
 	struct symbolizer_answer answer = {0};
 	u32 number;
 
 	*function = "";
-	if (!*spot->file.path)
+	if (self->query->symbols && spot->module != NO_MODULE)
+		kept = symbol_table_find(self->query->symbols, self->query->image, spot->module,
+					 spot->offset);
+	if (kept && kept->frame_count)
+		*function = kept->frames[kept->frame_count - 1].function;
+	if (**function || !*spot->file.path)
 		return 0;
 	if (open_module(self, spot, &number) < 0 ||
 	    symbolizer_resolve(self->out->symbolizer,
@@ -236,7 +265,7 @@ static int add_root_of(struct making *self, u64 i)
 int owner_roots_make(struct owner_roots *self, const struct stream_graph *graph,
 		     const struct owner_roots_query *query, struct err *err)
 {
-	struct making making = {self, graph, query->model, err};
+	struct making making = {self, graph, query->model, query, err};
 	struct symbolizer_options options = {.debug_path = query->debug_path};
 	u64 chunks = graph->chunk_count, end = graph->starts[chunks + graph->root_count];
 	int status = 0;

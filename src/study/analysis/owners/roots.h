@@ -14,11 +14,15 @@
 #include "host/symbols/names.h"
 #include "host/symbols/symbolizer.h"
 #include "host/symbols/types/declared.h"
+#include "host/trace/symtab.h"
 #include "study/model/model.h"
 
 struct owner_roots_query {
 	const struct model *model;
 	const char *debug_path; /* may be NULL */
+	/* names that the trace has, which need no files; NULL = none. Of this image */
+	const struct symbol_table *symbols;
+	u32 image;
 };
 
 struct owner_root_name {
