@@ -64,6 +64,14 @@ equal "at a moment" "$(owners --at end --format json | jq .live_bytes)" "$(jq .l
 owners --at never 2>"$work/stderr"
 equal "status of an unknown moment" "$?" 2
 
+# Queries know who holds a chunk, and what it retains; of other chunks neither is known.
+asked() { "$HEAPWISE" query --format json "$work/trace.hwt" "all | where $1" | jq -c '[.matched.chunks, .matched.bytes]'; }
+equal "held by a variable" "$(asked 'owner ~ "^registry"')" "[0,0]"
+equal "held by a variable, as a pattern" "$(asked 'owner ~ /^registry/')" "[201,203216]"
+equal "held by sessions" "$(asked 'owner ~ "→ Session"')" "[100,200000]"
+equal "what retains most" "$(asked 'retained > 198 KiB')" "[2,48]"
+equal "unknown" "$(asked 'not known(owner) and kept')" "[0,0]"
+
 # The trace has the names of variables and of frames: the program's file is not needed.
 cp "$HEAPWISE_TARGETS/holders" "$work/gone"
 "$HEAPWISE" run -q --owners -o "$work/gone.hwt" -- "$work/gone"

@@ -467,6 +467,8 @@ case_owners()
 	"$HEAPWISE" export --to owners-dot plain.hwt 2>stderr
 	equal "status without pointers" "$?" 3
 	says stderr "plain.hwt: no pointers were recorded"
+	export_to html
+	says t.html 'data-k="/owners"'
 	has dot graphviz && { dot -Tsvg t.owners-dot >t.svg 2>stderr || fail "dot: $(head -1 stderr)"; }
 	python3 -c 'import networkx' 2>/dev/null || lacks python3-networkx
 	python3 - <<-'PYTHON' || fail "NetworkX reads another graph"

@@ -66,6 +66,37 @@ static void check_stream_kept(const char *path, const struct log *want, bool com
 	CHECK_EQ(info.complete, complete);
 }
 
+TEST(variables, "a variable is found by any address in it, and code is none")
+{
+	const char *path = test_path("trace");
+	struct symbol_variable told = {"server", "main.c", 12, 0, 24}, got;
+	struct symbol_entry rows[] = {{.module = 1, .address = 0x5000}, entries[0]};
+	struct symbol_entry at = rows[0];
+	struct symbol_table table = {0};
+	struct arena arena = {0};
+	LOG(want);
+
+	CHECK(symbol_entry_variable(&rows[0], &told, &arena));
+	write_story(path, 1, 100, 1, &want);
+	add_or_fail(path, rows, 2);
+	read_or_fail(path, &table);
+	at.address = 0x5017;
+	CHECK(symbol_table_variable(&table, &at, &got));
+	CHECK_STR(got.name, "server");
+	CHECK_STR(got.file, "main.c");
+	CHECK_EQ(got.line, 12);
+	CHECK_EQ(got.start, 0x5000);
+	CHECK_EQ(got.bytes, 24);
+	at.address = 0x5018;
+	CHECK(!symbol_table_variable(&table, &at, &got));
+	at.address = 0x1234;
+	CHECK(!symbol_table_variable(&table, &at, &got));
+	at.module = 2;
+	CHECK(!symbol_table_variable(&table, &at, &got));
+	symbol_table_release(&table);
+	arena_release(&arena);
+}
+
 TEST(none, "a trace without symbols has an empty table")
 {
 	const char *path = test_path("trace");

@@ -189,10 +189,17 @@ function ChunkDrawer({ id }: { id: string }) {
 			<h3>Allocated by</h3>
 			<Stack stack={chunk.alloc_stack} />
 			{chunk.free_stack && chunk.free_stack.length > 0 && [<h3>Freed by</h3>, <Stack stack={chunk.free_stack} />]}
-			{trace.value?.caps.owners && !embedded && <Path ask={{ chunk: chunk.id }} />}
+			{trace.value?.caps.owners && !embedded && <ChunkPath chunk={chunk} />}
 			<Acts subject={{ title: `chunk ${chunk.id}`, chunk: chunk.id, fn: own?.fn ?? null, file: own?.file ?? null, line: own?.line ?? null, stack: () => stackText(chunk.alloc_stack) }} />
 		</>
 	);
+}
+
+/** The path to a chunk that was live at the scan; there is none to others. */
+function ChunkPath({ chunk }: { chunk: ChunkDetail }) {
+	const time = useAnswer<Owners>("/owners", whole()).reply?.data.time_ns;
+	if (time == null || chunk.alloc > time || (chunk.free != null && chunk.free < time)) return null;
+	return <Path ask={{ chunk: chunk.id }} />;
 }
 
 /** The pointers that lead to a chunk, from a root on; of a list, the first and how many there are. */
@@ -234,8 +241,8 @@ function OwnerDrawer({ id }: { id: string }) {
 			</dl>
 			{what === "several" && <p>Several roots lead to these chunks, so no single root keeps them alive.</p>}
 			{what === "lost" && <p>No pointer from a root leads to these chunks.</p>}
-			{isChunk && <Path ask={{ shape: id }} />}
-			{isChunk && owner.count > 1 && <p class="quiet">The path leads to the one that retains most.</p>}
+			{isChunk && !embedded && <Path ask={{ shape: id }} />}
+			{isChunk && owner.count > 1 && !embedded && <p class="quiet">The path leads to the one that retains most.</p>}
 			{what === "type" && <p class="buttons"><a class="button" href={linkTo("types", { sel: `ty:${owner.owner}` })}>Members and totals</a></p>}
 			{what === "type" && <Acts subject={{ title: owner.owner, type: owner.owner }} />}
 			{what === "place" && owner.point != null && <Acts subject={{ title: owner.owner, point: owner.point }} />}

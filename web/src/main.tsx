@@ -16,7 +16,7 @@ import { Types } from "./views/types";
 import "./style.css";
 
 /** Views of a report in one file: what the others show is asked for as one looks. */
-const inReport = ["", "flame", "tree", "time", "points", "scores", "chunks", "types", "freq", "mprof", "calls", "threads", "resident"];
+const inReport = ["", "flame", "tree", "time", "points", "scores", "chunks", "types", "owners", "freq", "mprof", "calls", "threads", "resident"];
 
 const notResident = () => (trace.value?.caps.rss === false ? "Resident memory was not recorded: runs shorter than the first look at it have none." : "");
 
@@ -36,7 +36,7 @@ const groups: Group[] = [
 			{ name: "types", label: "Types", letter: "y", component: Types },
 		],
 	},
-	{ label: "Owners", icon: "owners", hint: "Who keeps the memory alive", views: [{ name: "owners", label: "Owners", letter: "u", endpoint: "/owners", missing: notOwned, component: REPORT ? Overview : lazy(() => import("./views/owners").then((part) => part.Owners)) }] },
+	{ label: "Owners", icon: "owners", hint: "Who keeps the memory alive", views: [{ name: "owners", label: "Owners", letter: "u", endpoint: "/owners", missing: notOwned, component: lazy(() => import("./views/owners").then((part) => part.Owners)) }] },
 	{
 		label: "When",
 		icon: "clock",

@@ -32,6 +32,7 @@ enum report_view {
 	REPORT_TIMELINE,
 	REPORT_POINTS,
 	REPORT_TYPES,
+	REPORT_OWNERS,
 	REPORT_FREQUENCY,
 	REPORT_MPROF,
 	REPORT_CALLS,
@@ -42,8 +43,8 @@ enum report_view {
 };
 
 static const char *const view_names[REPORT_VIEWS] = {
-	"overview", "flame", "timeline", "points", "types",  "frequency",
-	"mprof",    "calls", "threads",  "chunks", "source",
+	"overview",  "flame", "timeline", "points",  "types",  "owners",
+	"frequency", "mprof", "calls",    "threads", "chunks", "source",
 };
 
 struct report {
@@ -355,6 +356,8 @@ static void put_tables(struct report *self)
 		put(self, "/types?sort=%s&top=500", sorts[i]);
 		put(self, "/types?fold=template&sort=%s&top=500", sorts[i]);
 	}
+	if (shows(self, REPORT_OWNERS))
+		put(self, "/owners");
 	if (shows(self, REPORT_FREQUENCY))
 		put(self, "/emad");
 	for (u32 i = 0; i < 4 && shows(self, REPORT_MPROF); i++)
