@@ -99,9 +99,9 @@ export function cyclesOf(data: Pick<Data, "nodes" | "edges">): number[][] {
 	return found;
 }
 
-function layout(data: Data, cycles: number[][]) {
+function layout(data: Data, cycles: number[][], rankdir: "TB" | "LR") {
 	const graph = new Plan({ multigraph: false, compound: true });
-	graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: 46, marginx: 10, marginy: 10 });
+	graph.setGraph({ rankdir, nodesep: 22, ranksep: 46, marginx: 10, marginy: 10 });
 	graph.setDefaultEdgeLabel(() => ({}));
 	for (const node of data.nodes) graph.setNode(String(node.id), { width: W, height: H });
 	cycles.forEach((members, at) => {
@@ -177,16 +177,25 @@ function subjectOf(node: Node): Subject {
 const READABLE = 0.6; // of the size that text is drawn in
 
 function fitting(frame: HTMLElement | null, size: { width?: number; height?: number }): number {
-	return Math.min(1, (frame?.clientWidth ?? 800) / Math.max(1, size.width ?? 1), Math.max(300, window.innerHeight - 330) / Math.max(1, size.height ?? 1));
+	return Math.min(1, (frame?.clientWidth ?? Math.max(300, window.innerWidth - 260)) / Math.max(1, size.width ?? 1), Math.max(300, window.innerHeight - 330) / Math.max(1, size.height ?? 1));
+}
+
+/** Callers above, or to the left if only then all of it can be read at once. */
+function layoutFor(data: Data, cycles: number[][], frame: HTMLElement | null) {
+	const down = layout(data, cycles, "TB");
+	const fits = fitting(frame, down.graph());
+	if (fits >= READABLE) return down;
+	const across = layout(data, cycles, "LR");
+	return fitting(frame, across.graph()) > fits ? across : down;
 }
 
 function Graph({ data }: { data: Data }) {
 	const cycles = useMemo(() => cyclesOf(data), [data]);
-	const graph = useMemo(() => layout(data, cycles), [data, cycles]);
+	const holder = useRef<HTMLDivElement>(null);
+	const graph = useMemo(() => layoutFor(data, cycles, holder.current), [data, cycles]);
 	const [marked, setMarked] = useState<number | null>(null);
 	const [path, setPath] = useState<number[]>([]);
 	const [scale, setScale] = useState(1);
-	const holder = useRef<HTMLDivElement>(null);
 	const size = graph.graph();
 	const heaviest = Math.max(1, ...data.edges.map((edge) => edge.calls));
 	const most = Math.max(1, ...data.nodes.map((node) => node.total));

@@ -61,6 +61,7 @@ interface Holder {
 	line: number | null | undefined;
 	fn: string | null | undefined;
 	value: number;
+	places: Set<string>;
 }
 
 /** The function that held most at the peak. */
@@ -69,8 +70,11 @@ function holder(data: Data): Holder | null {
 	for (const item of data.top.peak ?? []) {
 		const name = codeAt(item);
 		const known = sums.get(name);
-		if (known) known.value += item.value;
-		else sums.set(name, { name, file: item.file, line: item.line, fn: item.fn, value: item.value });
+		const place = `${item.file}:${item.line}`;
+		if (known) {
+			known.value += item.value;
+			known.places.add(place);
+		} else sums.set(name, { name, file: item.file, line: item.line, fn: item.fn, value: item.value, places: new Set([place]) });
 	}
 	return [...sums.values()].sort((a, b) => b.value - a.value)[0] ?? null;
 }
@@ -78,7 +82,8 @@ function holder(data: Data): Holder | null {
 function Sentence({ data, report }: { data: Data; report: Report | undefined }) {
 	const most = holder(data);
 	const lost = report?.leaks?.bytes ?? 0;
-	const where = most?.file ? ` (${most.file.replace(/^.*\//, "")}:${most.line})` : "";
+	const others = (most?.places.size ?? 1) - 1;
+	const where = most?.file ? ` (${most.file.replace(/^.*\//, "")}:${most.line}${others > 0 ? ` and ${others === 1 ? "another line" : `${others} other lines`}` : ""})` : "";
 	return (
 		<p class="sentence" data-t="sentence">
 			Peak <a href={linkTo("flame", { metric: "peak" })}>{bytes(data.bytes.peak)}</a> at <a href={linkTo("time", { at: Math.round(data.bytes.peak_t) })}>{ns(data.bytes.peak_t)}</a>
@@ -361,7 +366,8 @@ function Unnamed({ text }: { text: string }) {
 }
 
 export function Overview() {
-	const answer = useAnswer<Data>("/overview", { ...scoped("/overview"), top: 10 });
+	const [top, setTop] = useState(10);
+	const answer = useAnswer<Data>("/overview", { ...scoped("/overview"), top });
 	// of a large trace it takes a second, in which the sentence is there already
 	const report = useAnswer<Report>(answer.reply ? "/report" : null, { ...scoped("/report"), top: 1 }).reply?.data;
 	const base = useAnswer<Data>(key("base") === "" ? null : "/overview", { ...scoped("/overview"), trace: key("base"), top: 10 }).reply?.data;
@@ -382,7 +388,7 @@ export function Overview() {
 					) : (
 						<Findings data={data} />
 					)}
-					{data.findings_all > data.findings.length && <p class="quiet">The first {count(data.findings.length)} of {count(data.findings_all)}.</p>}
+					{data.findings_all > data.findings.length && <p class="quiet">The first {count(data.findings.length)} of {count(data.findings_all)}. {!embedded && top < 100 && <button class="plain" onClick={() => setTop(100)}>Show all</button>}</p>}
 					<details class="fold" open={data.findings.length === 0}>
 						<summary>Totals and the largest of each kind</summary>
 						<Totals data={data} before={before} />
