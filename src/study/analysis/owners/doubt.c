@@ -24,10 +24,12 @@ static bool is_closed(const char *name)
 	static const char *const open[] = {"std::string", "std::basic_string<", "std::pair<",
 					   "std::array<", NULL};
 
+	if (strncmp(name, "std::", 5) != 0) /* asked for each pointer: most are not */
+		return false;
 	for (u32 i = 0; open[i]; i++)
 		if (strncmp(name, open[i], strlen(open[i])) == 0)
 			return false;
-	return strncmp(name, "std::", 5) == 0 && !strstr(name, " node");
+	return !strstr(name, " node");
 }
 
 struct place {
@@ -52,9 +54,10 @@ static u32 add_parts(struct declared *declared, const struct declared_type *type
 /* Whether the type has text or numbers there, and nothing else. */
 static bool is_plain_at(struct declared *declared, u32 type, u64 offset)
 {
-	struct place list[PARTS_MAX] = {{type, offset}};
+	struct place list[PARTS_MAX]; /* a kilobyte: only what is used is set */
 	bool found = false;
 
+	list[0] = (struct place){type, offset};
 	for (u32 at = 0, count = 1; at < count; at++) {
 		const struct declared_type *here = declared_type(declared, list[at].type);
 
