@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION"  /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 13
+#define HW_SESSION_VERSION 14
 
 enum { HW_BERTHS = 8192 }; /* images that are alive at once */
 
@@ -382,6 +382,8 @@ struct hw_control {
 	 * struct hw_range[own_maps_count], which grows */
 	u64 witness, own_maps;
 	u64 own_maps_count;
+	/* recorder, as these: code and struct hw_fork_frame for a copy of the memory; 0 = none */
+	u64 fork_code, fork_frame;
 
 	/* monitor: which routines, "" = all: patterns for names of modules and functions, with
 	 * commas; and, from 2 on, that of a routine's later calls every so many are recorded */

@@ -36,6 +36,7 @@ enum hw_block_type {
 	HW_BLOCK_TYPE_NAMES = 10,  /* names of the identities of types */
 	HW_BLOCK_DEBUG_TYPES = 11, /* what debug info says of types */
 	HW_BLOCK_GRAPH = 12,       /* pointers from chunk to chunk, in columns */
+	HW_BLOCK_CONTENTS = 13,    /* which chunks of a graph are alike, in columns */
 };
 
 enum { HW_BLOCK_STORED = 1 }; /* hw_block_header.flags: the payload is not compressed */
@@ -79,6 +80,7 @@ enum {
 	HW_BLOCK_TYPES_MAX = 1 << 16,
 	HW_BLOCK_NODES_MAX = 1 << 18, /* of a graph block */
 	HW_BLOCK_EDGES_MAX = 1 << 18,
+	HW_BLOCK_CONTENTS_MAX = 1 << 18,
 	HW_BLOCK_ROWS_MAX = 1 << 16, /* of an index block; more rows need more blocks */
 };
 
@@ -200,6 +202,18 @@ enum hw_graph_column {
 	HW_GRAPH_COLUMN_TO,     /* per pointer: where in the target */
 	HW_GRAPH_COLUMNS
 };
+
+/* Columns of a contents block, in the order of the payload: varints. A row is a chunk of which
+ * there is something to tell. */
+enum hw_contents_column {
+	/* ticks and chunks of the graph, which follows; rows of all its blocks; first row here */
+	HW_CONTENTS_COLUMN_HEAD,
+	HW_CONTENTS_COLUMN_CHUNK, /* its place in the graph less the one before + 1 */
+	HW_CONTENTS_COLUMN_GROUP, /* zigzag of the step from the row before */
+	HW_CONTENTS_COLUMN_PAGES, /* that were never touched */
+	HW_CONTENTS_COLUMNS
+};
+
 enum { HW_GRAPH_SLOTS = 64 }; /* words of a node whose last target is remembered */
 
 /* Columns of a routines block, in the order of the payload. */

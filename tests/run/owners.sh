@@ -62,6 +62,19 @@ case_end()
 	equal "graphs without --owners" "$(graphs "$work/plain")" 0
 }
 
+# The same in a copy of the memory.
+case_background()
+{
+	"$HEAPWISE" run -q --owners=background -o "$work/trace" -- "$target" >"$work/stdout"
+	equal "status" "$?" 0
+	equal "graphs" "$(graphs "$work/trace")" 1
+	check_pointers "$work/trace"
+	"$HEAPWISE" owners "$work/trace" >"$work/text"
+	says "$work/text" "stopped .*the scan ran in the background"
+}
+
+case_background_ctl() { case_ctl =background; }
+
 # A program that runs, with a scan before it and one after it that keep no pointers.
 case_ctl()
 {
@@ -73,7 +86,7 @@ case_ctl()
 	until_true grep -q ready "$work/stdout"
 	"$HEAPWISE" ctl --format json $monitor scan >"$work/before"
 	equal "status of a scan" "$?" 0
-	"$HEAPWISE" ctl --format json $monitor scan --owners >"$work/got"
+	"$HEAPWISE" ctl --format json $monitor scan "--owners${1-}" >"$work/got"
 	equal "status of a scan with --owners" "$?" 0
 	equal "what is lost" "$(jq -c '[.lost_chunks, .indirect_chunks]' "$work/got")" "[1,1]"
 	exec 3>&-
@@ -200,7 +213,7 @@ case_refused()
 	for list in middle end, 0s 30 end,,marks; do
 		"$HEAPWISE" run -q "--owners=$list" -o "$work/trace" -- "$target" >"$work/stdout" 2>"$work/stderr"
 		equal "$list: status" "$?" 2
-		says "$work/stderr" "--owners: expected end, marks, peak or a time such as 30s, separated by commas, not '"
+		says "$work/stderr" "--owners: expected end, marks, peak, a time such as 30s, background or contents, separated by commas, not '"
 	done
 	for words in "--leak-scan off" "--sample 1000" "--access valgrind"; do
 		# shellcheck disable=SC2086

@@ -18,7 +18,8 @@ static const char *write_file(void)
 	struct trace_writer *writer = writer_or_fail(path);
 	struct stream_sink sink = trace_writer_sink(writer);
 	const u64 none[4] = {0};
-	struct stream_graph first = {5, 2, 1, chunks, &root, none, NULL}, second = {9, 2, 1, chunks, &root, starts, edges};
+	struct stream_graph first = {5, 2, 1, chunks, &root, none, NULL, NULL};
+	struct stream_graph second = {9, 2, 1, chunks, &root, starts, edges, NULL};
 	struct err err = {0};
 
 	CHECK_EQ(sink.image(sink.self, &(struct stream_image){.program = "p", .command = "p"}, &err), 0);
@@ -110,7 +111,7 @@ TEST(sink, "a model that is told keeps what it was told")
 {
 	struct model *model = model_new();
 	struct stream_sink sink = model_sink(model);
-	struct stream_graph graph = {9, 2, 1, chunks, &root, starts, edges};
+	struct stream_graph graph = {9, 2, 1, chunks, &root, starts, edges, NULL};
 	struct err err = {0};
 
 	CHECK_EQ(sink.image(model, &(struct stream_image){.program = "p", .command = "p"}, &err), 0);

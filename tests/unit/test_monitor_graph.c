@@ -175,7 +175,7 @@ TEST(every_pointer, "the graph has each pointer that memory holds, and no other"
 
 		world_make(&w, seed);
 		places_make(&w);
-		from = (struct scan_graph_source){&w.index, &w.edges, &w.pointers, &w.thread, 1};
+		from = (struct scan_graph_source){&w.index, &w.edges, &w.pointers, &w.thread, 1, NULL};
 		CHECK_EQ(scan_graph_make(&w.graph, &from, &err), 0);
 		CHECK_EQ(w.graph.graph.chunk_count, BLOCKS);
 		for (u32 i = 0; i < BLOCKS; i++) {

@@ -242,6 +242,39 @@ TEST(doubtful, "a doubtful pointer holds what no other leads to, or only a frame
 	graph_release(&made);
 }
 
+TEST(twice, "one copy of what is alike is enough; zeros and untouched pages are listed beside it")
+{
+	static const u32 places[] = {TABLE, SESSION, SESSION, SESSION, BUFFER, BUFFER};
+	/* two sessions are alike, one is like a buffer, and one buffer is all zero; of 10, 20, 40 … bytes */
+	static const struct stream_content contents[] = {{0, 0}, {2, 0}, {2, 0}, {3, 0}, {3, 0}, {CONTENT_ZERO, 0}};
+	const struct owners_show show = {.top = 10};
+	struct result *result, *table;
+	struct heap heap;
+
+	heap_new(&heap, places, 6, 1);
+	heap_make(&heap);
+	result = owners_result(&heap.owners, &show, &heap.feed.err);
+	CHECK(!result_field(result, "twice_saving_bytes")); /* nobody has looked */
+	result_free(result);
+	((struct stream_graph *)heap.owners.query.graph)->contents = contents;
+	result = owners_result(&heap.owners, &show, &heap.feed.err);
+	table = result->parts.data[result->parts.count - 1];
+	CHECK_EQ(result_rows(table), 2);
+	CHECK_EQ(result_field(result, "twice_saving_bytes")->number, 40 + 160);
+	CHECK_EQ(result_field(result, "twice_chunks")->number, 4);
+	CHECK_EQ(result_field(result, "twice_different")->number, 2);
+	CHECK_EQ(result_field(result, "zero_bytes")->number, 320);
+	/* of each pair the second counts: a buffer of 160 bytes, and a session of 40 */
+	CHECK_EQ(cell(table, 0, "saving_bytes")->number, 160);
+	CHECK_EQ(cell(table, 0, "alike_chunks")->number, 1);
+	CHECK_EQ(cell(table, 0, "zero_chunks")->number, 1);
+	CHECK_EQ(cell(table, 1, "saving_bytes")->number, 40);
+	CHECK_EQ(cell(table, 1, "alike_chunks")->number, 3);
+	CHECK_EQ(cell(table, 1, "different")->number, 2);
+	result_free(result);
+	heap_release(&heap);
+}
+
 TEST(scans, "of several scans the one with most live bytes is taken, or the nearest in time")
 {
 	static const u32 places[] = {TABLE, SESSION, BUFFER};

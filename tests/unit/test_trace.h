@@ -178,6 +178,8 @@ HELPER int log_graph(void *self, const struct stream_graph *g, struct err *err)
 		for (u64 k = g->starts[i]; k < g->starts[i + 1]; k++)
 			strbuf_addf(&log->graphs, " %u->%" PRIu64 "+%u", g->edges[k].from,
 				    g->chunks[g->edges[k].target], g->edges[k].to);
+		if (!r && g->contents)
+			strbuf_addf(&log->graphs, " is %u, %u", g->contents[i].group, g->contents[i].untouched_pages);
 		strbuf_add(&log->graphs, "\n");
 	}
 	return 0;
@@ -752,7 +754,7 @@ HELPER void draw_graph(struct teller *teller, struct drawn_graph *to, u64 chunks
 	if (!vec_push(&to->starts, to->edges.count))
 		FAIL("out of memory");
 	to->graph = (struct stream_graph){teller->ticks, chunks, roots, to->chunks.data,
-					  to->roots.data, to->starts.data, to->edges.data};
+					  to->roots.data, to->starts.data, to->edges.data, NULL};
 }
 
 HELPER void drawn_graph_release(struct drawn_graph *graph)

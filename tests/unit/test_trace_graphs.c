@@ -11,7 +11,9 @@
 
 struct blocks {
 	VEC(struct parcel *) parcels;
-	u64 graphs; /* that were told while they were read */
+	u64 contents; /* the first so many are of contents */
+	u64 graphs;   /* that were told while they were read */
+	u64 with_contents;
 	const struct stream_graph *want;
 	bool same;
 };
@@ -32,7 +34,8 @@ static bool same_graph(const struct stream_graph *a, const struct stream_graph *
 		    x->code != y->code || strcmp(x->name, y->name) != 0)
 			return false;
 	}
-	return true;
+	return !b->contents || !a->contents || !a->chunk_count ||
+	       memcmp(a->contents, b->contents, a->chunk_count * sizeof *a->contents) == 0;
 }
 
 static int see_graph(void *self, const struct stream_graph *graph, struct err *err)
@@ -41,6 +44,7 @@ static int see_graph(void *self, const struct stream_graph *graph, struct err *e
 
 	(void)err;
 	blocks->graphs++;
+	blocks->with_contents += graph->contents != NULL;
 	blocks->same = blocks->want && same_graph(graph, blocks->want);
 	return 0;
 }
@@ -48,7 +52,15 @@ static int see_graph(void *self, const struct stream_graph *graph, struct err *e
 static void encode(struct blocks *to, const struct stream_graph *graph)
 {
 	struct graph_place place = {0};
+	u64 node = 0, row = 0;
 
+	while (graph->contents && (node < graph->chunk_count || !row)) {
+		struct parcel *parcel = contents_take(graph, &node, &row);
+
+		if (!parcel || !vec_push(&to->parcels, parcel))
+			FAIL("out of memory");
+		to->contents++;
+	}
 	do {
 		struct parcel *parcel = graph_take(graph, &place);
 
@@ -69,15 +81,18 @@ static int decode(struct blocks *blocks, u64 without)
 	if (!gather.guard)
 		FAIL("out of memory");
 	guard_enter(gather.guard, 0);
-	blocks->graphs = 0;
+	blocks->graphs = blocks->with_contents = 0;
 	blocks->same = false;
 	for (u64 i = 0; i < blocks->parcels.count; i++) {
 		const struct raw_block *raw = &blocks->parcels.data[i]->raw;
+		const struct block block = {raw->payload, raw->bytes, raw->items};
 
-		if (i != without)
-			status = graph_tell(&gather, &(struct block){raw->payload, raw->bytes, raw->items}, &err);
+		if (i != without && status == 0)
+			status = i < blocks->contents ? contents_gather(&gather, &block, &err)
+						      : graph_tell(&gather, &block, &err);
 	}
 	graph_gather_release(&gather);
+	contents_gather_release(&gather.contents);
 	guard_free(gather.guard);
 	return status;
 }
@@ -209,6 +224,84 @@ TEST(any_byte, "a payload with any byte changed is some graph, or damaged")
 	drawn_graph_release(&drawn);
 }
 
+/* ---- contents ---- */
+
+/* Of each chunk something or nothing. */
+static struct stream_content *draw_contents(struct teller *teller, u64 count, u64 groups)
+{
+	struct stream_content *contents = calloc(count + 1, sizeof *contents);
+
+	if (!contents)
+		FAIL("out of memory");
+	for (u64 i = 0; i < count; i++) {
+		if (draw(teller, 3))
+			contents[i].group = (u32)draw(teller, groups) | (draw(teller, 9) ? 0 : CONTENT_REPEATED);
+		if (!draw(teller, 5))
+			contents[i].untouched_pages = (u32)draw(teller, 1000);
+	}
+	return contents;
+}
+
+TEST(contents, "contents of any chunks come back with their graph, and those of many")
+{
+	for (u64 seed = 1; seed < 60; seed++) {
+		TELLER(teller) = {.random = seed * 31 + 1, .ticks = seed};
+		u64 count = seed == 59 ? 3 * HW_BLOCK_CONTENTS_MAX : seed % 50;
+		struct drawn_graph drawn = {0};
+		struct blocks blocks = {0};
+
+		draw_graph(&teller, &drawn, count, 1, 1);
+		drawn.graph.contents = draw_contents(&teller, count, 1 + seed);
+		encode(&blocks, &drawn.graph);
+		CHECK_EQ(decode(&blocks, UINT64_MAX), 0);
+		CHECK_EQ(blocks.with_contents, 1);
+		CHECK(blocks.same);
+		/* without one of their blocks the graph is told alone */
+		for (u64 i = 0; i < blocks.contents; i++) {
+			CHECK_EQ(decode(&blocks, i), 0);
+			CHECK_EQ(blocks.graphs, 1);
+			CHECK_EQ(blocks.with_contents, 0);
+		}
+		blocks_release(&blocks);
+		free((void *)drawn.graph.contents);
+		drawn_graph_release(&drawn);
+	}
+}
+
+TEST(bad_contents, "contents that are cut, or with any byte changed, are some contents or damaged")
+{
+	TELLER(teller) = {.random = 11};
+	struct drawn_graph drawn = {0};
+	struct blocks blocks = {0};
+	struct parcel *parcel;
+	u64 bytes;
+
+	draw_graph(&teller, &drawn, 30, 1, 1);
+	drawn.graph.contents = draw_contents(&teller, 30, 5);
+	encode(&blocks, &drawn.graph);
+	parcel = blocks.parcels.data[0];
+	for (u64 i = 0; i < parcel->raw.bytes; i++) {
+		for (u32 change = 1; change < 256; change++) {
+			int status;
+
+			parcel->payload[i] ^= (u8)change;
+			status = decode(&blocks, UINT64_MAX);
+			CHECK(status == 0 || status == BLOCK_CONTENT);
+			parcel->payload[i] ^= (u8)change;
+		}
+	}
+	bytes = parcel->raw.bytes;
+	for (parcel->raw.bytes = 0; parcel->raw.bytes < bytes; parcel->raw.bytes++)
+		CHECK_EQ(decode(&blocks, UINT64_MAX), BLOCK_CONTENT);
+	parcel->raw.items++;
+	CHECK_EQ(decode(&blocks, UINT64_MAX), BLOCK_CONTENT);
+	parcel->raw.items = HW_BLOCK_CONTENTS_MAX + 1;
+	CHECK_EQ(decode(&blocks, UINT64_MAX), BLOCK_CONTENT);
+	blocks_release(&blocks);
+	free((void *)drawn.graph.contents);
+	drawn_graph_release(&drawn);
+}
+
 /* ---- in a file ---- */
 
 enum { LOST = HW_BLOCK_EVENTS_MAX, CHUNKS = LOST + 10 };
@@ -250,7 +343,8 @@ TEST(lost_chunks, "a graph of which chunks were lost has the others by their new
 	const u64 chunks[] = {0, LOST - 1, LOST + 2, LOST + 5}, starts[] = {0, 2, 3, 5, 5, 6};
 	const struct stream_edge edges[] = {{2, 0, 0}, {3, 8, 0}, {2, 0, 0}, {1, 0, 0}, {3, 16, 4}, {2, 24, 0}};
 	const struct stream_root root = {.kind = ROOT_DATA, .name = "p"};
-	const struct stream_graph graph = {9, 4, 1, chunks, &root, starts, edges};
+	const struct stream_content contents[] = {{2, 0}, {3, 0}, {2, 7}, {3, 0}};
+	const struct stream_graph graph = {9, 4, 1, chunks, &root, starts, edges, contents};
 	const char *path = test_path("trace");
 	struct trace_writer *writer = writer_or_fail(path);
 	struct stream_sink sink = trace_writer_sink(writer);
@@ -267,7 +361,7 @@ TEST(lost_chunks, "a graph of which chunks were lost has the others by their new
 	CHECK_EQ(info.damaged_blocks, 1);
 	CHECK_EQ(info.graphs, 1);
 	CHECK_STR(strbuf_text(&got.graphs),
-		  "9\n2: 16->5+4\n5:\nroot 0 tid 0 0+0 code 0 'p': 24->2+0\n");
+		  "9\n2: 16->5+4 is 2, 7\n5: is 3, 0\nroot 0 tid 0 0+0 code 0 'p': 24->2+0\n");
 }
 
 /* Records with a few pointers each, to any others: what is hardest to pack. */
@@ -295,7 +389,7 @@ TEST(size, "a pointer to any of a hundred thousand chunks takes at most six byte
 		}
 	}
 	CHECK(vec_push(&drawn.starts, drawn.edges.count));
-	drawn.graph = (struct stream_graph){1, MANY, 0, drawn.chunks.data, NULL, drawn.starts.data, drawn.edges.data};
+	drawn.graph = (struct stream_graph){1, MANY, 0, drawn.chunks.data, NULL, drawn.starts.data, drawn.edges.data, NULL};
 	CHECK_EQ(sink.graph(sink.self, &drawn.graph, &err), 0);
 	close_or_fail(writer);
 	reader = trace_open(path, &err);

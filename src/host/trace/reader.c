@@ -255,12 +255,18 @@ static int damaged_block(struct reading *r, u64 index, enum block_status status,
 	return note_damage(r, what, entry->bytes, err);
 }
 
+static void graph_forget(struct reading *r)
+{
+	graph_gather_release(&r->graph);
+	contents_gather_release(&r->graph.contents);
+}
+
 /* From here on chunks are those of the image. */
 static void enter_chunks(struct reading *r, u32 image)
 {
 	if (image != r->decoder_image) {
 		decoder_start_image(r->decoder);
-		graph_gather_release(&r->graph);
+		graph_forget(r);
 	}
 	r->decoder_image = image;
 }
@@ -309,6 +315,8 @@ static int read_payload(struct reading *r, const struct hw_block_header *header,
 		return types_tell(&(struct chunk_reading){r->wants_events ? r->decoder : NULL,
 							  r->guard, &info->lost_types},
 				  &block, err);
+	if (header->type == HW_BLOCK_CONTENTS)
+		return contents_gather(&r->graph, &block, err);
 	if (header->type == HW_BLOCK_GRAPH)
 		return graph_tell(&r->graph, &block, err);
 	return read_events(r, &block, err);
@@ -328,7 +336,7 @@ static bool is_told(const struct reading *r, u32 type)
 	       (type == HW_BLOCK_EVENTS && r->wants_events) ||
 	       (type == HW_BLOCK_ACCESSES && r->wants_accesses) ||
 	       (type == HW_BLOCK_TYPES && r->wants_types) ||
-	       (type == HW_BLOCK_GRAPH && r->wants_graphs) ||
+	       ((type == HW_BLOCK_GRAPH || type == HW_BLOCK_CONTENTS) && r->wants_graphs) ||
 	       (type == HW_BLOCK_ROUTINES && r->routines);
 }
 
@@ -442,7 +450,7 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 		err_memory(err);
 	}
 	scan_gather_release(&r->gather);
-	graph_gather_release(&r->graph);
+	graph_forget(r);
 	decoder_free(r->decoder);
 	routine_reader_free(r->routines);
 	guard_free(r->guard);

@@ -209,6 +209,20 @@ struct stream_edge {  /* a pointer, from the start of what it stands in and lead
 	u32 from, to; /* bytes; UINT32_MAX = that or more */
 };
 
+enum {
+	/* stream_content.group */
+	CONTENT_UNIQUE = 0, /* or of no bytes */
+	CONTENT_ZERO = 1,   /* all bytes are 0 */
+	CONTENT_FIRST = 2,  /* from here on: chunks with the same number have the same bytes */
+};
+#define CONTENT_REPEATED 0x80000000u /* bit of the number: all bytes are equal, and not 0 */
+
+/* What a scan has found of a chunk's contents; nothing else of them is kept. */
+struct stream_content {
+	u32 group;
+	u32 untouched_pages; /* of 4 KiB, all in the chunk, that were never touched */
+};
+
 /* Who points to whom at a scan. Nodes are the chunks, by number, and then the roots. */
 struct stream_graph {
 	u64 ticks;
@@ -217,6 +231,7 @@ struct stream_graph {
 	const struct stream_root *roots;
 	const u64 *starts; /* of each node's edges, in the order of `from`; and one more */
 	const struct stream_edge *edges;
+	const struct stream_content *contents; /* of each chunk; NULL = nobody has looked */
 };
 
 enum {

@@ -243,7 +243,12 @@ static int do_save(struct control *self, struct process *process, struct control
 	return 0;
 }
 
-static int scan_ask(struct control *self, struct process *process, enum ask_what what,
+struct scan_wish {
+	enum ask_what what;
+	u32 how; /* OWNERS_* */
+};
+
+static int scan_ask(struct control *self, struct process *process, const struct scan_wish *wish,
 		    struct control_reply *reply, struct err *err)
 {
 	static const char *const names[CLASS_COUNT] = {
@@ -252,10 +257,13 @@ static int scan_ask(struct control *self, struct process *process, enum ask_what
 		[CLASS_POSSIBLE] = "possible",
 		[CLASS_REACHABLE] = "reachable",
 	};
-	int failure = control_ask(self, process, what);
 	const struct process *one = one_of(self, process);
 	char key[32];
+	int failure;
 
+	for (struct process *at = self->drain->processes; at; at = process_next(at))
+		store_relaxed(&at->owners_how, wish->how); /* released with the question */
+	failure = control_ask(self, process, wish->what);
 	if (failure)
 		return failed(failure, err);
 	if (one->scanned.state != SCAN_DONE)
@@ -272,7 +280,7 @@ static int scan_ask(struct control *self, struct process *process, enum ask_what
 
 /* What a scan has found stays until the next one: two at a time would read each other's, and the
  * program would stand still for both. */
-static int scan_in_turn(struct control *self, struct process *process, enum ask_what what,
+static int scan_in_turn(struct control *self, struct process *process, struct scan_wish wish,
 			struct control_reply *reply, struct err *err)
 {
 	static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
@@ -281,7 +289,7 @@ static int scan_in_turn(struct control *self, struct process *process, enum ask_
 	if (pthread_mutex_trylock(&turn) != 0)
 		return err_set(err, ERR_INPUT,
 			       "another scan is running; try again when it has ended");
-	status = scan_ask(self, process, what, reply, err);
+	status = scan_ask(self, process, &wish, reply, err);
 	pthread_mutex_unlock(&turn);
 	return status;
 }
@@ -289,14 +297,21 @@ static int scan_in_turn(struct control *self, struct process *process, enum ask_
 static int do_scan(struct control *self, struct process *process, struct control_reply *reply,
 		   struct err *err)
 {
-	return scan_in_turn(self, process, ASK_SCAN, reply, err);
+	return scan_in_turn(self, process, (struct scan_wish){ASK_SCAN, 0}, reply, err);
 }
 
-static int do_scan_owners(struct control *self, struct process *process,
-			  struct control_reply *reply, struct err *err)
-{
-	return scan_in_turn(self, process, ASK_OWNERS, reply, err);
-}
+/* One verb for each way: a verb has no arguments. */
+#define SCAN_OWNERS(function, how)                                                                 \
+	static int function(struct control *self, struct process *process,                         \
+			    struct control_reply *reply, struct err *err)                          \
+	{                                                                                          \
+		return scan_in_turn(self, process, (struct scan_wish){ASK_OWNERS, how}, reply,     \
+				    err);                                                          \
+	}
+SCAN_OWNERS(do_scan_owners, 0)
+SCAN_OWNERS(do_scan_background, OWNERS_BACKGROUND)
+SCAN_OWNERS(do_scan_contents, OWNERS_CONTENTS)
+SCAN_OWNERS(do_scan_both, OWNERS_BACKGROUND | OWNERS_CONTENTS)
 
 /* Each gets a place of its own: one after the other. */
 static int do_join(struct control *self, struct process *process, struct control_reply *reply,
@@ -333,6 +348,21 @@ static const struct control_verb own_verbs[] = {
 	{.name = "scan-owners",
 	 .summary = "scan, and record every pointer that is found",
 	 .run = do_scan_owners,
+	 .variant = true,
+	 .local = true},
+	{.name = "scan-owners-background",
+	 .summary = "the same, in a copy of the memory while the program runs on",
+	 .run = do_scan_background,
+	 .variant = true,
+	 .local = true},
+	{.name = "scan-owners-contents",
+	 .summary = "the same as scan-owners, and record which chunks are alike",
+	 .run = do_scan_contents,
+	 .variant = true,
+	 .local = true},
+	{.name = "scan-owners-background-contents",
+	 .summary = "both of these",
+	 .run = do_scan_both,
 	 .variant = true,
 	 .local = true},
 	{.name = "save",

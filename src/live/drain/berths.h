@@ -22,6 +22,12 @@ enum owners_when {
 	OWNERS_RUNNING = OWNERS_MARKS | OWNERS_PEAK | OWNERS_REGULAR,
 };
 
+enum {
+	/* how scans find owners */
+	OWNERS_BACKGROUND = 1, /* in a copy of the memory, while the program runs on */
+	OWNERS_CONTENTS = 2,   /* and which chunks are alike */
+};
+
 struct berths_options {
 	bool children; /* every process records, not only the root */
 	u32 flags;     /* HW_RUN_* */
@@ -36,6 +42,7 @@ struct berths_options {
 	u64 access_max;             /* where counts of accesses stop; 0 = nowhere */
 	u32 owners;                 /* enum owners_when: bits, 0 = no scan keeps pointers */
 	u64 owners_every_ns;        /* with OWNERS_REGULAR */
+	u32 owners_how;             /* OWNERS_BACKGROUND, OWNERS_CONTENTS */
 	bool paused;                /* images begin without recording allocations */
 	const char *routine_filter; /* "" = all routines, if flags ask for them; borrowed */
 	u64 routine_sample;

@@ -100,6 +100,7 @@ struct process {
 	struct ask asks[ASK_COUNT];
 	struct stream_scan scanned; /* drain, before ASK_SCAN is answered; without reason */
 	char scan_reason[sizeof(((struct err *)0)->text)]; /* why it failed */
+	u32 owners_how; /* who asks, before ASK_OWNERS: OWNERS_* */
 	struct process_shown shown;
 	char join_path[64]; /* drain, before ASK_JOIN is answered */
 

@@ -53,10 +53,14 @@ static bool keeps_owners(const struct process *self, u32 when, bool at_once)
 static struct scan *scan_new(struct process *self, const struct berths *berths, bool at_once,
 			     struct err *err)
 {
+	bool asked = is_asked(self, ASK_OWNERS);
+	u32 how = berths->options.owners_how | (asked ? load_relaxed(&self->owners_how) : 0);
 	struct scan_start start = {.berth = &self->image->berth,
 				   .pid = self->pid,
 				   .at_once = at_once,
 				   .owners = keeps_owners(self, berths->options.owners, at_once),
+				   .background = how & OWNERS_BACKGROUND,
+				   .contents = how & OWNERS_CONTENTS,
 				   .berths = berths,
 				   .correlator = self->image->correlator};
 
@@ -196,7 +200,7 @@ bool process_scan_cycle(struct process *self, struct berths *berths)
 	case SCAN_WANTS_EVENTS:
 		image_cycle(self->image, 0, true);
 		/* A program that runs on will still tell what the waiting events wait for. */
-		if (!self->image->failed && !scan_is_at_once(self->scan) &&
+		if (!self->image->failed && !scan_lets_run(self->scan) &&
 		    correlator_finish(self->image->correlator, &err) < 0)
 			image_fail(self->image, &err);
 		scan_give_events(self->scan, blocks_unknown(self, &berths->options));

@@ -15,9 +15,7 @@
 #include "format/arch/tag.h"
 
 enum {
-	GROUP = SCAN_GROUP, /* words that are resolved together */
-	LARGE = 64 << 10,   /* blocks of this size are read without pages that were never touched */
-	GAP = 16 << 10,     /* blocks further apart are not read in one piece */
+	GROUP = SCAN_GROUP,  /* words that are resolved together */
 	SLICE_MIN = 4 << 20, /* bytes that are worth a thread */
 	PART_SHIFT = 12,
 	PARTS_MAX = 1 << 25,
@@ -260,25 +258,6 @@ static void reading_set(struct slice_work *w, u32 number)
 	w->own_bytes = block_at(w, number)->size;
 }
 
-/* The small blocks from `first` on that are read in one piece; the end of it in *end. */
-static u32 piece_end(const struct slice_work *w, u32 first, u64 *end)
-{
-	u64 start = block_at(w, first)->address & -(u64)SCAN_PAGE;
-	u32 next = first;
-
-	for (*end = start; next < w->slice->end_block; next++) {
-		const struct scan_block *block = block_at(w, next);
-		u64 block_end = block->address + block->size;
-
-		if (block->size >= LARGE || block_end > start + SCAN_BUFFER - SCAN_PAGE ||
-		    (next > first && block->address > *end + GAP))
-			break;
-		if (block_end > *end)
-			*end = block_end;
-	}
-	return next;
-}
-
 static void piece_search(struct slice_work *w, u32 first, u32 next, u64 end)
 {
 	u64 start = block_at(w, first)->address & -(u64)SCAN_PAGE;
@@ -308,7 +287,7 @@ static void *slice_search(void *argument)
 	block_begin(w, block);
 	while (block < w->slice->end_block) {
 		u64 end;
-		u32 next = piece_end(w, block, &end);
+		u32 next = scan_index_piece(w->index, block, w->slice->end_block, &end);
 
 		if (next > block) {
 			piece_search(w, block, next, end);

@@ -243,6 +243,12 @@ static bool graph_fill(struct building *self)
 	to->starts = calloc(blocks + places + 1, sizeof(*to->starts));
 	if (!to->chunks || !to->starts || !nodes_number(self))
 		return false;
+	if (self->from->contents) {
+		to->contents = calloc(blocks + 1, sizeof(*to->contents));
+		if (!to->contents ||
+		    !scan_contents_number(self->from->contents, self->nodes, to->contents))
+			return false;
+	}
 	for (u64 i = 0; i < places; i++)
 		self->roots[i] = (u32)i;
 	all_take(self, false);
@@ -279,6 +285,7 @@ int scan_graph_make(struct scan_graph *self, const struct scan_graph_source *fro
 	self->graph.starts = self->starts;
 	self->graph.edges = self->edges;
 	self->graph.roots = self->places.rows.data;
+	self->graph.contents = self->contents;
 	return 0;
 }
 
@@ -287,6 +294,7 @@ void scan_graph_release(struct scan_graph *self)
 	free(self->chunks);
 	free(self->starts);
 	free(self->edges);
+	free(self->contents);
 	scan_places_release(&self->places);
 	*self = (struct scan_graph){0};
 }

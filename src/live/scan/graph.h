@@ -4,6 +4,7 @@
 #ifndef LIVE_SCAN_GRAPH_H
 #define LIVE_SCAN_GRAPH_H
 
+#include "live/scan/contents.h"
 #include "live/scan/edges.h"
 #include "live/scan/places.h"
 
@@ -13,6 +14,7 @@ struct scan_graph {                /* all zero = none */
 	struct stream_graph graph; /* the arrays are those below */
 	u64 *chunks, *starts;
 	struct stream_edge *edges;
+	struct stream_content *contents;
 	struct scan_places places; /* those with pointers: the roots */
 };
 
@@ -22,6 +24,7 @@ struct scan_graph_source {
 	const struct scan_pointers *roots; /* in ranges of memory */
 	const struct scan_thread *threads; /* those in registers */
 	u64 thread_count;
+	struct scan_contents *contents; /* of the blocks; NULL = none */
 };
 
 /* self->places are those of all roots. */

@@ -210,6 +210,27 @@ void scan_index_find_all(const struct scan_index *self, const u64 *addresses, u3
 			regions[i] ? scan_region_find(self, regions[i], addresses[i]) : NO_BLOCK;
 }
 
+/* Blocks further apart than this are not read in one piece. */
+static const u64 PIECE_GAP = 16 << 10;
+
+u32 scan_index_piece(const struct scan_index *self, u32 first, u32 end, u64 *piece_end)
+{
+	u64 start = self->blocks.data[first].address & -(u64)SCAN_PAGE;
+	u32 next = first;
+
+	for (*piece_end = start; next < end; next++) {
+		const struct scan_block *block = &self->blocks.data[next];
+		u64 until = block->address + block->size;
+
+		if (block->size >= SCAN_LARGE || until > start + SCAN_BUFFER - SCAN_PAGE ||
+		    (next > first && block->address > *piece_end + PIECE_GAP))
+			break;
+		if (until > *piece_end)
+			*piece_end = until;
+	}
+	return next;
+}
+
 u64 scan_index_span(const struct scan_index *self)
 {
 	u64 bytes = 0;

@@ -38,6 +38,14 @@ struct scan_index { /* all zero = empty */
 
 #define NO_BLOCK UINT32_MAX
 
+enum {
+	SCAN_LARGE = 64 << 10, /* blocks of this size are read without pages never touched */
+};
+
+/* The blocks from `first` on, below `end`, that are read in one piece, which ends at *piece_end;
+ * `first` if that one is large. */
+u32 scan_index_piece(const struct scan_index *self, u32 first, u32 end, u64 *piece_end);
+
 /* Takes the correlator's live blocks; 0 or a negative code. */
 int scan_index_fill(struct scan_index *self, const struct correlator *correlator, struct err *err);
 

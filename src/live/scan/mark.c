@@ -151,7 +151,7 @@ static inline bool value_follow(struct scan_mark *self, u64 address)
 
 void scan_mark_value(struct scan_mark *self, u64 value) { value_follow(self, hw_untagged(value)); }
 
-static void words_search(void *data, u64 address, const u64 *words, u64 count)
+void scan_mark_words(void *data, u64 address, const u64 *words, u64 count)
 {
 	struct scan_mark *self = data;
 
@@ -165,7 +165,7 @@ static void words_search(void *data, u64 address, const u64 *words, u64 count)
 
 u64 scan_mark_range(struct scan_mark *self, u64 start, u64 end)
 {
-	return scan_memory_each_word(self->memory, start, end, words_search, self);
+	return scan_memory_each_word(self->memory, start, end, scan_mark_words, self);
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */

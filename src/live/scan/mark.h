@@ -28,6 +28,8 @@ void scan_mark_release(struct scan_mark *self);
 /* A root: all aligned words of [start, end), or one value, a register. Returns the bytes read. */
 u64 scan_mark_range(struct scan_mark *self, u64 start, u64 end);
 void scan_mark_value(struct scan_mark *self, u64 value);
+/* The same of words that were read already; data is the struct scan_mark. */
+void scan_mark_words(void *data, u64 address, const u64 *words, u64 count);
 
 /* Follows all pointers; classes are then never CLASS_UNKNOWN. Negative if it was stopped, or the
  * process vanished. */

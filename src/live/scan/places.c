@@ -41,7 +41,7 @@ static struct stream_root part_root(struct placing *self, const struct mapping *
 
 	if (mapping->kind == MAPPING_STACK)
 		return (struct stream_root){.kind = ROOT_STACK,
-					    .tid = self->around->memory->pid,
+					    .tid = self->around->pid,
 					    .name = ""};
 	while (self->module < modules->rows.count && modules->rows.data[self->module].end <= at)
 		self->module++;

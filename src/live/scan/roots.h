@@ -22,6 +22,7 @@ struct scan_surroundings {
 	/* memory of the recorder: its own, and the heap that it serves, if it does */
 	const struct hw_range *own;
 	u64 own_count;
+	u32 pid; /* of the program; `memory` may be that of a copy */
 };
 
 int scan_roots_find(struct scan_roots *self, const struct scan_surroundings *around,

@@ -6,6 +6,7 @@
 #include "live/scan/scan.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include "host/base/clock.h"
 #include "live/drain/futex.h"
 #include "live/scan/edges.h"
+#include "live/scan/fork.h"
 #include "live/scan/graph.h"
 #include "live/scan/mark.h"
 #include "live/scan/roots.h"
@@ -46,7 +48,10 @@ struct scan {
 
 	/* scan's thread, then drain thread */
 	struct tracer tracer;
+	bool at_end; /* the program has asked, and waits for an answer */
+	bool answered;
 	bool owners;
+	bool background, contents;
 	bool departed; /* it had ended before we could look: it waits for us two seconds only */
 	struct stream_scan result;
 	struct err error;
@@ -55,6 +60,9 @@ struct scan {
 	u64 released_ns;         /* CLOCK_MONOTONIC, when the process was let go; 0 = it was not */
 	struct scan_graph graph; /* if owners are wanted */
 	struct err graph_error;  /* why there is none */
+	bool forked;             /* the program ran while its memory was read */
+	struct err fork_error;   /* why it did not, if that was wanted */
+	u64 fork_missing_bytes;  /* that could not be read */
 };
 
 /* ---- signals between threads ----------------------------------------------------------------- */
@@ -162,6 +170,8 @@ struct scanning {
 	struct scan_mark mark;
 	struct scan_thread *threads;
 	u64 thread_count;
+	struct scan_fork fork;
+	struct scan_contents contents;
 	struct hw_range *own;
 	u64 own_count;
 	struct scan_surroundings around;
@@ -197,9 +207,13 @@ static void roots_mark(struct scan *self, struct scanning *s)
 		for (u32 k = 0; k < s->threads[i].register_count; k++)
 			scan_mark_value(&s->mark, s->threads[i].registers[k]);
 	}
-	for (u64 i = 0; i < s->roots.spans.count; i++)
-		self->result.roots_bytes += scan_mark_range(&s->mark, s->roots.spans.data[i].start,
-							    s->roots.spans.data[i].end);
+	for (u64 i = 0; i < s->roots.spans.count; i++) {
+		const struct scan_span *span = &s->roots.spans.data[i];
+
+		self->result.roots_bytes += scan_mark_range(&s->mark, span->start, span->end);
+		self->result.roots_bytes += scan_fork_each_word(&s->fork, span->start, span->end,
+								scan_mark_words, &s->mark);
+	}
 }
 
 static int classes_take(struct scan *self, struct scanning *s, struct err *err)
@@ -250,8 +264,12 @@ static bool owners_prepare(struct scan *self, struct scanning *s)
 /* A scan without it is worth telling. */
 static void owners_find(struct scan *self, struct scanning *s)
 {
-	struct scan_graph_source from = {&s->index, &s->edges, &s->pointers, s->threads,
-					 s->thread_count};
+	struct scan_graph_source from = {.index = &s->index,
+					 .edges = &s->edges,
+					 .roots = &s->pointers,
+					 .threads = s->threads,
+					 .thread_count = s->thread_count,
+					 .contents = s->contents.keys ? &s->contents : NULL};
 
 	if (self->graph_error.code)
 		return;
@@ -262,15 +280,34 @@ static void owners_find(struct scan *self, struct scanning *s)
 		scan_graph_release(&self->graph);
 }
 
+/* What can only be known of the program itself. */
+static int program_open(struct scan *self, struct scanning *s, struct err *err)
+{
+	if (tracer_threads(&self->tracer, &s->threads, &s->thread_count, err) < 0 ||
+	    process_check(self, s->threads[0].tid, err) < 0)
+		return err->code;
+	return scan_memory_open(&s->memory, self->pid, s->threads[0].tid,
+				self->folder[0] ? self->folder : NULL, err);
+}
+
+/* Where there can be no copy the program stands still for all of the scan. */
+static int copy_make(struct scan *self, struct scanning *s, struct err *err)
+{
+	bool lost;
+
+	if (scan_fork_make(&s->fork, &self->tracer, self->control, &lost, &self->fork_error) < 0)
+		return lost ? err_set(err, ERR_SYSTEM, "%s", self->fork_error.text) : 0;
+	self->forked = true;
+	scan_fork_complete(&s->fork, &s->memory);
+	self->fork_missing_bytes = s->fork.missing_bytes;
+	return 0;
+}
+
 static int memory_scan(struct scan *self, struct scanning *s, struct err *err)
 {
 	bool keep;
 
-	if (tracer_threads(&self->tracer, &s->threads, &s->thread_count, err) < 0 ||
-	    process_check(self, s->threads[0].tid, err) < 0 ||
-	    scan_memory_open(&s->memory, self->pid, s->threads[0].tid,
-			     self->folder[0] ? self->folder : NULL, err) < 0 ||
-	    scan_index_build(&s->index, &s->memory, err) < 0 ||
+	if (scan_index_build(&s->index, &s->memory, err) < 0 ||
 	    scan_memory_cache(&s->memory, scan_index_span(&s->index), err) < 0)
 		return err->code;
 	s->memory.patience = (struct scan_patience){
@@ -279,8 +316,13 @@ static int memory_scan(struct scan *self, struct scanning *s, struct err *err)
 		.cancel_seen = self->interrupts,
 	};
 	own_read(self, s);
-	s->around = (struct scan_surroundings){&s->memory,      &s->index, s->threads,
-					       s->thread_count, s->own,    s->own_count};
+	s->around = (struct scan_surroundings){.memory = &s->memory,
+					       .index = &s->index,
+					       .threads = s->threads,
+					       .thread_count = s->thread_count,
+					       .own = s->own,
+					       .own_count = s->own_count,
+					       .pid = self->pid};
 	keep = owners_prepare(self, s);
 	if (scan_roots_find(&s->roots, &s->around, err) < 0 ||
 	    scan_edges_find(&s->edges, &s->memory, &s->index, keep, err) < 0 ||
@@ -288,29 +330,67 @@ static int memory_scan(struct scan *self, struct scanning *s, struct err *err)
 		return err->code;
 	s->mark.kept = keep ? &s->pointers : NULL;
 	roots_mark(self, s);
-	return scan_mark_finish(&s->mark, err);
+	if (scan_mark_finish(&s->mark, err) < 0)
+		return err->code;
+	if (!keep || !self->contents)
+		return 0;
+	return scan_contents_read(&s->contents, &s->memory, &s->index, err);
+}
+
+static void recorder_answer(struct scan *self)
+{
+	if (self->at_end && !self->answered)
+		scan_decline(self->control);
+	self->answered = true;
+}
+
+static void program_release(struct scan *self)
+{
+	recorder_answer(self);
+	tracer_release(&self->tracer);
+	self->released_ns = now_ns();
+	self->result.ticks = hw_ticks();
+}
+
+/* The program tells events again: they must be read, or it waits for us. */
+static void events_release(struct scan *self)
+{
+	store_release(&self->stage, SCAN_SORTING); /* pairs with scan_stage */
+	drain_ring(self);
 }
 
 static int scan_all(struct scan *self, struct err *err)
 {
 	struct scanning s = {.memory = SCAN_MEMORY_CLOSED};
-	int status = scan_index_fill(&s.index, self->correlator, err);
+	struct stream_totals totals;
+	int status = 0;
 
+	correlator_totals(self->correlator, &totals);
+	if (totals.kept_chunks)
+		status = program_open(self, &s, err);
+	if (status == 0 && totals.kept_chunks && self->background)
+		status = copy_make(self, &s, err);
+	if (self->forked)
+		program_release(self);
+	if (status == 0)
+		status = scan_index_fill(&s.index, self->correlator, err);
 	self->result.chunks = s.index.blocks.count;
+	if (self->forked)
+		events_release(self);
 	if (status == 0 && s.index.blocks.count)
 		status = memory_scan(self, &s, err);
-	tracer_release(&self->tracer); /* what is left can be done while the process ends */
-	self->released_ns = now_ns();
-	self->result.ticks = hw_ticks();
-	/* The program tells events again: they must be read, or it waits for us. */
-	store_release(&self->stage, SCAN_SORTING); /* pairs with scan_stage */
-	drain_ring(self);
+	if (!self->forked) { /* what is left can be done while the process ends */
+		program_release(self);
+		events_release(self);
+	}
+	scan_fork_end(&s.fork);
 	if (status == 0 && s.index.blocks.count)
 		status = classes_take(self, &s, err);
 	if (status == 0 && s.index.blocks.count && self->owners)
 		owners_find(self, &s);
 	vec_release(&s.pointers.words);
 	scan_modules_release(&s.modules);
+	scan_contents_release(&s.contents);
 	scan_mark_release(&s.mark);
 	scan_edges_release(&s.edges);
 	scan_roots_release(&s.roots);
@@ -338,23 +418,23 @@ static bool is_clean(struct scan *self)
 
 static int scan_lead(struct scan *self, struct err *err)
 {
-	u64 start;
 	int status = process_check(self, tracer_find_thread(self->pid), err);
 
 	if (status == 0)
 		status = tracer_seize(&self->tracer, self->pid, err);
 	if (!self->tracer.at_once)
-		scan_decline(self->control); /* the answer is the same: go on */
+		recorder_answer(self); /* it is the same: go on */
 	if (self->departed)
 		return is_clean(self) ? 0 : status;
 	if (status == 0)
 		status = wait_for_the_end(self, err);
-	start = now_ns();
 	if (status == 0)
 		status = wait_for_events(self, err);
 	if (status == 0)
 		status = scan_all(self, err);
-	self->result.scan_ns = (self->released_ns ? self->released_ns : now_ns()) - start;
+	if (self->tracer.ending)
+		self->result.scan_ns =
+			(self->released_ns ? self->released_ns : now_ns()) - self->tracer.ending_ns;
 	tracer_release(&self->tracer);
 	return status;
 }
@@ -371,6 +451,7 @@ static void *scan_main(void *argument)
 	} else {
 		self->result.state = SCAN_DONE;
 	}
+	recorder_answer(self);
 	if (!self->released_ns)
 		self->result.ticks = hw_ticks();
 	store_release(&self->stage, SCAN_OVER); /* pairs with scan_stage */
@@ -391,8 +472,11 @@ struct scan *scan_start(const struct scan_start *start, struct err *err)
 		return NULL;
 	}
 	self->pid = start->pid;
-	self->tracer.at_once = start->at_once;
+	self->at_end = !start->at_once;
+	self->tracer.at_once = start->at_once || start->background;
 	self->owners = start->owners;
+	self->background = start->background;
+	self->contents = start->contents;
 	self->control = start->berth->control;
 	self->correlator = start->correlator;
 	self->lobby = berths->lobby;
@@ -409,7 +493,9 @@ struct scan *scan_start(const struct scan_start *start, struct err *err)
 	return self;
 }
 
-bool scan_is_at_once(const struct scan *self) { return self->tracer.at_once; }
+bool scan_is_at_once(const struct scan *self) { return !self->at_end; }
+
+bool scan_lets_run(const struct scan *self) { return self->tracer.at_once; }
 
 bool scan_has_owners(const struct scan *self) { return self->owners; }
 
@@ -462,6 +548,18 @@ void scan_drop_owners(struct scan *self, const char *reason)
 		err_set(&self->graph_error, ERR_SYSTEM, "%s", reason);
 }
 
+/* For how long the program stood still for this scan, and why it was not less. */
+static int stop_tell(const struct scan *self, const struct stream_sink *sink, struct err *err)
+{
+	char text[sizeof(self->fork_error.text) + 80];
+	const char *how = self->forked ? "background" : "stopped";
+
+	snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " %s %" PRIu64 "%s%s",
+		 self->result.ticks, self->result.scan_ns, how, self->fork_missing_bytes,
+		 self->fork_error.code ? " " : "", self->fork_error.text);
+	return stream_tell(sink, note, "scan_stop", text, err);
+}
+
 int scan_tell(struct scan *self, const struct stream_sink *sink, struct err *err)
 {
 	static const u64 nothing;
@@ -475,6 +573,8 @@ int scan_tell(struct scan *self, const struct stream_sink *sink, struct err *err
 				   result->state == SCAN_DONE ? self->graph_error.text
 							      : result->reason,
 				   err);
+	if (stop_tell(self, sink, err) < 0)
+		return err->code;
 	if (!self->graph.starts) /* nothing was live */
 		self->graph.graph.starts = &nothing;
 	self->graph.graph.ticks = result->ticks;

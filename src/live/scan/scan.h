@@ -39,12 +39,17 @@ struct scan_start {
 	u32 pid;
 	bool at_once;
 	bool owners; /* all pointers are kept, and told */
+	/* A copy of the memory is scanned, where there can be one, and the program runs on. One
+	 * that has asked does so right after the question. */
+	bool background;
+	bool contents; /* with owners: which blocks are alike */
 	const struct berths *berths;
 	const struct correlator *correlator;
 };
 struct scan *scan_start(const struct scan_start *start, struct err *err);
 
 bool scan_is_at_once(const struct scan *self);
+bool scan_lets_run(const struct scan *self);   /* the program runs on afterwards */
 bool scan_has_owners(const struct scan *self); /* was started so */
 
 /* Answers the recorder without a scan. */

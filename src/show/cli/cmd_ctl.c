@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/drain/berths.h"
 #include "show/cli/dumps.h"
+#include "show/cli/owners_how.h"
 #include "show/cli/trace_options.h"
 #include "show/formats/heaplog.h"
 #include "live/control/control_server.h"
@@ -13,7 +15,8 @@
 struct ctl_args {
 	const char *format;
 	const char *output;
-	bool freed, owners;
+	bool freed;
+	const char *owners; /* NULL = without */
 };
 
 #define ARGS struct ctl_args
@@ -23,8 +26,9 @@ static const struct option_spec options[] = {
 	OPT(output, 'o', "output", STRING, "FILE",
 	    "dump: write to FILE (default: a numbered name beside the trace)"),
 	OPT(freed, 0, "freed", SET, NULL, "dump: include freed entries"),
-	OPT(owners, 0, "owners", SET, NULL,
-	    "scan: also record which chunk points to which, and from where else"),
+	OPT(owners, 0, "owners", OPTIONAL, "WORDS",
+	    "scan: also record which chunk points to which, and from where else; in the "
+	    "background (background) or with which chunks are alike (contents)"),
 	OPTION_END};
 
 /* What is known of the keys of a reply; others are text. */
@@ -144,6 +148,20 @@ static int dump(const struct command *command, const struct ctl_args *args, u32 
 	return status;
 }
 
+/* The verb of a scan with these words of --owners; NULL if one is unknown. */
+static const char *scan_verb(const char *words)
+{
+	static const char *const verbs[] = {
+		[0] = "scan-owners",
+		[OWNERS_BACKGROUND] = "scan-owners-background",
+		[OWNERS_CONTENTS] = "scan-owners-contents",
+		[OWNERS_BACKGROUND | OWNERS_CONTENTS] = "scan-owners-background-contents",
+	};
+	u32 how;
+
+	return owners_how_read(&how, words) ? verbs[how] : NULL;
+}
+
 static int run(const struct command *command, void *fields, int argc, char **argv)
 {
 	const struct ctl_args *args = fields;
@@ -167,9 +185,13 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 				     args->freed ? "freed" : "output");
 	if (args->owners && strcmp(argv[1], "scan") != 0)
 		return command_usage(command, "--owners requires the verb scan");
+	if (args->owners && !scan_verb(args->owners))
+		return command_usage(command,
+				     "invalid --owners '%s'; expected background or contents",
+				     args->owners);
 	status = dumps ? dump(command, args, (u32)pid, &reply, &err)
-		       : control_call((u32)pid, args->owners ? "scan-owners" : argv[1], &reply,
-				      &err);
+		       : control_call((u32)pid, args->owners ? scan_verb(args->owners) : argv[1],
+				      &reply, &err);
 	text = strbuf_take(&reply);
 	status = status < 0 ? command_fail(command, &err)
 			    : print_made(command, result_of(text ? text : (char[]){""}),

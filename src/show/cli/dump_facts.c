@@ -253,6 +253,11 @@ static int on_graph(void *data, const struct stream_graph *graph, struct err *er
 				 FIELD("to", graph->chunks[graph->edges[k].target]),
 				 FIELD("at", graph->edges[k].to));
 	}
+	for (u64 i = 0; i < graph->chunk_count && self->facts && graph->contents; i++)
+		put_fact(FIELD("content", graph->chunks[i]),
+			 FIELD("group", graph->contents[i].group & ~CONTENT_REPEATED),
+			 FIELD("repeated", graph->contents[i].group & CONTENT_REPEATED ? 1 : 0),
+			 FIELD("untouched_pages", graph->contents[i].untouched_pages));
 	return check_written("pointers", err);
 }
 

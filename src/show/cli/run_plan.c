@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "host/base/units.h"
+#include "show/cli/owners_how.h"
 
 const struct run_args run_defaults = {.alloc_stacks = true,
 				      .free_stacks = true,
@@ -46,7 +47,8 @@ const struct option_spec run_option_table[] = {
 	OPT(owners, 0, "owners", OPTIONAL, "LIST",
 	    "record which chunk points to which, and from where else, at scans: when the program "
 	    "ends (end, the default), at its marks and at snapshots (marks), at new peaks (peak), "
-	    "regularly (a time such as 30s). LIST is comma-separated: --owners=end,peak"),
+	    "regularly (a time such as 30s); in the background (background), and with which "
+	    "chunks are alike (contents). LIST is comma-separated: --owners=end,peak"),
 	OPT(types, 0, "no-types", CLEAR, NULL,
 	    "do not read the class of new C++ objects from their vtable pointer"),
 	OPT(durations, 0, "no-durations", CLEAR, NULL,
@@ -183,6 +185,8 @@ static bool owners_word(struct berths_options *record, const char *word)
 	} words[] = {{"end", OWNERS_END}, {"marks", OWNERS_MARKS}, {"peak", OWNERS_PEAK}};
 	double every_ns;
 
+	if (owners_how_add(&record->owners_how, word, strlen(word)))
+		return true;
 	for (u32 i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcmp(word, words[i].name) == 0) {
 			record->owners |= words[i].bit;
@@ -203,8 +207,8 @@ static int owners_read(struct berths_options *record, const char *list, struct e
 	while (status == 0 && rest && *list && (word = strsep(&rest, ",")))
 		if (!owners_word(record, word))
 			status = err_set(err, ERR_USAGE,
-					 "--owners: expected end, marks, peak or a time such as "
-					 "30s, separated by commas, not '%s'",
+					 "--owners: expected end, marks, peak, a time such as 30s, "
+					 "background or contents, separated by commas, not '%s'",
 					 word);
 	if (list && !(record->owners & (OWNERS_END | OWNERS_RUNNING)))
 		record->owners |= OWNERS_END; /* the words say how, not when */

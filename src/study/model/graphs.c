@@ -12,6 +12,7 @@ static void graph_free(struct stream_graph *graph)
 	free((void *)graph->roots);
 	free((void *)graph->starts);
 	free((void *)graph->edges);
+	free((void *)graph->contents);
 }
 
 static void *copy(const void *rows, u64 count, u64 each)
@@ -49,8 +50,11 @@ int model_fill_graph(void *data, const struct stream_graph *graph, struct err *e
 	own.chunks = copy(graph->chunks, graph->chunk_count, sizeof(*own.chunks));
 	own.starts = copy(graph->starts, nodes + 1, sizeof(*own.starts));
 	own.edges = copy(graph->edges, graph->starts[nodes], sizeof(*own.edges));
-	if (!roots || !own.chunks || !own.starts || !own.edges ||
-	    !names_copy(self, roots, own.root_count) || !vec_push(&self->graphs, own)) {
+	if (graph->contents)
+		own.contents = copy(graph->contents, graph->chunk_count, sizeof(*own.contents));
+	if (!roots || (graph->contents && !own.contents) || !own.chunks || !own.starts ||
+	    !own.edges || !names_copy(self, roots, own.root_count) ||
+	    !vec_push(&self->graphs, own)) {
 		graph_free(&own);
 		return err_memory_for(err, "the model");
 	}

@@ -2,6 +2,8 @@
  * The owners of a heap as a record with tables.
  * Host. */
 #include "study/analysis/owners/result.h"
+#include "study/analysis/owners/stop.h"
+#include "study/analysis/owners/twice.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -314,6 +316,27 @@ static struct result *points_table(const struct owners *self, const struct owner
 
 /* ---- all ---- */
 
+static void add_stop(struct result *result, const struct owners *self)
+{
+	struct owner_stop stop;
+
+	if (!owner_stop_find(&stop, self->model, owners_graph(self)->ticks))
+		return;
+	result_field(result, "stopped_ns", "stopped", VALUE_NS, value_number(stop.ns),
+		     "how long the program was stopped for the scan",
+		     .remark = stop.background ? "the scan ran in the background" : NULL);
+	result_field(result, "background", NULL, VALUE_BOOL, value_number(stop.background),
+		     "whether the program ran while a copy of its memory was scanned");
+	if (*stop.reason)
+		result_field(result, "stopped_reason", "not in the background", VALUE_TEXT,
+			     result_text(result, stop.reason),
+			     "why the scan did not run in the background");
+	if (stop.missing_bytes)
+		result_field(result, "unread_bytes", "not read", VALUE_BYTES,
+			     value_number(stop.missing_bytes),
+			     "bytes of shared memory that a scan in the background did not read");
+}
+
 static void add_fields(struct result *result, const struct listing *listing)
 {
 	const struct owners *self = listing->owners;
@@ -341,6 +364,7 @@ static void add_fields(struct result *result, const struct listing *listing)
 	result_field(
 		result, "roots", NULL, VALUE_COUNT, value_number(graph->root_count),
 		"variables, stack frames and other places outside the heap that point to chunks");
+	add_stop(result, self);
 }
 
 static void add_left_out(struct result *result, const struct model *model)
@@ -368,6 +392,7 @@ struct result *owners_result(struct owners *self, const struct owners_show *show
 		result_add_part(result, types_table(self, show));
 		result_add_part(result, points_table(self, show));
 		add_left_out(result, self->model);
+		good = good && owner_twice_add(result, self, show->top, err) == 0;
 	} else {
 		result_free(show->growth);
 	}

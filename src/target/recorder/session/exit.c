@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "format/arch/fork.h"
 #include "target/recorder/hooks/peek.h"
 #include "target/recorder/session/session.h"
 #include "target/recorder/state/access.h"
@@ -26,6 +27,7 @@ static const u64 patience_ns = 2000000000, sorting_ns = 60000000000;
 static struct hw_range own_maps[OWN_MAPS_MAX];
 static u32 own_maps_count;
 static u64 witness;
+struct hw_fork_frame hwr_fork_frame HWR_OWN; /* the monitor and fork_arch.S */
 
 static void tell_count(void)
 {
@@ -50,6 +52,8 @@ void hwr_tell_own_memory(void)
 	witness = hwr_control->start_ticks;
 	hwr_control->witness = (u64)&witness;
 	hwr_control->own_maps = (u64)own_maps;
+	hwr_control->fork_code = (u64)hwr_fork;
+	hwr_control->fork_frame = (u64)&hwr_fork_frame;
 	tell_count();
 }
 

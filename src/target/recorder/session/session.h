@@ -9,6 +9,9 @@
  * exit.c. */
 void hwr_tell_own_memory(void);
 
+/* Where the monitor sends a thread; format/arch/fork.h. Never called. */
+void hwr_fork(void);
+
 /* In an image that was exec'd under a limit on address space that an earlier image's recorder had
  * made larger: as if this one had set it, with what this recorder has mapped instead of that one;
  * limits.c. */

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# twice.sh CASE   chunks that are alike are those that the program has made so.
+. "$(dirname "$0")/lib.sh"
+
+target=$HEAPWISE_TARGETS/twice
+
+# row FUNCTION FIELD...   of the list of what is twice
+row()
+{
+	local function=$1
+
+	shift
+	jq -c --arg function "$function" --args \
+		'[.twice[] | select(.stack[0].function == $function)] | first | [.[$ARGS.positional[]]]' "$@" <"$work/owners"
+}
+
+# check WORDS   what the program has made, with these words of --owners
+check()
+{
+	"$HEAPWISE" run -q --owners="$1" -o "$work/trace" -- "$target"
+	equal "status" "$?" 0
+	"$HEAPWISE" owners --format json --top 0 "$work/trace" >"$work/owners"
+	equal "strings" "$(row copy_string saving_bytes alike_chunks different alike_bytes zero_bytes)" "[396000,10000,100,400000,0]"
+	equal "buffers" "$(row make_buffer saving_bytes alike_chunks zero_bytes zero_chunks)" "[0,0,100000,20]"
+	equal "records" "$(row make_record saving_bytes)" "[null]"
+	# the first page of it is the allocator's, too
+	equal "large" "$(row main zero_bytes zero_chunks untouched_bytes)" "[8388608,1,8384512]"
+	"$HEAPWISE" owners "$work/trace" >"$work/text"
+	says "$work/text" "twice +387 KiB +in 10,000 chunks with 100 contents"
+	# no content is in the trace: it is not even compressed where it is short
+	"$HEAPWISE" trace dump --facts "$work/trace" >"$work/dump"
+	says "$work/dump" "^# content [0-9]+ group [0-9]+ repeated 0 untouched_pages 0$"
+	grep -q "a name that was read" "$work/dump" && fail "a string of the program is in the trace"
+}
+
+case_end() { check contents; }
+case_background() { check background,contents; }
+
+case_off()
+{
+	"$HEAPWISE" run -q --owners -o "$work/trace" -- "$target"
+	"$HEAPWISE" owners --format json "$work/trace" >"$work/owners"
+	equal "twice without contents" "$(jq -c '[has("twice"), has("twice_saving_bytes")]' "$work/owners")" "[false,false]"
+}
+
+run_case "$1"
+finish
