@@ -468,17 +468,3 @@ TEST(chains, "an array of chains is a hash table, unless one chain leads into an
 	CHECK_EQ(first_container(&heap)->sums.chunks, 1);
 	heap_release(&heap);
 }
-
-TEST(container_keys, "containers have the key of their names, whatever their numbers")
-{
-	struct heap a, b;
-
-	make_table(&a, false);
-	make_table(&b, true);
-	CHECK(first_container(&a)->key != first_container(&b)->key);
-	heap_release(&b);
-	make_table(&b, false);
-	CHECK_EQ(first_container(&a)->key, first_container(&b)->key);
-	heap_release(&a);
-	heap_release(&b);
-}

@@ -208,7 +208,8 @@ struct keyed {
 	u64 place;
 };
 
-/* Blocks that are alike get the first one's place + 1 for now. */
+/* Blocks that are alike get the place of the first of them + 1, which groups_number turns into a
+ * number. */
 static void alike_join(const struct keyed *rows, u64 count, u32 *leaders)
 {
 	for (u64 i = 0, end; i < count; i = end) {

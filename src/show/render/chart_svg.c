@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "study/result/chart.h"
+#include "host/base/text.h"
 #include "host/base/text_width.h"
 
 enum {
@@ -31,26 +32,6 @@ struct plot {
 	FILE *out;
 };
 
-static void put_escaped(FILE *out, const char *text)
-{
-	struct strbuf clean = {0};
-
-	text_add_clean(&clean, text);
-	for (const char *p = strbuf_text(&clean); *p; p++) {
-		if (*p == '&')
-			fputs("&amp;", out);
-		else if (*p == '<')
-			fputs("&lt;", out);
-		else if (*p == '>')
-			fputs("&gt;", out);
-		else if (*p == '"')
-			fputs("&quot;", out);
-		else
-			fputc(*p, out);
-	}
-	strbuf_release(&clean);
-}
-
 static double at_x(const struct plot *self, double x)
 {
 	return LEFT + chart_place(&self->x, x) * (WIDTH - LEFT - RIGHT);
@@ -65,7 +46,7 @@ static void put_text(const struct plot *self, double x, double y, const char *ex
 		     const char *text)
 {
 	fprintf(self->out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, extra);
-	put_escaped(self->out, text);
+	text_put_xml(self->out, text);
 	fputs("</text>\n", self->out);
 }
 
@@ -137,7 +118,7 @@ static void put_marked(const struct plot *self, const struct chart_dot *dot, boo
 		x, y);
 	if (dot->label) {
 		fputs("<title>", self->out);
-		put_escaped(self->out, dot->label);
+		text_put_xml(self->out, dot->label);
 		fputs("</title>", self->out);
 	}
 	fputs("</g>\n", self->out);

@@ -11,26 +11,6 @@
 #include "show/serve/api.h"
 #include "show/serve/assets.h"
 
-static void put_escaped(FILE *out, const char *text)
-{
-	while (*text) {
-		u32 length = utf8_length(text);
-
-		if (!length || (length > 1 && !text_is_harmless(text, length))) {
-			fputs("\xef\xbf\xbd", out);
-			text += length ? length : 1;
-			continue;
-		}
-		if (length > 1)
-			fwrite(text, 1, length, out);
-		else if (strchr("<>&\"'", *text) || (u8)*text < 0x20)
-			fprintf(out, "&#%u;", (u8)*text < 0x20 ? '?' : (u8)*text);
-		else
-			fputc(*text, out);
-		text += length;
-	}
-}
-
 static void put_traces(FILE *out, const struct api *api)
 {
 	fputs("<h2>Traces</h2>\n<ul>\n", out);
@@ -39,12 +19,12 @@ static void put_traces(FILE *out, const struct api *api)
 		struct study_file file = study_file(api->traces[i]);
 
 		fputs("<li><a href=\"/api/v1/trace?trace=", out);
-		put_escaped(out, file.id);
+		text_put_xml(out, file.id);
 		fputs("\">", out);
-		put_escaped(out, api->traces[i]->name);
+		text_put_xml(out, api->traces[i]->name);
 		fprintf(out, "</a>, %s, ", units_bytes(file.bytes).text);
-		put_escaped(out,
-			    progress.state == STUDY_FAILED ? progress.err.text : progress.phase);
+		text_put_xml(out,
+			     progress.state == STUDY_FAILED ? progress.err.text : progress.phase);
 		fputs("</li>\n", out);
 	}
 	fputs("</ul>\n", out);
@@ -58,14 +38,14 @@ static void put_route(FILE *out, const struct route *route)
 	fprintf(out, "<tr><td>%s</td><td>", route->method);
 	if (link) {
 		fputs("<a href=\"", out);
-		put_escaped(out, route->path);
+		text_put_xml(out, route->path);
 		fputs("\">", out);
 	}
-	put_escaped(out, route->path);
+	text_put_xml(out, route->path);
 	fprintf(out, "%s</td><td>", link ? "</a>" : "");
-	put_escaped(out, route->summary);
+	text_put_xml(out, route->summary);
 	fputs("</td><td>", out);
-	put_escaped(out, route->parameters);
+	text_put_xml(out, route->parameters);
 	fprintf(out, " %s", route_common_parameters(route));
 	fputs("</td></tr>\n", out);
 }
@@ -83,7 +63,7 @@ void api_list(struct call *call)
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<title>Heapwise</title>\n</head>\n<body>\n<h1>Heapwise ",
 	      out);
-	put_escaped(out, call->api->version);
+	text_put_xml(out, call->api->version);
 	fputs("</h1>\n", out);
 	put_traces(out, call->api);
 	fputs("<h2>Endpoints</h2>\n<table>\n<thead><tr><th>method</th><th>path</th><th>what</th>"

@@ -4,7 +4,6 @@
  * Host. */
 #include "study/analysis/owners/containers.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "study/analysis/owners/arrays.h"
@@ -135,65 +134,6 @@ static void add_arrays(struct containing *self)
 	}
 }
 
-/* ---- keys ---- */
-
-/* Without where it is declared or called: "server (main.c:12)". */
-static u64 hash_label(u64 hash, const struct owner_kind *kind)
-{
-	const char *end = strrchr(kind->label, '(');
-	u64 bytes = strlen(kind->label);
-
-	if (end > kind->label && end[-1] == ' ' && kind->what != OWNER_TYPE)
-		bytes = (u64)(end - kind->label) - 1;
-	for (u64 i = 0; i < bytes; i++)
-		hash = (hash ^ (u8)kind->label[i]) * 0x100000001b3ull;
-	return hash_u64(hash ^ kind->what);
-}
-
-/* By shape: its name and those above it. To be freed. */
-static u64 *hash_shapes(const struct owners *self)
-{
-	u64 *hashes = malloc((self->shapes.count + 1) * sizeof *hashes);
-
-	for (u64 i = 0; hashes && i < self->shapes.count; i++) {
-		const struct owner_shape *shape = &self->shapes.data[i];
-
-		hashes[i] = hash_label(i ? hashes[shape->parent] : HASH_START,
-				       &self->kinds.data[shape->kind]);
-	}
-	return hashes;
-}
-
-static u64 hash_member(struct owners *self, const struct owner_container *container, u64 hash)
-{
-	struct owner_spot spot = owner_spot(self, container->holder, container->offset);
-	bool is_chunk = container->holder < owners_graph(self)->chunk_count;
-	struct strbuf text = {0};
-
-	if (spot.type != NO_DECLARED)
-		owner_members_put(&self->members, spot.type, spot.offset, &text);
-	else if (!is_chunk || owners_bytes(self, container->holder) < 1024)
-		strbuf_addf(&text, "%llu", (unsigned long long)spot.offset);
-	for (u64 i = 0; i < text.count; i++)
-		if (spot.type == NO_DECLARED || !isdigit((unsigned char)text.text[i]))
-			hash = (hash ^ (u8)text.text[i]) * 0x100000001b3ull;
-	strbuf_release(&text);
-	return hash_text(hash_u64(hash ^ container->sort), container->type);
-}
-
-static bool find_keys(struct owners *self)
-{
-	u64 *hashes = hash_shapes(self);
-
-	for (u64 i = 1; hashes && i < self->containers.count; i++) {
-		struct owner_container *at = &self->containers.data[i];
-
-		at->key = hash_member(self, at, hashes[self->shape_of[at->holder]]);
-	}
-	free(hashes);
-	return hashes;
-}
-
 /* ---- all ---- */
 
 bool owner_containers_find(struct owners *self)
@@ -216,6 +156,5 @@ bool owner_containers_find(struct owners *self)
 	vec_release(&containing.parts);
 	vec_release(&containing.stack);
 	summing.sums = &self->containers.data->sums;
-	return !containing.failed && owners_sum(self, &summing, self->containers.count) &&
-	       find_keys(self);
+	return !containing.failed && owners_sum(self, &summing, self->containers.count);
 }

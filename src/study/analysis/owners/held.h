@@ -65,9 +65,6 @@ enum container_sort {
 
 /* One container of the program. Chunks that are its own, its buffer or its nodes, are its parts. */
 struct owner_container {
-	/* Equal for containers that are called alike and held alike, in other scans and runs, too:
-	 * made of names, without addresses, indexes and lines. */
-	u64 key;
 	u32 holder;       /* node that it begins in: */
 	u64 offset;       /* with a pointer or an object at this offset */
 	u32 first;        /* chunk that this leads to; the holder, if an array is a part of that */
