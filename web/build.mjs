@@ -81,8 +81,21 @@ const result = await build({
 	define: { REPORT: "false" },
 	metafile: true,
 });
+const outputs = Object.entries(result.metafile.outputs);
+const meta = (name) => outputs.find(([path]) => path.endsWith("/" + name))?.[1];
+/** What every view needs: named in the page, so that the browser need not find them one in another. */
+const first = new Set(["app.js"]);
+for (const name of first)
+	for (const item of meta(name)?.imports ?? [])
+		if (item.kind === "import-statement") first.add(item.path.split("/").pop());
+const early = [...first].slice(1).map((name) => `<link rel="modulepreload" href="${name}">`);
 const icon = `data:image/svg+xml,${encodeURIComponent(readFileSync(join(here, "src/favicon.svg"), "utf8").trim())}`;
-writeFileSync(join(out, "index.html"), readFileSync(join(here, "src/index.html"), "utf8").replace("ICON", () => icon));
+writeFileSync(
+	join(out, "index.html"),
+	readFileSync(join(here, "src/index.html"), "utf8")
+		.replace("ICON", () => icon)
+		.replace("EARLY", () => early.join("\n")),
+);
 
 // A report is one file: script and style are in it, and nothing else may run or be fetched.
 const report = await build({ ...common, entryPoints: { report: "src/main.tsx" }, outdir: out, format: "iife", define: { REPORT: "true" }, write: false });
@@ -102,12 +115,6 @@ const sizes = readdirSync(out)
 	.sort()
 	.map((name) => ({ name, bytes: statSync(join(out, name)).size, gzip: gzipSync(readFileSync(join(out, name))).length }));
 const scripts = sizes.filter((file) => file.name.endsWith(".js"));
-const first = new Set(["app.js"]);
-const outputs = Object.entries(result.metafile.outputs);
-const meta = (name) => outputs.find(([path]) => path.endsWith("/" + name))?.[1];
-for (const name of first)
-	for (const item of meta(name)?.imports ?? [])
-		if (item.kind === "import-statement") first.add(item.path.split("/").pop());
 const sum = (files) => files.reduce((total, file) => total + file.bytes, 0);
 const found = {
 	total: sum(scripts),
