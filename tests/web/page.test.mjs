@@ -174,6 +174,37 @@ describe("parts", () => {
 		await page.context().close();
 	});
 
+	test("owners: containers as the command prints them, with the path to the one that is chosen", async () => {
+		const recorded = record("collections", [join(targets, "collections")], ["--owners"]);
+		const owned = await serve(recorded);
+		const { container, container_count: all, containers } = cli("owners", "--top", "50", recorded);
+		const page = await open(browser, owned);
+		await view(page, "#/owners");
+		await page.getByRole("group", { name: "Lists" }).getByRole("button", { name: "Containers" }).click();
+		await settle(page);
+		assert.match(page.url(), /tab=containers/);
+		assert.equal(await page.locator('[data-t="sentence"]').innerText(), `${container}.`);
+		assert.match(container, /^registry .* → Registry \.index_ \(std::vector<Entry>\) holds 1,200 of 4,000 places/);
+		assert.match(await page.locator("main").innerText(), new RegExp(`The 50 largest of ${all.toLocaleString("en")} containers\\.`));
+		const shown = await rows(page, "Containers");
+		assert.equal(shown.length, containers.length);
+		containers.forEach((row, at) => {
+			assert.equal(shown[at].Container, row.path);
+			assert.equal(shown[at].Kind, row.kind, row.path);
+			for (const [label, value] of [["Retained", row.retained_bytes], ["Elements", row.elements], ["Places", row.capacity], ["Load", row.load], ["Slack", row.slack_bytes]]) shows(shown[at][label], value, `${row.path}, ${label}`);
+		});
+		const table = page.getByRole("grid", { name: "Containers" });
+		await table.getByRole("button", { name: "Elements" }).click();
+		await settle(page);
+		const [most] = [...containers].sort((a, b) => (b.elements ?? -1) - (a.elements ?? -1));
+		await table.getByRole("row").nth(1).click();
+		await settle(page);
+		assert.match(page.url(), new RegExp(`sel=c(%3A|:)${most.chunk}$`), most.path);
+		assert.match(await page.locator(".drawer").innerText(), /Path from a root[\s\S]*registry[\s\S]*Registry \.full_[\s\S]*5,000 elements/);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
 	test("flame graph: metrics that the trace has, and of others how to get them", async () => {
 		const bare = await serve(record("bare", [join(process.env.HEAPWISE_EXAMPLES, "logstat")], ["--leak-scan", "off"]));
 		for (const [url, segments, lost] of [

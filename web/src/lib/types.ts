@@ -2,6 +2,7 @@
 // What the server answers; see docs/API.md.
 
 import type { Maybe } from "./format";
+import type { ResultRow, SchemaColumn } from "./result";
 
 export interface TraceInfo {
 	id: string;
@@ -130,6 +131,10 @@ export interface Owners {
 	roots: number;
 	growth?: Grown[]; // none: there is one scan
 	tree: Owner[];
+	container?: string; // how full the largest is
+	container_count: number; // of the program
+	containers: ResultRow[]; // the largest
+	schema: Record<string, SchemaColumn[]>;
 	caveats: string[];
 }
 

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Who keeps the memory alive: the tree of owners, each below the one that holds it.
+// Who keeps the memory alive: the tree of owners, each below the one that holds it, and the containers of the program.
 
 import { useMemo, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
+import { Segment } from "../lib/controls";
 import { bytes, count, ns, share } from "../lib/format";
 import { Growth } from "../lib/growth";
 import type { Subject } from "../lib/menu";
 import { ownerName } from "../lib/names";
 import { Unfiltered } from "../lib/notice";
-import { Bar } from "../lib/parts";
+import { Bar, oneOf } from "../lib/parts";
+import { ResultTable, columnsOf } from "../lib/result";
 import { select, selection } from "../lib/select";
-import { whole } from "../lib/state";
+import { embedded } from "../lib/source";
+import { set, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 import type { Owner, Owners as Data } from "../lib/types";
 
@@ -75,9 +78,9 @@ function Tree({ tree }: { tree: Owner[] }) {
 	);
 }
 
-/** What else is to be said; options of the command are not the page's, and it lists neither types nor points. */
+/** What else is to be said; options of the command are not the page's, which has its own words for how many rows there are. */
 function remarks(caveats: string[]): string {
-	return caveats.filter((text) => !/^\S+ more\b/.test(text)).map((text) => ` ${text.replace(/; --.*/, "")}.`).join("");
+	return caveats.filter((text) => !/^\S+ more:/.test(text)).map((text) => ` ${text.replace(/; --.*/, "")}.`).join("");
 }
 
 /** Who holds most, with its name in front. */
@@ -88,21 +91,46 @@ function Sentence({ data }: { data: Data }) {
 	return <p data-t="sentence">{named && <b>{name}</b>}{rest}.</p>;
 }
 
+function Held({ data, epoch }: { data: Data; epoch: number | undefined }) {
+	return (
+		<>
+			<Sentence data={data} />
+			<p class="quiet" data-t="totals">
+				{bytes(data.live_bytes)} in {count(data.live_chunks)} chunks were live at {ns(data.time_ns)}, when {count(data.pointers)} pointers and {count(data.roots)} roots were found.
+				{remarks(data.caveats)}
+			</p>
+			{data.growth != null && data.growth.length > 0 && <Growth rows={data.growth} />}
+			<Tree key={epoch} tree={data.tree} />
+		</>
+	);
+}
+
+const containerColumns = { path: "Container", kind: "Kind", retained_bytes: "Retained", elements: "Elements", capacity: "Places", load: "Load", slack_bytes: "Slack" };
+
+function Containers({ data: { container, container_count: all, containers, schema } }: { data: Data }) {
+	if (containers.length === 0) return <p data-t="sentence">No container was recognised.</p>;
+	return (
+		<>
+			<p data-t="sentence">{container}.</p>
+			<p class="quiet">{all > containers.length ? `The ${count(containers.length)} largest of ${count(all)} containers.` : `${count(all)} containers.`} An empty field means that the pointers do not say it, or that the container has no places.</p>
+			<ResultTable label="Containers" rows={containers} schema={columnsOf(schema.containers, containerColumns)} height={620} onSelect={({ chunk }) => (typeof chunk === "number" && !embedded ? select("c", chunk) : set({ sel: null }, true))} />
+		</>
+	);
+}
+
+const tabs = [["tree", "Owners"], ["containers", "Containers"]] as const;
+
 export function Owners() {
 	const answer = useAnswer<Data>("/owners", whole());
+	const tab = oneOf("tab", tabs, "tree");
 	return (
 		<div class="view">
+			<div class="controls"><Segment label="Lists" value={tab} options={tabs} onChange={(name) => set({ tab: name === "tree" ? null : name })} /></div>
 			<Panel answer={answer} label="Owners" empty={(data) => (data.tree.length === 0 ? "Nothing was live at the scan." : null)}>
 				{(data) => (
 					<>
 						<Unfiltered path="/owners" />
-						<Sentence data={data} />
-						<p class="quiet" data-t="totals">
-							{bytes(data.live_bytes)} in {count(data.live_chunks)} chunks were live at {ns(data.time_ns)}, when {count(data.pointers)} pointers and {count(data.roots)} roots were found.
-							{remarks(data.caveats)}
-						</p>
-						{data.growth != null && data.growth.length > 0 && <Growth rows={data.growth} />}
-						<Tree key={answer.reply?.epoch} tree={data.tree} />
+						{tab === "containers" ? <Containers data={data} /> : <Held data={data} epoch={answer.reply?.epoch} />}
 					</>
 				)}
 			</Panel>

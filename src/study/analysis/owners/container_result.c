@@ -159,9 +159,12 @@ int container_result_add(struct result *to, struct owners *owners, u64 top, stru
 	table->grid = true;
 	table->empty = "no container was recognised";
 	status = fill(table, to, owners, top, err);
+	result_field(to, "container_count", NULL, VALUE_COUNT,
+		     value_number(owners->containers.count - 1), "containers of the program");
 	if (owners->containers_left)
-		result_add_caveat(table, "%s more were not looked at",
-				  units_count(owners->containers_left).text);
+		result_add_caveat(
+			table, "%s not looked at",
+			units_things(owners->containers_left, "more container(s) (was|were)").text);
 	result_add_part(to, table);
 	return status;
 }
