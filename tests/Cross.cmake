@@ -18,6 +18,9 @@ string(REPLACE _ - cross_package ${cross_cpu}-linux-gnu)
 heapwise_test_part("tests for ${cross_cpu}" ${cross_found} cross.${cross_cpu}
 	gcc-${cross_package} g++-${cross_package} qemu-user)
 
+if(POLICY CMP0114) # the long ones come after what they need
+	cmake_policy(SET CMP0114 NEW)
+endif()
 if(cross_found)
 	set(cross_dir ${PROJECT_BINARY_DIR}/${cross_cpu})
 	ExternalProject_Add(cross EXCLUDE_FROM_ALL ON
