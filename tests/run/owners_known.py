@@ -182,6 +182,8 @@ def check_document(name, trace):
     pathlib.Path("document").write_text(text, encoding="ascii")
     truth.record("document", trace)
     answer = owners(trace, "--top", "0")
+    if answer["lost_bytes"] > (1 - NEARLY) * answer["live_bytes"]:
+        raise Failed(f"{answer['lost_bytes']} of {answer['live_bytes']} bytes are lost")
     rows = [row for row in answer["tree"] if row["what"] in ("type", "place") and row["share"] >= NEARLY]
     paths = [owners(trace, "--path", row["largest_chunk"]) for row in rows]
     whole = [path for path in paths if path["retained_bytes"] >= NEARLY * answer["live_bytes"]]

@@ -172,6 +172,7 @@ class Graph:
         self.bytes = {}     # by chunk
         self.stacks = {}    # by chunk, if the dump has them
         self.pointers = {}  # from a chunk, or a root, to chunks
+        self.ends = {}      # the same, just behind their last byte
         self.places = {}    # of chunks: offsets and what they point to
         self.roots = {}     # its turn, by its name
         self.variables = {}
@@ -206,12 +207,13 @@ class Graph:
                 self.places.setdefault(source, []).append((int(words[5]), int(words[7])))
                 if words[2] == "root":
                     self.roots[source] = roots[int(words[3])]
-                self.pointers.setdefault(source, set()).add(int(words[7]))
+                target, at = int(words[7]), int(words[9])
+                (self.ends if at and at == self.bytes[target] else self.pointers).setdefault(source, set()).add(target)
         if not self.bytes or len(self.bytes) != self.told["chunks"]:
             raise Failed(f"{len(self.bytes)} chunks are live by the events, {self.told.get('chunks')} by the scan")
 
     def turns(self):
-        """Sets of roots, the strongest first: those of one set are equal."""
+        """Ranks and sets of roots, the strongest first: those of one set are equal."""
         def key(root):
             kind = root["kind"]
             rank = RANKS["system" if kind == "data" and SYSTEM.match(os.path.basename(root["name"])) else kind]
@@ -219,33 +221,46 @@ class Graph:
         by_key = {}
         for name, root in self.roots.items():
             by_key.setdefault(key(root), []).append(name)
-        return [by_key[one] for one in sorted(by_key)]
+        return [(one[0], by_key[one]) for one in sorted(by_key)]
 
-    def reach(self, starts, without=None, stop=()):
-        seen, waiting = set(), [start for start in starts if start != without]
+    def see(self, starts, turn, seen, ends):
+        """What they lead to that no earlier turn has seen."""
+        waiting = [start for start in starts if start not in seen]
         while waiting:
             node = waiting.pop()
-            if node in seen or node in stop:
-                continue
-            seen.add(node)
-            waiting.extend(target for target in self.pointers.get(node, ()) if target != without)
-        return seen
+            if node not in seen:
+                seen[node] = turn
+                waiting.extend(self.pointers.get(node, ()))
+                waiting.extend(self.ends.get(node, ()) if ends else ())
+
+    def counting(self):
+        """By node, the turn that it was seen in, and the turns of ends: before the first frame, and at last."""
+        seen, turn, last = {}, 0, []
+        for rank, roots in [*self.turns(), (None, ())]:
+            if rank is None or (rank >= RANKS["stack"] and not last):
+                turn += 1
+                last.append(turn)
+                self.see([end for node in list(seen) for end in self.ends.get(node, ())], turn, seen, True)
+            turn += 1
+            self.see(roots, turn, seen, False)
+        return seen, last
 
     def digraph(self):
         """What counts: edges from 'program' to roots, from what a turn reaches first to what no earlier turn does, and 'lost'."""
-        graph, seen = networkx.DiGraph(), {}
+        graph = networkx.DiGraph()
         graph.add_edge(PROGRAM, LOST)
-        for number, roots in enumerate(self.turns()):
-            graph.add_edges_from((PROGRAM, root) for root in roots)
-            for node in self.reach(roots, stop=seen.keys()):
-                seen[node] = number
-        for source, targets in self.pointers.items():
-            if source in seen:
-                graph.add_edges_from((source, target) for target in targets if seen[target] >= seen[source])
+        graph.add_edges_from((PROGRAM, root) for root in self.roots)
+        seen, last = self.counting()
+        for pointers, turns in ((self.pointers, None), (self.ends, last)):
+            for source, targets in pointers.items():
+                if source in seen:
+                    graph.add_edges_from((source, target) for target in targets
+                                         if seen.get(target, 0) >= seen[source] and (turns is None or seen[target] in turns))
         rest = self.bytes.keys() - seen.keys()
         lost = networkx.DiGraph()
         lost.add_nodes_from(rest)
-        lost.add_edges_from((source, target) for source in rest for target in self.pointers.get(source, ()) if target in rest)
+        lost.add_edges_from((source, target) for pointers in (self.pointers, self.ends) for source in rest
+                            for target in pointers.get(source, ()) if target in rest)
         groups = networkx.condensation(lost)
         graph.add_edges_from((LOST, min(groups.nodes[group]["members"])) for group in groups if not groups.in_degree(group))
         graph.add_edges_from(lost.edges)
@@ -293,7 +308,7 @@ def check(name):
         told = json.loads(run([HEAPWISE, "owners", "--no-symbols", "--path", chunk, "--format", "json", trace]))
         largest = max(largest, check_chunk(chunk, graph.bytes, counted, holders, told))
     print(f"{name}: {len(chosen)} of {len(chunks)} chunks agree, {sum(graph.bytes.values())} bytes, {len(graph.roots)} roots, "
-          f"{sum(map(len, graph.pointers.values()))} pointers; the largest of them retains {largest} bytes", flush=True)
+          f"{sum(map(len, graph.pointers.values()))} pointers, {sum(map(len, graph.ends.values()))} to ends; the largest of them retains {largest} bytes", flush=True)
 
 
 def main():

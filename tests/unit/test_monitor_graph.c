@@ -75,6 +75,13 @@ static void world_make(struct world *w, u64 seed)
 	}
 	for (u64 i = 0; i < 40; i++)
 		w->roots[draw(w, ROOT_WORDS)] = draw_value(w);
+	/* one past the last byte, of the last block, too */
+	for (u64 i = 0; i < 60; i++) {
+		const struct scan_block *block = &w->index.blocks.data[i ? draw(w, BLOCKS) : BLOCKS - 1];
+		u64 *words = i % 2 ? w->roots : (u64 *)(void *)(w->memory + draw(w, BLOCKS) * STRIDE);
+
+		words[draw(w, 250)] = block->address + block->size;
+	}
 	/* more pointers of one pair than are kept */
 	w->index.blocks.data[7].address = (u64)(uintptr_t)w->memory + 7 * STRIDE;
 	w->index.blocks.data[7].size = 2000;
@@ -83,7 +90,7 @@ static void world_make(struct world *w, u64 seed)
 		((u64 *)(void *)(w->memory + 7 * STRIDE))[i] = (u64)(uintptr_t)w->memory + 9 * STRIDE;
 	w->thread = (struct scan_thread){.tid = 5, .register_count = REGISTERS};
 	for (u32 i = 0; i < REGISTERS; i++)
-		w->thread.registers[i] = i == 1 ? 3 : w->index.blocks.data[i].address;
+		w->thread.registers[i] = i == 1 ? 3 : w->index.blocks.data[i].address + (i == 2 ? w->index.blocks.data[i].size : 0);
 	if (scan_memory_open(&w->view, (u32)getpid(), (u32)getpid(), NULL, &err) < 0 ||
 	    scan_memory_cache(&w->view, 0, &err) < 0 || scan_index_build(&w->index, &w->view, &err) < 0 ||
 	    scan_edges_find(&w->edges, &w->view, &w->index, true, &err) < 0 ||
@@ -126,6 +133,17 @@ static void world_release(struct world *w)
 
 /* ---- what must be there ---- */
 
+/* The block that a value points into, or else to the end of. */
+static u32 block_of_value(const struct world *w, u64 value)
+{
+	u32 to = scan_index_find(&w->index, value);
+
+	for (u32 i = 0; i < BLOCKS && to == NO_BLOCK; i++)
+		if (w->index.blocks.data[i].address + w->index.blocks.data[i].size == value)
+			to = i;
+	return to;
+}
+
 /* Compares the node's edges with the words of [start, start + bytes); `self` is the block itself. */
 static void check_words(struct world *w, u64 node, u64 start, u64 bytes, u32 self)
 {
@@ -135,7 +153,7 @@ static void check_words(struct world *w, u64 node, u64 start, u64 bytes, u32 sel
 
 	for (u64 at = (start + 7) & ~7ull; at + 8 <= start + bytes; at += 8) {
 		u64 value = *(const u64 *)(uintptr_t)at;
-		u32 to = scan_index_find(&w->index, value);
+		u32 to = block_of_value(w, value);
 
 		if (to == NO_BLOCK || to == self || pairs[to]++ >= SCAN_PAIR_MAX)
 			continue;
@@ -162,8 +180,24 @@ static void check_roots(struct world *w)
 		const struct stream_edge *edge = &graph->edges[graph->starts[BLOCKS + i]];
 
 		CHECK_EQ(graph->starts[BLOCKS + i + 1] - graph->starts[BLOCKS + i], 1);
-		CHECK_EQ(edge->from + edge->to, 0);
+		CHECK_EQ(edge->from, 0);
+		CHECK_EQ(edge->to, i == 2 ? 0 : w->index.blocks.data[2].size);
 	}
+}
+
+/* What the leak scan says of blocks is not changed by pointers to their ends. */
+static void check_classes(const struct world *w)
+{
+	bool met[BLOCKS] = {false};
+
+	for (u32 i = 0; i < ROOT_WORDS; i++) {
+		u32 to = scan_index_find(&w->index, w->roots[i]);
+
+		if (to != NO_BLOCK)
+			met[to] = true;
+	}
+	for (u32 i = 0; i < BLOCKS; i++)
+		CHECK_EQ(w->mark.classes[i] != CLASS_UNKNOWN, met[i]);
 }
 
 TEST(every_pointer, "the graph has each pointer that memory holds, and no other")
@@ -186,6 +220,7 @@ TEST(every_pointer, "the graph has each pointer that memory holds, and no other"
 			check_words(&w, BLOCKS - 1 - i, block->address, block->size, i);
 		}
 		check_roots(&w);
+		check_classes(&w);
 		world_release(&w);
 	}
 }

@@ -258,6 +258,8 @@ TEST(find, "the block of an address is found in dense and in sparse heaps, and a
 		CHECK_EQ(scan_index_find(&index, block->address), i);
 		CHECK_EQ(scan_index_find(&index, end - 1), i);
 		CHECK_EQ(scan_index_find(&index, end), NO_BLOCK);
+		CHECK_EQ(scan_index_ends(&index, end), block->size ? i : NO_BLOCK);
+		CHECK_EQ(scan_index_ends(&index, end + 1), NO_BLOCK);
 		CHECK_EQ(scan_index_find(&index, block->address - 1), NO_BLOCK);
 	}
 	CHECK_EQ(scan_index_find(&index, 0), NO_BLOCK);
@@ -302,6 +304,8 @@ TEST(claims, "a block is as large as the memory that is there, whatever size the
 		const struct scan_block *block = &index.blocks.data[index.cuts.data[i].block];
 
 		CHECK_EQ(block->size + index.cuts.data[i].bytes, claimed[block->chunk]);
+		/* it goes on there, as the program says */
+		CHECK_EQ(scan_index_ends(&index, block->address + block->size), NO_BLOCK);
 		cut++;
 	}
 	CHECK_EQ(cut, 4);

@@ -242,6 +242,28 @@ TEST(doubtful, "a doubtful pointer holds what no other leads to, or only a frame
 	graph_release(&made);
 }
 
+TEST(ends, "a pointer to the end of a chunk holds it if no other leads to it")
+{
+	static const u32 places[] = {TABLE, SESSION, BUFFER, BUFFER};
+	/* from, to, and where there: chunks have 10, 20, 40 and 80 bytes */
+	static const u32 edges[][3] = {{4, 0, 0}, {0, 1, 20}, {0, 2, 40}, {5, 2, 0}, {0, 3, 79}, {5, 3, 0}};
+	struct heap heap;
+
+	heap_new(&heap, places, 4, 2);
+	heap.made.roots[0].kind = heap.made.roots[1].kind = ROOT_MAPPING;
+	for (u32 i = 0; i < 6; i++) {
+		graph_edge(&heap.made, edges[i][0], edges[i][1], 8 * i);
+		heap.made.told.data[i].edge.to = edges[i][2];
+	}
+	heap_make(&heap);
+	CHECK_EQ(heap.owners.doubtful_count, 2);
+	CHECK_EQ(heap.owners.tree.holder[1], 0);
+	CHECK_EQ(heap.owners.tree.holder[2], 5);
+	CHECK_EQ(heap.owners.tree.holder[3], heap.owners.tree.program); /* its last byte is its own */
+	CHECK_EQ(heap.owners.tree.retained[heap.owners.tree.lost], 0);
+	heap_release(&heap);
+}
+
 TEST(twice, "one copy of what is alike is enough; zeros and untouched pages are listed beside it")
 {
 	static const u32 places[] = {TABLE, SESSION, SESSION, SESSION, BUFFER, BUFFER};

@@ -110,7 +110,8 @@ static bool filters_fill(struct filter *starts, struct filter *areas,
 	for (u64 i = 0; i < index->regions.count; i++) {
 		const struct scan_region *region = &index->regions.data[i];
 
-		for (u64 area = region->start >> AREA_BITS; area <= (region->end - 1) >> AREA_BITS;
+		/* with what points to its end */
+		for (u64 area = region->start >> AREA_BITS; area <= region->end >> AREA_BITS;
 		     area++)
 			filter_add(areas, area);
 	}
@@ -389,7 +390,7 @@ int scan_edges_find(struct scan_edges *self, const struct scan_memory *memory,
 		w->starts = &starts;
 		w->areas = &areas;
 		w->low = last ? index->regions.data[0].start : 0;
-		w->span = last ? index->regions.data[last - 1].end - w->low : 0;
+		w->span = last ? index->regions.data[last - 1].end - w->low + 1 : 0;
 		w->keep = keep;
 		w->slice->pointers.low = w->low;
 		good = scan_memory_view(&w->memory, memory, err) == 0;

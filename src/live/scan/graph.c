@@ -105,6 +105,8 @@ static void pointers_take(struct building *self, const struct scan_pointers *poi
 			struct holder holder;
 
 			if (blocks[i] == NO_BLOCK)
+				blocks[i] = scan_index_ends(self->from->index, values[i]);
+			if (blocks[i] == NO_BLOCK)
 				continue;
 			holder = holder_of(self, at[i]);
 			edge_take(self, &holder, at[i], blocks[i], values[i]);
@@ -125,6 +127,8 @@ static void registers_take(struct building *self)
 			struct holder holder = {(u32)from->index->blocks.count + self->roots[place],
 						0};
 
+			if (block == NO_BLOCK)
+				block = scan_index_ends(from->index, value);
 			if (block != NO_BLOCK)
 				edge_take(self, &holder, 0, block, value);
 		}

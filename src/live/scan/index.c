@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "host/base/search.h"
+
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
 /* Blocks further apart are in different regions: a table over the space between would be waste. */
@@ -208,6 +210,27 @@ void scan_index_find_all(const struct scan_index *self, const u64 *addresses, u3
 	for (u32 i = 0; i < count; i++)
 		blocks[i] =
 			regions[i] ? scan_region_find(self, regions[i], addresses[i]) : NO_BLOCK;
+}
+
+static bool is_cut(const struct scan_index *self, u32 block)
+{
+	u64 before = bisect(at, self->cuts.count, self->cuts.data[at].block < block);
+
+	return before < self->cuts.count && self->cuts.data[before].block == block;
+}
+
+u32 scan_index_ends(const struct scan_index *self, u64 address)
+{
+	u32 number = scan_index_find(self, address - 1);
+	const struct scan_block *block;
+
+	if (likely(number == NO_BLOCK))
+		return NO_BLOCK;
+	block = &self->blocks.data[number];
+	return block->address + block->size == address && block->size < UINT32_MAX &&
+			       !is_cut(self, number)
+		       ? number
+		       : NO_BLOCK;
 }
 
 /* Blocks further apart than this are not read in one piece. */

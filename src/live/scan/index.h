@@ -141,4 +141,8 @@ static inline u32 scan_index_find(const struct scan_index *self, u64 address)
 	return region ? scan_region_find(self, region, address) : NO_BLOCK;
 }
 
+/* The block whose last byte is just before the address, which lies in no block; or NO_BLOCK. Not
+ * one that is longer than it seems, and none of 4 GiB, whose end an edge cannot name. */
+u32 scan_index_ends(const struct scan_index *self, u64 address);
+
 #endif

@@ -157,8 +157,9 @@ void scan_mark_words(void *data, u64 address, const u64 *words, u64 count)
 
 	for (u64 i = 0; i < count; i++) {
 		u64 value = hw_untagged(words[i]);
+		bool points = value_follow(self, value);
 
-		if (value_follow(self, value) && self->kept)
+		if (self->kept && (points || scan_index_ends(self->index, value) != NO_BLOCK))
 			self->failed |= !scan_pointers_add(self->kept, address + i * 8, value);
 	}
 }

@@ -265,7 +265,7 @@ static bool is_used_pair(const struct owners *self, u32 node, u64 edge)
 
 	return edge != NO_EDGE && edge + 1 < graph->starts[node + 1] && !begin->to && end->to &&
 	       begin->target == end->target && end->from == begin->from + WORD &&
-	       !edge_is_in(self->ignored, edge);
+	       !edge_is_in(self->ignored, edge) && !edge_is_in(self->ignored, edge + 1);
 }
 
 static void add(struct array *self, bool is_whole)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Finds pointers that stand where the declared types have none.
+ * Finds pointers to the ends of chunks, and those that stand where the declared types have none.
  * Host. */
 #include "study/analysis/owners/doubt.h"
 
@@ -117,6 +117,29 @@ static void find_plain(struct owners *self, u8 *plain)
 	}
 }
 
+static void add_doubt(struct owners *self, u64 edge)
+{
+	self->doubtful_count += !edge_is_in(self->doubtful, edge);
+	self->doubtful[edge / 64] |= 1ull << (edge % 64);
+}
+
+bool owner_ends_find(struct owners *self)
+{
+	const struct stream_graph *graph = owners_graph(self);
+	u64 edges = graph->starts[self->tree.lost];
+
+	self->doubtful = calloc(edges / 64 + 1, sizeof *self->doubtful);
+	for (u64 i = 0; self->doubtful && i < edges; i++) {
+		const struct stream_edge *edge = &graph->edges[i];
+
+		/* that offset stands for all greater ones, too */
+		if (edge->to && edge->to < UINT32_MAX &&
+		    edge->to == owners_bytes(self, edge->target))
+			add_doubt(self, i);
+	}
+	return self->doubtful;
+}
+
 static bool is_doubtful(struct owners *self, u32 node, u64 edge)
 {
 	struct owner_spot spot = owner_spot(self, node, owners_edge_offset(self, node, edge));
@@ -129,20 +152,17 @@ bool owner_doubts_find(struct owners *self)
 	const struct stream_graph *graph = owners_graph(self);
 	u8 *plain = calloc((u64)self->tree.lost + 1, 1);
 
-	self->doubtful = calloc(graph->starts[self->tree.lost] / 64 + 1, sizeof *self->doubtful);
-	if (plain && self->doubtful)
+	if (plain)
 		find_plain(self, plain);
-	for (u32 node = 0; plain && self->doubtful && node < self->tree.lost; node++) {
+	for (u32 node = 0; plain && node < self->tree.lost; node++) {
 		bool typed = self->type_of[node] != NO_DECLARED;
 
 		if (!plain[node] && !typed)
 			continue;
 		for (u64 i = graph->starts[node]; i < graph->starts[node + 1]; i++)
-			if (plain[node] || is_doubtful(self, node, i)) {
-				self->doubtful[i / 64] |= 1ull << (i % 64);
-				self->doubtful_count++;
-			}
+			if (plain[node] || is_doubtful(self, node, i))
+				add_doubt(self, i);
 	}
 	free(plain);
-	return plain && self->doubtful && !self->members.failed;
+	return plain && !self->members.failed;
 }

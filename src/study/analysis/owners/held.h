@@ -82,7 +82,7 @@ struct owners { /* all zero = empty */
 	struct owner_roots roots; /* and the graph with them */
 	struct dominators tree;
 	u64 *ignored;  /* by edge: those that do not count */
-	u64 *doubtful; /* by edge: what only looks like a pointer */
+	u64 *doubtful; /* by edge: what may be no pointer, or not to there */
 	u64 doubtful_count;
 	u32 *kind_of, *point_of, *shape_of; /* by node; point_of: points.count = no chunk */
 	u32 *first_child, *next_child;      /* of the tree, by node: UINT32_MAX = none */

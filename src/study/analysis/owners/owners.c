@@ -248,14 +248,20 @@ static bool sum_all(struct owners *self)
 	       owners_sum(self, &shapes, self->shapes.count);
 }
 
-/* Types say what is doubtful, and pointers what types are: what counts is found twice. */
-static bool weigh_doubts(struct owners *self)
+/* What counts, as far as doubts are known. */
+static bool weigh(struct owners *self)
 {
-	if (!self->doubtful_count)
-		return true;
 	free(self->ignored);
 	self->ignored = owner_weigh(&self->roots.graph, self->doubtful);
 	return self->ignored;
+}
+
+/* Types say what is doubtful, and pointers what types are: what counts is found twice. */
+static bool find_doubts(struct owners *self)
+{
+	u64 before = self->doubtful_count;
+
+	return owner_doubts_find(self) && (self->doubtful_count == before || weigh(self));
 }
 
 int owners_make(struct owners *self, const struct owners_query *query, struct err *err)
@@ -276,9 +282,8 @@ int owners_make(struct owners *self, const struct owners_query *query, struct er
 	if (owner_roots_make(&self->roots, query->graph, &roots, err) < 0)
 		return err->code;
 	dominators_number(&self->tree, &self->roots.graph);
-	self->ignored = owner_weigh(&self->roots.graph, NULL);
-	if (!self->ignored || !make_room(self) || !find_kinds(self) || !owner_types_find(self) ||
-	    !owner_doubts_find(self) || !weigh_doubts(self))
+	if (!owner_ends_find(self) || !weigh(self) || !make_room(self) || !find_kinds(self) ||
+	    !owner_types_find(self) || !find_doubts(self))
 		return no_memory(err);
 	ask.ignored = self->ignored;
 	if (dominators_find(&self->tree, &ask, err) < 0)

@@ -358,9 +358,9 @@ static void add_fields(struct result *result, const struct listing *listing)
 	result_field(result, "pointers", NULL, VALUE_COUNT,
 		     value_number(graph->starts[graph->chunk_count + graph->root_count]),
 		     "pointers that the scan found");
-	result_field(result, "doubtful_pointers", NULL, VALUE_COUNT,
-		     value_number(self->doubtful_count),
-		     "pointers in text and numbers, which hold only what no other leads to");
+	result_field(
+		result, "doubtful_pointers", NULL, VALUE_COUNT, value_number(self->doubtful_count),
+		"pointers in text and numbers, and to ends of chunks: hold what no other does");
 	result_field(
 		result, "roots", NULL, VALUE_COUNT, value_number(graph->root_count),
 		"variables, stack frames and other places outside the heap that point to chunks");
