@@ -26,6 +26,7 @@ check()
 	equal "records" "$(row make_record saving_bytes)" "[null]"
 	# the first page of it is the allocator's, too
 	equal "large" "$(row main zero_bytes zero_chunks untouched_bytes)" "[8388608,1,8384512]"
+	equal "rows in all" "$("$HEAPWISE" owners --format json --top 1 "$work/trace" | jq -c '[.twice_count, (.twice | length)]')" "[$(jq '.twice | length' "$work/owners"),1]"
 	"$HEAPWISE" owners "$work/trace" >"$work/text"
 	says "$work/text" "twice +387 KiB +in 10,000 chunks with 100 contents"
 	# no content is in the trace: it is not even compressed where it is short

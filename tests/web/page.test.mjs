@@ -205,6 +205,36 @@ describe("parts", () => {
 		await page.context().close();
 	});
 
+	test("owners: what is twice as the command prints it, or how to record it", async () => {
+		const recorded = record("twice", [join(targets, "twice")], ["--owners=contents"]);
+		const said = cli("owners", recorded);
+		const page = await open(browser, await serve(recorded));
+		await view(page, "#/owners?tab=twice");
+		assert.equal(await page.locator('[data-t="sentence"]').innerText(), "One copy of each content would save 387 KiB: 10,000 chunks have 100 different contents.");
+		const main = await page.locator("main").innerText();
+		const [, zero, zeros, untouched] = /(\S+ \S+) in (\d+) chunks are all zero\. (\S+ \S+) were never touched/.exec(main);
+		for (const [text, value] of [[zero, said.zero_bytes], [zeros, said.zero_chunks], [untouched, said.untouched_bytes]]) shows(text, value, main);
+		const shown = await rows(page, "Twice");
+		assert.equal(shown.length, said.twice.length);
+		said.twice.forEach((row, at) => {
+			assert.equal(shown[at].What, row.type);
+			assert.ok(shown[at]["Allocated by"].endsWith(row.stack[0].function), shown[at]["Allocated by"]);
+			for (const [label, value] of [["Saving", row.saving_bytes], ["Alike", row.alike_chunks], ["Different", row.different], ["All zero", row.zero_bytes], ["Untouched", row.untouched_bytes]]) shows(shown[at][label], value, `${row.type}, ${label}`);
+		});
+		await page.getByRole("row", { name: "copy_string" }).click();
+		await settle(page);
+		assert.match(page.url(), new RegExp(`sel=p(%3A|:)${said.twice[0].point}$`));
+		await page.evaluate(axeSource());
+		const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+		assert.deepEqual(violations.filter(({ impact }) => ["serious", "critical"].includes(impact)).map(({ id, nodes }) => `${id} ${nodes[0]?.html}`), []);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+		const bare = await open(browser, await serve(record("twice-bare", [join(targets, "twice")], ["--owners"])));
+		await view(bare, "#/owners?tab=twice");
+		assert.match(await bare.locator("main").innerText(), /does not say which chunks are alike\. To record it: heapwise run --owners=contents PROGRAM/);
+		await bare.context().close();
+	});
+
 	test("flame graph: metrics that the trace has, and of others how to get them", async () => {
 		const bare = await serve(record("bare", [join(process.env.HEAPWISE_EXAMPLES, "logstat")], ["--leak-scan", "off"]));
 		for (const [url, segments, lost] of [

@@ -134,6 +134,15 @@ export interface Owners {
 	container?: string; // how full the largest is
 	container_count: number; // of the program
 	containers: ResultRow[]; // the largest
+	twice?: ResultRow[]; // none: contents were not recorded
+	twice_count?: number; // rows of it in all
+	twice_saving_bytes?: number;
+	twice_chunks?: number;
+	twice_different?: number;
+	zero_bytes?: number;
+	zero_chunks?: number;
+	untouched_bytes?: number;
+	empty_chunks?: number;
 	schema: Record<string, SchemaColumn[]>;
 	caveats: string[];
 }

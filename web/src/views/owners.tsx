@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Who keeps the memory alive: the tree of owners, each below the one that holds it, and the containers of the program.
+// Who keeps the memory alive: the tree of owners, each below the one that holds it; the containers of the program; and
+// what is in memory twice.
 
 import { useMemo, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
-import { Segment } from "../lib/controls";
+import { Empty, Segment } from "../lib/controls";
 import { bytes, count, ns, share } from "../lib/format";
 import { Growth } from "../lib/growth";
 import type { Subject } from "../lib/menu";
@@ -105,6 +106,8 @@ function Held({ data, epoch }: { data: Data; epoch: number | undefined }) {
 	);
 }
 
+const things = (n: number | undefined, one: string) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
+
 const containerColumns = { path: "Container", kind: "Kind", retained_bytes: "Retained", elements: "Elements", capacity: "Places", load: "Load", slack_bytes: "Slack" };
 
 function Containers({ data: { container, container_count: all, containers, schema } }: { data: Data }) {
@@ -112,13 +115,36 @@ function Containers({ data: { container, container_count: all, containers, schem
 	return (
 		<>
 			<p data-t="sentence">{container}.</p>
-			<p class="quiet">{all > containers.length ? `The ${count(containers.length)} largest of ${count(all)} containers.` : `${count(all)} containers.`} An empty field means that the pointers do not say it, or that the container has no places.</p>
+			<p class="quiet">{all > containers.length ? `The ${count(containers.length)} largest of ${count(all)} containers.` : `${things(all, "container")}.`} An empty field means that the pointers do not say it, or that the container has no places.</p>
 			<ResultTable label="Containers" rows={containers} schema={columnsOf(schema.containers, containerColumns)} height={620} onSelect={({ chunk }) => (typeof chunk === "number" && !embedded ? select("c", chunk) : set({ sel: null }, true))} />
 		</>
 	);
 }
 
-const tabs = [["tree", "Owners"], ["containers", "Containers"]] as const;
+const twiceColumns = { type: "What", stack: "Allocated by", saving_bytes: "Saving", alike_chunks: "Alike", different: "Different", zero_bytes: "All zero", untouched_bytes: "Untouched" };
+
+/** "8.0 MiB in 3 chunks are all zero", of what there is. */
+function others({ zero_bytes: zero, zero_chunks: zeros, untouched_bytes: untouched, empty_chunks: empty }: Data): string {
+	return [
+		zero ? `${bytes(zero)} in ${things(zeros, "chunk")} ${zeros === 1 ? "is" : "are"} all zero.` : "",
+		untouched ? `${bytes(untouched)} were never touched and take no memory.` : "",
+		empty ? `${things(empty, "chunk")} ${empty === 1 ? "has" : "have"} no bytes.` : "",
+	].filter((text) => text !== "").join(" ");
+}
+
+function Twice({ data }: { data: Data }) {
+	const { twice, twice_count: all = 0, schema } = data;
+	if (!twice) return <Empty><p>This trace does not say which chunks are alike. To record it: <code>heapwise run --owners=contents PROGRAM</code></p></Empty>;
+	return (
+		<>
+			<p data-t="sentence">{data.twice_saving_bytes ? `One copy of each content would save ${bytes(data.twice_saving_bytes)}: ${things(data.twice_chunks, "chunk")} have ${things(data.twice_different, "different content")}.` : "No two chunks are alike."}</p>
+			<p class="quiet">{others(data)}{all > twice.length && ` The first ${count(twice.length)} of ${count(all)} rows.`}</p>
+			{twice.length > 0 && <ResultTable label="Twice" rows={twice} schema={columnsOf(schema.twice, twiceColumns)} height={620} onSelect={({ point }) => select("p", Number(point))} menu={({ point, type }) => ({ title: String(type), point: Number(point) })} />}
+		</>
+	);
+}
+
+const tabs = [["tree", "Owners"], ["containers", "Containers"], ["twice", "Twice"]] as const;
 
 export function Owners() {
 	const answer = useAnswer<Data>("/owners", whole());
@@ -130,7 +156,7 @@ export function Owners() {
 				{(data) => (
 					<>
 						<Unfiltered path="/owners" />
-						{tab === "containers" ? <Containers data={data} /> : <Held data={data} epoch={answer.reply?.epoch} />}
+						{tab === "containers" ? <Containers data={data} /> : tab === "twice" ? <Twice data={data} /> : <Held data={data} epoch={answer.reply?.epoch} />}
 					</>
 				)}
 			</Panel>

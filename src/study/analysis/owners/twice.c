@@ -184,6 +184,8 @@ int owner_twice_add(struct result *to, const struct owners *owners, u64 top, str
 			     "bytes of pages of chunks never touched", .hide_zero = true);
 		result_field(to, "empty_chunks", NULL, VALUE_COUNT,
 			     value_number(twice.all.empty_chunks), "chunks of no bytes");
+		result_field(to, "twice_count", NULL, VALUE_COUNT, value_number(twice.rows.count),
+			     "allocation points and types of such chunks");
 		result_add_part(to, twice_table(&twice, owners, top));
 	}
 	owner_twice_release(&twice);
