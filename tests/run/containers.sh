@@ -29,7 +29,7 @@ record()
 # named   "NAME|KIND|ELEMENTS|PLACES" of each; a number that is unknown is as the program says
 named()
 {
-	jq -r '.containers[] | [(.container | sub("^server \\(collections.c:[0-9]+\\)"; "server")), .kind, .elements // "?", .capacity // "-"] | join("|")' \
+	jq -r '.containers[] | [(.container | sub(" \\(collections.c(pp)?:[0-9]+\\)"; "") | sub("\\(unsigned long\\)"; "")), .kind, .elements // "?", .capacity // "-"] | join("|")' \
 		"$work/json"
 }
 
@@ -58,6 +58,11 @@ case_c_stripped() { build gcc collections.c -O1 -s && compare_shapes 'server .bu
 case_gcc() { build g++ collections.cpp -O0 -g && compare; }
 case_gcc_optimised() { build g++ collections.cpp -O2 -g && compare; }
 case_clang() { build clang++ collections.cpp -O1 -g -stdlib=libstdc++ && compare; }
+# Variables of main, and of a function that it calls.
+case_stack_gcc() { build g++ collections.cpp -O0 -g -DON_STACK && compare; }
+case_stack_gcc_optimised() { build g++ collections.cpp -O2 -g -DON_STACK && compare; }
+case_stack_clang() { build clang++ collections.cpp -O0 -g -fstandalone-debug -stdlib=libstdc++ -DON_STACK && compare; }
+case_stack_clang_optimised() { build clang++ collections.cpp -O2 -g -stdlib=libstdc++ -DON_STACK && compare; }
 # Its package and libunwind-dev, which libgoogle-perftools-dev needs, cannot both be installed.
 case_libcxx()
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Containers of the C++ library, as members of an object on the heap: prints a line with name, type, elements and places of
- * each, which `heapwise owners` must show. "-": it has no places. "?": the number is only in
+ * Containers of the C++ library, as members of an object on the heap, or with ON_STACK of one on the stack: prints a line with
+ * name, type, elements and places of each, which `heapwise owners` must show. "-": it has no places. "?": the number is only in
  * the program's bytes. The places of a deque are those of its blocks, which differ from library to library. */
 #include <cstdio>
 #include <cstdlib>
@@ -39,8 +39,6 @@ struct Registry {
 	std::shared_ptr<Session> shared_, again_;
 };
 
-static std::unique_ptr<Registry> registry;
-
 template <typename T> static unsigned long places(const T &container) { return container.capacity(); }
 
 static void fill(Registry &to)
@@ -72,26 +70,79 @@ static void fill(Registry &to)
 	to.shared_->marks.assign(2500, 1);
 }
 
+static void print(const char *owner, const Registry &of)
+{
+	std::printf("%s .index_|std::vector<Entry>|1200|%lu\n", owner, places(of.index_));
+	std::printf("%s .full_|std::vector<long>|5000|%lu\n", owner, places(of.full_));
+	std::printf("%s .sessions_|std::vector<std::unique_ptr<Session>>|300|%lu\n", owner, places(of.sessions_));
+	std::printf("%s .names_|std::map<int, std::string>|800|-\n", owner);
+	std::printf("%s .times_|std::multiset<long>|600|-\n", owner);
+	std::printf("%s .cache_|std::unordered_map<long, Session>|900|%lu\n", owner, of.cache_.bucket_count());
+	std::printf("%s .seen_|std::unordered_set<int>|2000|%lu\n", owner, of.seen_.bucket_count());
+	std::printf("%s .recent_|std::list<Entry>|150|-\n", owner);
+	std::printf("%s .free_|std::forward_list<int>|120|-\n", owner);
+#ifdef _LIBCPP_VERSION
+	std::printf("%s .queue_|std::deque<long>|?|3072\n", owner);
+#else
+	std::printf("%s .queue_|std::deque<long>|2000|2048\n", owner);
+#endif
+	std::printf("%s .motto_|std::string|?|%lu\n", owner, places(of.motto_));
+}
+
+#ifdef ON_STACK
+
+/* Ends the program while its variables and those of main are there. */
+static void serve(std::size_t count)
+{
+	std::map<int, Session> open;
+
+	for (std::size_t i = 0; i < count; i++)
+		open[static_cast<int>(i)].marks.assign(20, 1);
+	if (count > 1) {
+		std::vector<std::string> names;
+
+		for (int i = 0; i < 70; i++)
+			names.push_back(std::string(100, 'n'));
+		const std::string &first = names[0];
+
+		std::printf("open in serve|std::map<int, Session>|%zu|-\n", open.size());
+		std::printf("names in serve|std::vector<std::string>|70|%lu\n", places(names));
+#ifdef _LIBCPP_VERSION
+		std::printf("waiting in main|std::deque<long>|?|512\n");
+#else
+		std::printf("waiting in main|std::deque<long>|500|512\n");
+#endif
+		std::fflush(stdout);
+		__asm__ volatile("" : : "r"(&names), "r"(&open), "r"(&first) : "memory");
+		std::_Exit(0);
+	}
+}
+
+int main(int argc, char **)
+{
+	Registry registry;
+	std::deque<long> waiting;
+
+	fill(registry);
+	for (int i = 0; i < 500; i++)
+		waiting.push_back(i);
+	print("registry in main", registry);
+	serve(static_cast<std::size_t>(argc) * 200);
+	__asm__ volatile("" : : "r"(&registry), "r"(&waiting) : "memory");
+}
+
+#else
+
+static std::unique_ptr<Registry> registry;
+
 int main()
 {
 	registry = std::make_unique<Registry>();
 	fill(*registry);
-	std::printf("Registry .index_|std::vector<Entry>|1200|%lu\n", places(registry->index_));
-	std::printf("Registry .full_|std::vector<long>|5000|%lu\n", places(registry->full_));
-	std::printf("Registry .sessions_|std::vector<std::unique_ptr<Session>>|300|%lu\n", places(registry->sessions_));
-	std::printf("Registry .names_|std::map<int, std::string>|800|-\n");
-	std::printf("Registry .times_|std::multiset<long>|600|-\n");
-	std::printf("Registry .cache_|std::unordered_map<long, Session>|900|%lu\n", registry->cache_.bucket_count());
-	std::printf("Registry .seen_|std::unordered_set<int>|2000|%lu\n", registry->seen_.bucket_count());
-	std::printf("Registry .recent_|std::list<Entry>|150|-\n");
-	std::printf("Registry .free_|std::forward_list<int>|120|-\n");
-#ifdef _LIBCPP_VERSION
-	std::printf("Registry .queue_|std::deque<long>|?|3072\n");
-#else
-	std::printf("Registry .queue_|std::deque<long>|2000|2048\n");
-#endif
-	std::printf("Registry .motto_|std::string|?|%lu\n", places(registry->motto_));
+	print("Registry", *registry);
 	std::fflush(stdout);
 	__asm__ volatile("" : : "r"(&registry) : "memory");
 	std::_Exit(0);
 }
+
+#endif

@@ -174,6 +174,37 @@ TEST(weak_roots, "a frame holds only what no variable and no outer frame leads t
 	heap_release(&heap);
 }
 
+TEST(frame_parts, "of one frame objects come first and are equal, then pointers, then what has no name")
+{
+	/* two objects, two pointers and the rest, each of which has the next one's chunk as well */
+	static const u8 parts[] = {FRAME_OBJECT, FRAME_OBJECT, FRAME_POINTER, FRAME_POINTER + 1, FRAME_REST};
+	struct made_graph made = graph_new(5, 5);
+	struct owner_root_name names[5] = {0};
+	struct owner_roots roots = {.names = {names, 5, 5}};
+	u64 *ignored;
+
+	for (u32 i = 0; i < 5; i++) {
+		made.roots[i].kind = ROOT_STACK;
+		names[4 - i].order = owner_frame_order(0x1000, parts[i]);
+		graph_edge(&made, 5 + 4 - i, i, 0);
+		if (i > 0)
+			graph_edge(&made, 5 + 4 - i, i - 1, 8);
+	}
+	graph_make(&made);
+	roots.graph = made.graph;
+	ignored = owner_weigh(&roots, NULL);
+	for (u64 node = 5; node < 10; node++)
+		for (u64 i = made.graph.starts[node]; i < made.graph.starts[node + 1]; i++) {
+			u32 part = 9 - (u32)node;
+			bool is_own = made.graph.edges[i].target == part;
+
+			/* the second object shares the first one's */
+			CHECK_EQ(*ignored >> i & 1, !is_own && part > 1);
+		}
+	free(ignored);
+	graph_release(&made);
+}
+
 TEST(several, "what two roots hold is held by the nearest and others")
 {
 	static const u32 places[] = {TABLE, SESSION};
@@ -226,6 +257,8 @@ TEST(doubtful, "a doubtful pointer holds what no other leads to, or only a frame
 	static const u32 edges[][2] = {{0, 1}, {2, 1}, {2, 3}, {4, 0}, {5, 2}, {6, 3}};
 	static const u64 doubtful = 1 << 1 | 1 << 2, wanted = 1 << 1 | 1 << 5;
 	struct made_graph made = graph_new(4, 3);
+	struct owner_root_name names[3] = {0};
+	struct owner_roots roots = {.names = {names, 3, 3}};
 	u64 *ignored;
 
 	for (u32 i = 0; i < 3; i++)
@@ -233,10 +266,11 @@ TEST(doubtful, "a doubtful pointer holds what no other leads to, or only a frame
 	for (u32 i = 0; i < 6; i++)
 		graph_edge(&made, edges[i][0], edges[i][1], 8 * i);
 	graph_make(&made);
-	ignored = owner_weigh(&made.graph, &doubtful);
+	roots.graph = made.graph;
+	ignored = owner_weigh(&roots, &doubtful);
 	CHECK_EQ(*ignored, wanted);
 	free(ignored);
-	ignored = owner_weigh(&made.graph, NULL);
+	ignored = owner_weigh(&roots, NULL);
 	CHECK_EQ(*ignored, 1 << 5);
 	free(ignored);
 	graph_release(&made);

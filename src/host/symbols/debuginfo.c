@@ -424,3 +424,27 @@ int debuginfo_resolve(struct debuginfo *self, const struct debuginfo_query *quer
 	free(placed);
 	return result;
 }
+
+int debuginfo_function(const struct debuginfo *self, u64 address, Dwarf_Die *function)
+{
+	u64 here = address - self->bias;
+	u32 unit = find_unit(self, here), scope = NO_SCOPE;
+	struct scopes scopes = {.addresses = &here, .innermost = &scope, .address_count = 1};
+	Dwarf_Die root;
+	int result;
+
+	if (unit == NO_UNIT)
+		return 0;
+	root = functions_root(&self->units.data[unit]);
+	result = functions_ensure(self, unit, &root);
+	if (!result)
+		result = scopes_read(&scopes, &root, &self->functions[unit]);
+	while (scope != NO_SCOPE && scopes.data[scope].parent != NO_SCOPE)
+		scope = scopes.data[scope].parent;
+	if (!result && scope != NO_SCOPE) {
+		*function = scopes.data[scope].die;
+		result = 1;
+	}
+	scopes_release(&scopes);
+	return result;
+}

@@ -57,4 +57,8 @@ void debuginfo_read_ahead(const struct debuginfo *self, bool (*go_on)(void *), v
 /* Fills all answers. Damaged debug info leaves answers empty; only a lack of memory is an error. */
 int debuginfo_resolve(struct debuginfo *self, const struct debuginfo_query *query);
 
+/* The function that has the code at the module's address: 1, or 0 if it is unknown, or ERR_MEMORY.
+ */
+int debuginfo_function(const struct debuginfo *self, u64 address, Dwarf_Die *function);
+
 #endif

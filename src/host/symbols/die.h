@@ -59,6 +59,24 @@ static inline bool die_type(Dwarf_Die *die, Dwarf_Die *type)
 	return dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attribute), type) != NULL;
 }
 
+/* The file that declares it, NULL = unknown. libdw takes number 0 for none, but since DWARF 5 that
+ * is the source file of the unit. */
+static inline const char *die_file(Dwarf_Die *die)
+{
+	const char *file = dwarf_decl_file(die);
+	Dwarf_Files *files;
+	Dwarf_Die unit;
+	Dwarf_Half version;
+	size_t count;
+	u64 number;
+
+	if (file || !die_number(die, DW_AT_decl_file, &number) || number ||
+	    dwarf_cu_info(die->cu, &version, NULL, &unit, NULL, NULL, NULL, NULL) != 0 ||
+	    version < 5 || dwarf_getsrcfiles(&unit, &files, &count) != 0 || !count)
+		return file;
+	return dwarf_filesrc(files, 0, NULL, NULL);
+}
+
 /* Where a member is in its class. DWARF 2 has an expression that adds the offset; that of a virtual
  * base is a longer one. */
 static inline bool die_place(Dwarf_Die *die, u64 *offset)

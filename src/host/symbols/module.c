@@ -230,12 +230,13 @@ static Dwfl_Module *report_unseen(struct module *self, const struct symbolizer_m
 	return handle;
 }
 
-static int read_debuginfo(struct module *self, GElf_Addr elf_bias)
+int module_read_debuginfo(struct module *self)
 {
+	GElf_Addr elf_bias = 0;
 	Dwarf_Addr bias;
 	Dwarf *dwarf = dwfl_module_getdwarf(self->handle, &bias);
 
-	if (!dwarf)
+	if (!dwarf || self->has_debuginfo || !dwfl_module_getelf(self->handle, &elf_bias))
 		return 0;
 	self->has_debuginfo = true;
 	return debuginfo_init(&self->debuginfo, dwarf, bias - elf_bias);
@@ -243,9 +244,10 @@ static int read_debuginfo(struct module *self, GElf_Addr elf_bias)
 
 /* Opens the right file; ERR_INPUT if there is none. To be closed in any case. */
 static int open_files(struct module *self, const struct symbolizer_module *description,
-		      const struct module_places *places, GElf_Addr *bias)
+		      const struct module_places *places)
 {
 	void **userdata;
+	GElf_Addr bias;
 
 	*self = (struct module){.dwfl = dwfl_begin(&places->callbacks),
 				.lookup = calloc(1, sizeof(*self->lookup))};
@@ -261,18 +263,17 @@ static int open_files(struct module *self, const struct symbolizer_module *descr
 		*userdata = self->lookup;
 	}
 	dwfl_report_end(self->dwfl, NULL, NULL);
-	return self->handle && dwfl_module_getelf(self->handle, bias) ? 0 : ERR_INPUT;
+	return self->handle && dwfl_module_getelf(self->handle, &bias) ? 0 : ERR_INPUT;
 }
 
 int module_open(struct module *self, const struct symbolizer_module *description,
 		const struct module_places *places)
 {
-	GElf_Addr bias = 0;
-	int result = open_files(self, description, places, &bias);
+	int result = open_files(self, description, places);
 
 	/* Debug info first: symbols may come from the same separate file. */
 	if (!result)
-		result = read_debuginfo(self, bias);
+		result = module_read_debuginfo(self);
 	if (!result)
 		result = elfsyms_read(&self->symbols, self->handle);
 	if (result)
@@ -283,14 +284,13 @@ int module_open(struct module *self, const struct symbolizer_module *description
 int module_open_dwarf(struct module *self, const struct symbolizer_module *description,
 		      const struct module_places *places, Dwarf **dwarf)
 {
-	GElf_Addr bias = 0;
-	Dwarf_Addr dwarf_bias;
-	int result = open_files(self, description, places, &bias);
+	Dwarf_Addr bias;
+	int result = open_files(self, description, places);
 
 	if (result)
 		module_close(self);
 	else
-		*dwarf = dwfl_module_getdwarf(self->handle, &dwarf_bias);
+		*dwarf = dwfl_module_getdwarf(self->handle, &bias);
 	return result;
 }
 

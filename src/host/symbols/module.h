@@ -44,5 +44,7 @@ void module_close(struct module *self);
 /* The same without reading: only *dwarf, NULL if the module has no debug info. */
 int module_open_dwarf(struct module *self, const struct symbolizer_module *description,
 		      const struct module_places *places, Dwarf **dwarf);
+/* Fills debuginfo of what was opened like that, if there is any. 0 or ERR_MEMORY. */
+int module_read_debuginfo(struct module *self);
 
 #endif

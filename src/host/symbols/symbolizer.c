@@ -218,16 +218,16 @@ void symbolizer_read_ahead(struct symbolizer *self, u32 module, bool (*go_on)(vo
 		debuginfo_read_ahead(&entry->module.debuginfo, go_on, asked);
 }
 
-struct Dwarf *symbolizer_dwarf(const struct symbolizer *self,
-			       const struct symbolizer_module *description)
+struct module *symbolizer_files(const struct symbolizer *self,
+				const struct symbolizer_module *description)
 {
-	const struct entry *entry;
+	struct entry *entry;
 	u32 module;
 
 	if (!self || !find_entry(self, description, &module))
 		return NULL;
 	entry = self->entries.data[module];
-	return entry->open && entry->module.has_debuginfo ? entry->module.debuginfo.dwarf : NULL;
+	return entry->open && entry->module.has_debuginfo ? &entry->module : NULL;
 }
 
 static int resolve_now(struct symbolizer *self, const struct symbolizer_query *query,

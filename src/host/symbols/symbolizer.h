@@ -55,10 +55,11 @@ int symbolizer_open(struct symbolizer *self, u32 module, struct err *err);
  * go_on(asked) says so. */
 void symbolizer_read_ahead(struct symbolizer *self, u32 module, bool (*go_on)(void *), void *asked);
 
-/* The debug info of a module that is open, NULL if it is not or has none. The symbolizer's. */
-struct Dwarf;
-struct Dwarf *symbolizer_dwarf(const struct symbolizer *self,
-			       const struct symbolizer_module *description);
+/* The files of a module that is open and has debug info, NULL if it is not or has none. The
+ * symbolizer's. */
+struct module;
+struct module *symbolizer_files(const struct symbolizer *self,
+				const struct symbolizer_module *description);
 
 /* Addresses are ascending, relative to the module's base, and point at or into the instruction (a
  * return address less 1). */

@@ -182,18 +182,21 @@ static u64 file_key(const struct symbolizer_module *module)
 static void file_open(struct declared *self, struct declared_file *file,
 		      const struct symbolizer_module *module)
 {
-	file->dwarf = symbolizer_dwarf(self->query.symbolizer, module);
-	if (!file->dwarf) {
+	file->files = symbolizer_files(self->query.symbolizer, module);
+	if (file->files) {
+		file->dwarf = file->files->debuginfo.dwarf;
+	} else {
 		int status = module_open_dwarf(&file->module, module, &self->places, &file->dwarf);
 
 		file->is_open = status == 0;
+		file->files = &file->module;
 		self->failed |= status == ERR_MEMORY;
 	}
 	if (file->dwarf)
 		walk_units(self, file, false);
 }
 
-static struct declared_file *file_of(struct declared *self, const struct symbolizer_module *module)
+struct declared_file *declared_file(struct declared *self, const struct symbolizer_module *module)
 {
 	u64 *place = map_at(&self->by_file, file_key(module));
 	struct declared_file *file;
@@ -213,7 +216,7 @@ static struct declared_file *file_of(struct declared *self, const struct symboli
 
 void declared_add(struct declared *self, const struct symbolizer_module *module)
 {
-	file_of(self, module);
+	declared_file(self, module);
 }
 
 static struct declared_place *place_at(struct declared_file *file, u64 address)
@@ -228,7 +231,7 @@ static struct declared_place *place_at(struct declared_file *file, u64 address)
 bool declared_variable(struct declared *self, const struct symbolizer_module *module, u64 address,
 		       struct declared_variable *variable)
 {
-	struct declared_file *file = file_of(self, module);
+	struct declared_file *file = declared_file(self, module);
 	struct declared_place *place = file ? place_at(file, address) : NULL;
 	int line = 0;
 
@@ -240,9 +243,9 @@ bool declared_variable(struct declared *self, const struct symbolizer_module *mo
 	}
 	if (!place)
 		return false;
-	*variable = (struct declared_variable){.type = declared_type_below(self, &place->die),
-					       .file = names_keep(&self->names,
-								  dwarf_decl_file(&place->die))};
+	*variable =
+		(struct declared_variable){.type = declared_type_below(self, &place->die),
+					   .file = names_keep(&self->names, die_file(&place->die))};
 	if (dwarf_decl_line(&place->die, &line) == 0 && line > 0)
 		variable->line = (u32)line;
 	return true;
@@ -357,6 +360,8 @@ void declared_free(struct declared *self)
 	declared_types_release(self);
 	vec_release(&self->files);
 	vec_release(&self->classes);
+	vec_release(&self->frames);
+	map_release(&self->by_code);
 	map_release(&self->by_file);
 	map_release(&self->by_class);
 	map_release(&self->by_definition);

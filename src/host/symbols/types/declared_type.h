@@ -33,6 +33,17 @@ struct declared_type {
 	u32 member_count;
 };
 
+struct declared_local { /* a variable on a function's stack */
+	const char *name;
+	i64 offset; /* from the end of the frame, which is where the caller's begins */
+	u64 bytes;
+	u32 type;
+	const char *file; /* that declares it; "" = unknown */
+	u32 line;
+	u32 inlined; /* of a function that is so many calls below the one that has the code */
+	u32 order;   /* in which they are declared, from outer blocks to inner ones */
+};
+
 struct declared_query {
 	const char *debug_path; /* more folders with debug files; may be NULL */
 	/* modules that it has open are not opened anew; must outlive this one; may be NULL */

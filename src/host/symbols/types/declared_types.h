@@ -17,8 +17,9 @@ struct declared_place { /* of a variable */
 };
 
 struct declared_file {
-	struct module module;
+	struct module module; /* of its own */
 	bool is_open;
+	struct module *files;                 /* that, or the symbolizer's */
 	Dwarf *dwarf;                         /* NULL = there is none */
 	VEC(struct declared_place) variables; /* by address */
 	bool has_functions;                   /* variables in functions, too */
@@ -31,6 +32,11 @@ struct declared_class { /* the first definition of this name, size and scope */
 	u64 size;
 	u32 next; /* of the same name and size, NO_DECLARED = none */
 	u32 type; /* NO_DECLARED = nobody asked */
+};
+
+struct declared_frame {                      /* the variables of a function at some address */
+	const struct declared_local *locals; /* by offset; in the arena of names */
+	u32 count;
 };
 
 struct declared_entry { /* a type */
@@ -53,14 +59,16 @@ struct declared {
 	struct map by_name;    /* hash of a readable name → class + 1 */
 	struct map by_pointer; /* hash of "Foo*" → type + 1 */
 	struct map by_die;     /* address of a type's entry → type + 1 */
-	u64 named;             /* classes that by_name has */
-	u64 dies;              /* that were looked at */
+	VEC(struct declared_frame) frames;
+	struct map by_code; /* hash of file and address → frame + 1 */
+	u64 named;          /* classes that by_name has */
+	u64 dies;           /* that were looked at */
 	bool failed;
 };
 
 static inline u64 declared_class_hash(const char *name, u64 size)
 {
-	return hash_text(HASH_START ^ size, name);
+	return hash_text(hash_u64(HASH_START ^ size), name); /* or "a", 32 would be "A", 0 */
 }
 
 static inline u32 declared_class_first(const struct declared *self, u64 hash)
@@ -69,6 +77,9 @@ static inline u32 declared_class_first(const struct declared *self, u64 hash)
 
 	return place && *place ? (u32)*place - 1 : NO_DECLARED;
 }
+
+/* The module's, which is read now if it was not; NULL without memory. */
+struct declared_file *declared_file(struct declared *self, const struct symbolizer_module *module);
 
 /* As people write it, with what it is in. */
 const char *declared_class_name(struct declared *self, u32 number);

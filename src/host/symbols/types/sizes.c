@@ -468,14 +468,15 @@ static void walk_dwarf(struct walk *self, Dwarf *dwarf)
 static int read_module(struct walk *self, const struct symbolizer_module *description,
 		       const struct module_places *places, enum symbolizer_state *state)
 {
-	Dwarf *dwarf = symbolizer_dwarf(self->query->symbolizer, description);
+	const struct module *open = symbolizer_files(self->query->symbolizer, description);
 	struct module module;
+	Dwarf *dwarf = NULL;
 	int status;
 
 	*state = SYMBOLIZER_DEBUG;
 	self->files_of = NULL;
-	if (dwarf) {
-		walk_dwarf(self, dwarf);
+	if (open) {
+		walk_dwarf(self, open->debuginfo.dwarf);
 		return self->status;
 	}
 	status = module_open_dwarf(&module, description, places, &dwarf);

@@ -252,7 +252,7 @@ static bool sum_all(struct owners *self)
 static bool weigh(struct owners *self)
 {
 	free(self->ignored);
-	self->ignored = owner_weigh(&self->roots.graph, self->doubtful);
+	self->ignored = owner_weigh(&self->roots, self->doubtful);
 	return self->ignored;
 }
 

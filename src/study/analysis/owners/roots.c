@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Takes the data of modules apart into variables, and names roots.
+ * Takes the data of modules and frames apart into variables, and names roots.
  * Host. Reads symbol tables of the modules that have roots, and no others. */
 #include "study/analysis/owners/roots.h"
 
@@ -9,7 +9,10 @@
 #include "host/base/search.h"
 #include "host/base/strbuf.h"
 
-enum { WORD_BYTES = 8 };
+enum {
+	WORD_BYTES = 8,
+	FRAME_BYTES_MAX = (256 << 10) + 128, /* of a stack, so much is unwound; and a red zone */
+};
 
 struct making {
 	struct owner_roots *out;
@@ -183,48 +186,157 @@ static int split_data(struct making *self, const struct stream_root *root, u64 f
 
 /* ---- others ---- */
 
-static int function_of(struct making *self, const struct spot *spot, const char **function)
+/* The functions of a frame, as the trace or its files have them: the first is innermost. */
+static int functions_of(struct making *self, const struct spot *spot,
+			struct symbolizer_answer *answer)
 {
 	const struct symbol_entry *kept = NULL;
-	struct symbolizer_answer answer = {0};
 	u32 number;
 
-	*function = "";
+	*answer = (struct symbolizer_answer){0};
 	if (self->query->symbols && spot->module != NO_MODULE)
 		kept = symbol_table_find(self->query->symbols, self->query->image, spot->module,
 					 spot->offset);
-	if (kept && kept->frame_count)
-		*function = kept->frames[kept->frame_count - 1].function;
-	if (**function || !*spot->file.path)
+	if (kept)
+		*answer = (struct symbolizer_answer){kept->frames, kept->frame_count};
+	if (!*spot->file.path ||
+	    (kept && kept->frame_count && *kept->frames[kept->frame_count - 1].function))
 		return 0;
-	if (open_module(self, spot, &number) < 0 ||
-	    symbolizer_resolve(self->out->symbolizer,
-			       &(struct symbolizer_query){number, &spot->offset, 1, &answer},
-			       self->err) < 0)
+	if (open_module(self, spot, &number) < 0)
 		return self->err->code;
-	if (answer.frame_count)
-		*function = answer.frames[answer.frame_count - 1].function;
+	return symbolizer_resolve(self->out->symbolizer,
+				  &(struct symbolizer_query){number, &spot->offset, 1, answer},
+				  self->err);
+}
+
+/* What is known of a frame. */
+struct open_frame {
+	const struct stream_root *root;
+	struct spot spot;
+	struct symbolizer_answer functions;
+	const struct declared_local *locals;
+	u32 local_count;
+};
+
+/* "" = unknown; inlined: that of a function which is so many calls below. */
+static const char *function_of(const struct open_frame *self, u32 inlined)
+{
+	u32 count = self->functions.frame_count;
+
+	return inlined < count ? self->functions.frames[count - 1 - inlined].function : "";
+}
+
+static int open_frame(struct making *self, const struct stream_root *root, struct open_frame *frame)
+{
+	*frame = (struct open_frame){.root = root, .spot = spot_of(self, root->code)};
+	if (functions_of(self, &frame->spot, &frame->functions) < 0)
+		return self->err->code;
+	/* what is larger was not unwound: where it ends is unknown */
+	if (*frame->spot.file.path && root->bytes <= FRAME_BYTES_MAX)
+		frame->locals = declared_locals(self->out->declared, &frame->spot.file,
+						frame->spot.offset, &frame->local_count);
 	return 0;
 }
 
-static int add_frame(struct making *self, const struct stream_root *root, u64 start)
+/* The variable at an address, NULL = there is none. */
+static const struct declared_local *local_at(const struct open_frame *self, u64 address)
 {
-	struct spot spot = spot_of(self, root->code);
-	struct owner_root_name name = {.module = spot.file.path,
-				       .offset = spot.offset,
-				       .type = NO_DECLARED};
+	i64 offset = (i64)(address - self->root->address - self->root->bytes);
+	u64 after = bisect(i, self->local_count, self->locals[i].offset <= offset);
+	const struct declared_local *local = after ? &self->locals[after - 1] : NULL;
+
+	return local && (u64)(offset - local->offset) < local->bytes ? local : NULL;
+}
+
+/* Iterators and views are pointers to what something else owns. */
+static bool is_view(const char *name)
+{
+	static const char *const views[] = {"std::string_view",  "std::basic_string_view<",
+					    "std::span<",        "std::reference_wrapper<",
+					    "std::weak_ptr<",    "std::initializer_list<",
+					    "std::wstring_view", NULL};
+	u64 head = strcspn(name, "<");
+
+	for (u32 i = 0; views[i]; i++)
+		if (strncmp(name, views[i], strlen(views[i])) == 0)
+			return true;
+	return memmem(name, head, "_iter", 5);
+}
+
+static u8 part_of(struct making *self, const struct declared_local *local)
+{
+	const struct declared_type *type = declared_type(self->out->declared, local->type);
+
+	if (!type || type->form == DECLARED_OTHER)
+		return FRAME_PLAIN;
+	if (type->form == DECLARED_POINTER || is_view(type->name))
+		return local->order < FRAME_PLAIN - FRAME_POINTER
+			       ? (u8)(FRAME_POINTER + local->order)
+			       : FRAME_PLAIN - 1;
+	return FRAME_OBJECT;
+}
+
+static int add_local(struct making *self, const struct open_frame *frame,
+		     const struct declared_local *local, u64 start)
+{
+	const char *function = function_of(frame, local->inlined);
+	struct stream_root part = *frame->root;
 	struct strbuf label = {0};
-	int status = function_of(self, &spot, &name.name);
+	struct owner_root_name name = {.name = local->name,
+				       .module = frame->spot.file.path,
+				       .type = local->type};
+	int status;
+
+	part.address += part.bytes + (u64)local->offset;
+	part.bytes = local->bytes;
+	name.offset = part.address;
+	name.order = owner_frame_order(frame->root->address, part_of(self, local));
+	strbuf_addf(&label, "%s in %s", local->name, *function ? function : "a function");
+	if (*local->file && local->line)
+		strbuf_addf(&label, " (%s:%u)", path_file(local->file), local->line);
+	name.label = strbuf_text(&label);
+	status = add_root(self, &part, &name, start);
+	strbuf_release(&label);
+	return status;
+}
+
+static int add_rest(struct making *self, const struct open_frame *frame, u64 start)
+{
+	struct owner_root_name name = {.name = function_of(frame, 0),
+				       .module = frame->spot.file.path,
+				       .offset = frame->spot.offset,
+				       .type = NO_DECLARED,
+				       .order =
+					       owner_frame_order(frame->root->address, FRAME_REST)};
+	struct strbuf label = {0};
+	int status;
 
 	strbuf_add(&label, "stack");
-	if (status == 0 && *name.name)
+	if (*name.name)
 		strbuf_addf(&label, " in %s", name.name);
-	else if (*spot.file.path)
-		strbuf_addf(&label, " in %s+0x%" PRIx64, path_file(spot.file.path), spot.offset);
+	else if (*name.module)
+		strbuf_addf(&label, " in %s+0x%" PRIx64, path_file(name.module), name.offset);
 	name.label = strbuf_text(&label);
-	if (status == 0)
-		status = add_root(self, root, &name, start);
+	status = add_root(self, frame->root, &name, start);
 	strbuf_release(&label);
+	return status;
+}
+
+static int split_frame(struct making *self, const struct stream_root *root, u64 first, u64 end)
+{
+	const struct declared_local *before = NULL;
+	struct open_frame frame;
+	int status = open_frame(self, root, &frame);
+
+	for (u64 i = first; i < end && status == 0; i++) {
+		const struct declared_local *local =
+			local_at(&frame, root->address + self->graph->edges[i].from);
+
+		if (i > first && local == before)
+			continue;
+		status = local ? add_local(self, &frame, local, i) : add_rest(self, &frame, i);
+		before = local;
+	}
 	return status;
 }
 
@@ -258,7 +370,7 @@ static int add_root_of(struct making *self, u64 i)
 	if (root->kind == ROOT_DATA)
 		return split_data(self, root, starts[0], starts[1]);
 	if (root->kind == ROOT_STACK)
-		return add_frame(self, root, starts[0]);
+		return split_frame(self, root, starts[0], starts[1]);
 	return add_other(self, root, starts[0]);
 }
 

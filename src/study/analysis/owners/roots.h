@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Roots with names: the data of a module is one root in a trace, and here as many as it has
- * variables.
+ * variables. A frame is as many as there are variables on it, and the parts between them.
  *
  *	struct owner_roots roots = {0};
  *	struct owner_roots_query query = {.model = model};
@@ -26,14 +26,26 @@ struct owner_roots_query {
 };
 
 struct owner_root_name {
-	/* "server (main.c:12)", "server (data of main)" where its declaration is unknown, "stack in
-	 * main"; equal for roots that are shown as one */
+	/* "server (main.c:12)", "server (data of main)" where its declaration is unknown, "cache in
+	 * main (main.c:12)", "stack in main"; equal for roots that are shown as one */
 	const char *label;
 	const char *name;   /* of the variable, the frame's function or the register; "" = none */
 	const char *module; /* path of its file, "" = unknown */
 	u64 offset;         /* of its first byte in the module; else its address */
 	u32 type;           /* of the variable, as declared; NO_DECLARED = unknown */
+	u64 order;          /* of a frame, or a part of one: see owner_frame_order */
 };
+
+/* Which of the roots on stacks come first: those of outer frames, and of one frame objects, which
+ * are equal, then pointers as they are declared, then what has no name. */
+enum owner_frame_part { FRAME_OBJECT = 0, FRAME_POINTER = 1, FRAME_PLAIN = 254, FRAME_REST = 255 };
+
+static inline u64 owner_frame_order(u64 frame_address, u8 part)
+{
+	return frame_address << 8 | (u8)~part;
+}
+
+static inline bool owner_frame_is_object(u64 order) { return (u8)~order == FRAME_OBJECT; }
 
 struct owner_roots { /* all zero = empty */
 	/* That of the trace with these roots; edges and chunks are the trace's. Roots that lead

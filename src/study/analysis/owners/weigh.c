@@ -69,7 +69,7 @@ struct ranked {
 	u32 node;
 	u32 rank;
 	u32 tid;
-	u64 address;
+	u64 order; /* of frames */
 };
 
 static u32 rank_of(const struct stream_root *root)
@@ -83,15 +83,24 @@ static u32 rank_of(const struct stream_root *root)
 	}
 }
 
-/* Stacks grow downwards: outer frames have higher addresses. */
+/* Stacks grow downwards: outer frames have higher addresses. What a frame has is in the order that
+ * roots.h defines. */
 static int strongest_first(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
 	return rising(x->rank, y->rank)
 		       ?: rising(x->tid, y->tid)
-		       ?: falling(x->address, y->address)
+		       ?: falling(x->order, y->order)
 		       ?: rising(x->node, y->node);
+}
+
+/* Whether two roots share what they lead to. */
+static bool is_same_turn(const struct ranked *a, const struct ranked *b)
+{
+	if (a->rank != b->rank || a->rank != RANK_STACK)
+		return a->rank == b->rank;
+	return a->tid == b->tid && a->order == b->order && owner_frame_is_object(a->order);
 }
 
 /* ---- all ---- */
@@ -105,7 +114,7 @@ static void search(struct weighing *self, const struct ranked *roots, u64 count)
 			spread_doubts(self, 0);
 			doubted = true;
 		}
-		if (!i || roots[i].rank != roots[i - 1].rank || roots[i].rank == RANK_STACK)
+		if (!i || !is_same_turn(&roots[i - 1], &roots[i]))
 			self->turns++;
 		see(self, roots[i].node);
 		/* roots of one turn share what they lead to */
@@ -134,8 +143,9 @@ static void ignore(const struct weighing *self, u64 nodes, u64 *ignored)
 				ignored[i / 64] |= 1ull << (i % 64);
 }
 
-u64 *owner_weigh(const struct stream_graph *graph, const u64 *doubtful)
+u64 *owner_weigh(const struct owner_roots *named, const u64 *doubtful)
 {
+	const struct stream_graph *graph = &named->graph;
 	u64 nodes = graph->chunk_count + graph->root_count;
 	u64 *ignored = calloc(graph->starts[nodes] / 64 + 1, sizeof *ignored);
 	struct weighing self = {.graph = graph,
@@ -148,7 +158,7 @@ u64 *owner_weigh(const struct stream_graph *graph, const u64 *doubtful)
 		const struct stream_root *root = &graph->roots[i];
 
 		vec_push(&roots, (struct ranked){(u32)(graph->chunk_count + i), rank_of(root),
-						 root->tid, root->address});
+						 root->tid, named->names.data[i].order});
 	}
 	if (!self.failed) {
 		vec_sort(&roots, strongest_first);

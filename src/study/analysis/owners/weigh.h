@@ -5,11 +5,11 @@
 #ifndef STUDY_ANALYSIS_OWNERS_WEIGH_H
 #define STUDY_ANALYSIS_OWNERS_WEIGH_H
 
-#include "host/trace/stream.h"
+#include "study/analysis/owners/roots.h"
 
 /* By edge, a bit that is set where it does not count, as dominators_find takes it; to be freed.
  * NULL if there is no memory. Doubtful edges, a set as well or NULL, hold only what no other ones
  * lead to. */
-u64 *owner_weigh(const struct stream_graph *graph, const u64 *doubtful);
+u64 *owner_weigh(const struct owner_roots *roots, const u64 *doubtful);
 
 #endif
