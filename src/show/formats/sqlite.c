@@ -243,7 +243,7 @@ static void put_points(struct filling *self)
 	db_table(&self->db, "points", 20);
 	for (u64 i = 0; i < model->points.count && !self->db.status; i++) {
 		const struct model_point *point = &model->points.data[i];
-		struct finding_frame own = finding_place(&self->job->stacks, point->frame).own;
+		struct finding_frame own = finding_own(&self->job->stacks, point->frame).own;
 		const struct type_answer *answer =
 			self->job->stacks.types ? &self->job->stacks.types[i] : NULL;
 		u64 type =

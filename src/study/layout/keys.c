@@ -13,7 +13,7 @@
 const char *view_point_module(const struct study *trace, struct point_id point)
 {
 	struct finding_place place =
-		finding_place(&trace->stacks, trace->model->points.data[point.index].frame);
+		finding_own(&trace->stacks, trace->model->points.data[point.index].frame);
 	const char *slash = strrchr(place.own.module, '/');
 
 	return slash ? slash + 1 : place.own.module;
@@ -52,7 +52,7 @@ static u32 key_by_label(struct view_keys *self, struct map *by_label, const char
 static const char *function_label(const struct study *trace, struct point_id point)
 {
 	struct finding_place place =
-		finding_place(&trace->stacks, trace->model->points.data[point.index].frame);
+		finding_own(&trace->stacks, trace->model->points.data[point.index].frame);
 
 	return *place.own.function ? place.own.function : "(unknown)";
 }
@@ -62,7 +62,7 @@ static const char *code_label(struct view_keys *self, const struct study *trace,
 			      struct point_id point)
 {
 	struct finding_place place =
-		finding_place(&trace->stacks, trace->model->points.data[point.index].frame);
+		finding_own(&trace->stacks, trace->model->points.data[point.index].frame);
 	char text[512];
 
 	if (*place.own.function)

@@ -35,11 +35,14 @@ static const struct rule *find_rule(struct frame_search *self, const struct name
 	struct span last = parts->parts[parts->count - 1].name;
 
 	for (u32 count = parts->count; count > 0; count--) {
+		const char *path;
+
 		name_path(parts, count, &self->path);
+		path = strbuf_text(&self->path);
 		for (u32 i = 0; i < frame_rule_count; i++) {
 			const struct rule *rule = &frame_rules[i];
 
-			if (strcmp(rule->path, strbuf_text(&self->path)) != 0 ||
+			if (*rule->path != *path || strcmp(rule->path, path) != 0 ||
 			    (rule->function && !span_starts(last, rule->function)))
 				continue;
 			*at = count - 1;

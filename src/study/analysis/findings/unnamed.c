@@ -69,7 +69,7 @@ static int unnamed_find(struct unnamed *self, const struct stack_source *source,
 
 		if (!point->frame.index)
 			continue; /* no stack was recorded, which names would not change */
-		place = finding_place(source, point->frame);
+		place = finding_own(source, point->frame);
 		if (place.foreign)
 			/* what the C++ library sets aside for itself is nobody's concern */
 			continue;

@@ -45,11 +45,18 @@ static void take(struct taking *self, const struct finding_frame *one)
 	self->frames[self->count++] = *one;
 }
 
-struct finding_place finding_place(const struct stack_source *source, struct frame_id id)
+/* A place without a name may turn out to be part of a wrapper. */
+static bool is_enough(const struct taking *found, u32 wanted)
+{
+	return found->count == wanted && (wanted == 2 || *found->frames[0].function);
+}
+
+static struct finding_place place_find(const struct stack_source *source, struct frame_id id,
+				       u32 wanted)
 {
 	struct taking found = {{no_frame, no_frame}, 0}, own = found, first = found;
 
-	for (u32 at = id.index; at && found.count < 2;) {
+	for (u32 at = id.index; at && !is_enough(&found, wanted);) {
 		const struct frame *frame =
 			context_table_frame(&source->model->contexts, (struct frame_id){at});
 		struct stack_names names = stack_names(source, (struct frame_id){at});
@@ -76,6 +83,16 @@ struct finding_place finding_place(const struct stack_source *source, struct fra
 	if (!found.count)
 		return (struct finding_place){first.count > 0, first.frames[0], no_frame};
 	return (struct finding_place){false, found.frames[0], found.frames[1]};
+}
+
+struct finding_place finding_place(const struct stack_source *source, struct frame_id id)
+{
+	return place_find(source, id, 2);
+}
+
+struct finding_place finding_own(const struct stack_source *source, struct frame_id id)
+{
+	return place_find(source, id, 1);
 }
 
 struct finding_place finding_entry(const struct stack_source *source, struct frame_id id)

@@ -22,6 +22,8 @@ struct finding_place {
 };
 
 struct finding_place finding_place(const struct stack_source *source, struct frame_id frame);
+/* The same for those who do not ask for the caller, which may be missing. */
+struct finding_place finding_own(const struct stack_source *source, struct frame_id frame);
 
 /* Where another module calls the one that allocates: the function that it calls, and the caller.
  * own.module "" = there is no such call. */

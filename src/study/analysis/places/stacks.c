@@ -32,7 +32,7 @@ static const char *name_start(const char *function)
 static bool starts_with_any(const char *name, const char *const *starts)
 {
 	for (; *starts; starts++)
-		if (strncmp(name, *starts, strlen(*starts)) == 0)
+		if (*name == **starts && strncmp(name, *starts, strlen(*starts)) == 0)
 			return true;
 	return false;
 }
