@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "format/arch/tag.h"
+#include "host/base/huge.h"
 
 enum {
 	GROUP = SCAN_GROUP,  /* words that are resolved together */
@@ -96,7 +97,7 @@ static bool filter_make(struct filter *self, u64 count)
 		bits++;
 	self->shift = 64 - bits;
 	self->bits = calloc(((u64)1 << bits) / 64, sizeof(u64));
-	scan_huge(self->bits, ((u64)1 << bits) / 8);
+	huge_ask(self->bits, ((u64)1 << bits) / 8);
 	return self->bits != NULL;
 }
 

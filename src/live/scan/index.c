@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include "host/base/huge.h"
 
 #include "host/base/search.h"
 
@@ -18,16 +19,6 @@ static const u64 GAP_BYTES = 1 << 20;
 static const u64 BLOCKS_MAX = INT32_MAX; /* edges.h needs a bit */
 
 static int out_of_memory(struct err *err) { return err_memory(err); }
-
-void scan_huge(void *memory, u64 bytes)
-{
-	const u64 page = 2 << 20;
-	u64 start = ((u64)(uintptr_t)memory + page - 1) & ~(page - 1);
-	u64 end = ((u64)(uintptr_t)memory + bytes) & ~(page - 1);
-
-	if (memory && start < end)
-		madvise((void *)(uintptr_t)start, end - start, MADV_HUGEPAGE);
-}
 
 /* ---- sorting --------------------------------------------------------------------------------- */
 
@@ -144,7 +135,7 @@ static bool regions_make(struct scan_index *self)
 	}
 	if (!vec_reserve(&self->table, self->blocks.count * 2 + self->regions.count * 66))
 		return false;
-	scan_huge(self->table.data, self->table.capacity * sizeof(u32));
+	huge_ask(self->table.data, self->table.capacity * sizeof(u32));
 	for (u64 i = 0; i < self->regions.count; i++) {
 		self->regions.data[i].shift = granule_shift(&self->regions.data[i]);
 		if (!region_fill(self, &self->regions.data[i]))
@@ -278,7 +269,7 @@ int scan_index_fill(struct scan_index *self, const struct correlator *correlator
 	correlator_totals(correlator, &totals);
 	if (!vec_reserve(&self->blocks, totals.kept_chunks))
 		return out_of_memory(err);
-	scan_huge(self->blocks.data, self->blocks.capacity * sizeof(struct scan_block));
+	huge_ask(self->blocks.data, self->blocks.capacity * sizeof(struct scan_block));
 	if (!correlator_each_block(correlator, block_take, self))
 		return out_of_memory(err);
 	return 0;

@@ -58,10 +58,6 @@ u64 scan_index_span(const struct scan_index *self);
 
 void scan_index_release(struct scan_index *self);
 
-/* Asks for huge pages in memory that is not used yet: what is looked up at random otherwise
- * misses the TLB as well as the cache. */
-void scan_huge(void *memory, u64 bytes);
-
 /* Sorts by the number that each item begins with; false without memory. */
 bool scan_sort(void *items, u64 count, u64 item_bytes);
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "format/arch/tag.h"
+#include "host/base/huge.h"
 
 enum {
 	PATIENCE = 4096,   /* blocks between two looks at the clock */
@@ -29,7 +30,7 @@ int scan_mark_init(struct scan_mark *self, struct scan_memory *memory,
 		.leader = NO_BLOCK,
 	};
 	self->classes = calloc(index->blocks.count + 1, 1);
-	scan_huge(self->classes, index->blocks.count);
+	huge_ask(self->classes, index->blocks.count);
 	return self->classes ? 0 : err_memory(err);
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/huge.h"
+
 /* All of it is the model's own, but the names, which are in its arena. */
 static void graph_free(struct stream_graph *graph)
 {
@@ -17,7 +19,7 @@ static void graph_free(struct stream_graph *graph)
 
 static void *copy(const void *rows, u64 count, u64 each)
 {
-	void *own = malloc(count * each + 1);
+	void *own = huge_alloc(count + 1, each);
 
 	if (own && count)
 		memcpy(own, rows, count * each);

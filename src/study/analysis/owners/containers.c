@@ -141,8 +141,6 @@ bool owner_containers_find(struct owners *self)
 	struct containing containing = {.owners = self,
 					.least = self->tree.retained[self->tree.program] >>
 						 LEAST_SHIFT};
-	struct owner_summing summing = {.set_of = self->container_of,
-					.stride = sizeof(struct owner_container)};
 
 	containing.failed = !vec_push(&self->containers, (struct owner_container){.type = ""});
 	if (!containing.failed)
@@ -155,6 +153,5 @@ bool owner_containers_find(struct owners *self)
 		linked_add(&containing);
 	vec_release(&containing.parts);
 	vec_release(&containing.stack);
-	summing.sums = &self->containers.data->sums;
-	return !containing.failed && owners_sum(self, &summing, self->containers.count);
+	return !containing.failed;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/base/huge.h"
 #include "host/base/vec.h"
 
 #define UNSEEN UINT32_MAX
@@ -192,7 +193,7 @@ static bool list_preds(struct search *self)
 
 	for (u64 i = 0; i <= self->seen; i++)
 		self->pred_starts[i] = count += self->pred_starts[i];
-	self->preds = malloc((count + 1) * sizeof *self->preds);
+	self->preds = huge_alloc(count + 1, sizeof *self->preds);
 	for (u32 from = 0; self->preds && from < self->seen; from++)
 		put_preds(self, from);
 	return self->preds;
@@ -261,12 +262,12 @@ static bool make_room(struct search *self)
 	struct dominators *out = self->out;
 	u64 nodes = out->node_count;
 
-	out->holder = malloc(nodes * sizeof *out->holder);
-	out->order = malloc(nodes * sizeof *out->order);
-	out->retained = calloc(nodes + 1, sizeof *out->retained);
-	self->at = malloc(nodes * sizeof *self->at);
-	self->vertices = malloc(nodes * sizeof *self->vertices);
-	self->number = malloc(nodes * sizeof *self->number);
+	out->holder = huge_alloc(nodes, sizeof *out->holder);
+	out->order = huge_alloc(nodes, sizeof *out->order);
+	out->retained = huge_zeroed(nodes + 1, sizeof *out->retained);
+	self->at = huge_alloc(nodes, sizeof *self->at);
+	self->vertices = huge_alloc(nodes, sizeof *self->vertices);
+	self->number = huge_alloc(nodes, sizeof *self->number);
 	/* retained bytes are found last: until then predecessors have their place */
 	self->pred_starts = out->retained;
 	if (!out->holder || !out->order || !out->retained || !self->at || !self->vertices ||

@@ -22,6 +22,8 @@ u64 owners_bytes(const struct owners *self, u32 node)
 {
 	struct chunk chunk;
 
+	if (self->size_of[node] < UINT32_MAX)
+		return self->size_of[node];
 	return owners_chunk(self, node, &chunk) ? chunk.page->size[chunk.at] : 0;
 }
 
@@ -69,37 +71,66 @@ static struct owner_sums *sums_of(const struct owner_summing *self, u32 node)
 	return (struct owner_sums *)((char *)self->sums + self->set_of[node] * self->stride);
 }
 
-static void enter(const struct owners *self, struct owner_summing *summing, u32 node)
-{
-	struct owner_sums *sums = sums_of(summing, node);
+struct summing {
+	const struct owners *owners;
+	struct owner_summing *each;
+	u32 count;
+};
 
-	sums->chunks += node < owners_graph(self)->chunk_count;
-	sums->bytes += owners_bytes(self, node);
-	if (!summing->within[summing->set_of[node]]++)
-		sums->retained += self->tree.retained[node];
+static void enter(const struct summing *self, u32 node)
+{
+	const struct owners *owners = self->owners;
+	u64 bytes = owners_bytes(owners, node), retained = owners->tree.retained[node];
+
+	for (u32 i = 0; i < self->count; i++) {
+		struct owner_summing *summing = &self->each[i];
+		struct owner_sums *sums = sums_of(summing, node);
+
+		sums->chunks += node < owners_graph(owners)->chunk_count;
+		sums->bytes += bytes;
+		if (!summing->within[summing->set_of[node]]++)
+			sums->retained += retained;
+	}
 }
 
-bool owners_sum(const struct owners *self, struct owner_summing *summing, u64 sets)
+static void leave(const struct summing *self, u32 node)
 {
-	u32 node = self->tree.program;
+	for (u32 i = 0; i < self->count; i++)
+		self->each[i].within[self->each[i].set_of[node]]--;
+}
 
-	summing->within = calloc(sets + 1, sizeof *summing->within);
-	if (!summing->within)
-		return false;
-	enter(self, summing, node);
+static void walk(const struct summing *self)
+{
+	const struct owners *owners = self->owners;
+	u32 node = owners->tree.program;
+
+	enter(self, node);
 	for (;;) {
-		u32 next = self->first_child[node];
+		u32 next = owners->first_child[node];
 
-		while (next == NONE && node != self->tree.program) {
-			summing->within[summing->set_of[node]]--;
-			next = self->next_child[node];
-			node = self->tree.holder[node];
+		while (next == NONE && node != owners->tree.program) {
+			leave(self, node);
+			next = owners->next_child[node];
+			node = owners->tree.holder[node];
 		}
 		if (next == NONE)
 			break;
 		node = next;
-		enter(self, summing, node);
+		enter(self, node);
 	}
-	free(summing->within);
-	return true;
+}
+
+bool owners_sum(const struct owners *self, struct owner_summing *summings, u32 count)
+{
+	bool good = true;
+
+	for (u32 i = 0; i < count; i++) {
+		summings[i].within = calloc(summings[i].sets + 1, sizeof *summings[i].within);
+		good &= summings[i].within != NULL;
+	}
+	if (good)
+		walk(&(struct summing){self, summings, count});
+	for (u32 i = 0; i < count; i++)
+		free(summings[i].within);
+	return good;
 }

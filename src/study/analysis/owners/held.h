@@ -85,7 +85,8 @@ struct owners { /* all zero = empty */
 	u64 *doubtful; /* by edge: what may be no pointer, or not to there */
 	u64 doubtful_count;
 	u32 *kind_of, *point_of, *shape_of; /* by node; point_of: points.count = no chunk */
-	u32 *first_child, *next_child;      /* of the tree, by node: UINT32_MAX = none */
+	u32 *size_of; /* by node: its bytes, UINT32_MAX = that or more; owners_bytes has all */
+	u32 *first_child, *next_child; /* of the tree, by node: UINT32_MAX = none */
 	/* By node: the one before it on a shortest way from a root, or from a chunk that leads the
 	 * lost; of these themselves. And all nodes in the order of their distance. */
 	u32 *came_from, *reached;
@@ -118,14 +119,15 @@ u64 owners_bytes(const struct owners *self, u32 node);
 /* The node of a chunk, or UINT32_MAX if it was not live at the scan. */
 u32 owners_node(const struct owners *self, u64 chunk);
 
-/* Sums of sets of nodes, which are `stride` bytes apart. */
+/* Sums of sets of nodes, which are `stride` bytes apart; some divisions into sets at once. */
 struct owner_summing {
 	const u32 *set_of; /* by node */
+	u64 sets;
 	struct owner_sums *sums;
 	u64 stride;
 	u32 *within; /* scratch: by set, nodes above this one that are in it */
 };
-bool owners_sum(const struct owners *self, struct owner_summing *summing, u64 sets);
+bool owners_sum(const struct owners *self, struct owner_summing *summings, u32 count);
 
 /* Where in its node a pointer stands: of an edge of this node, by number. */
 u64 owners_edge_offset(const struct owners *self, u32 node, u64 edge);

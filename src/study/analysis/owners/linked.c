@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "host/base/huge.h"
 #include "host/base/order.h"
 #include "study/analysis/owners/library.h"
 
@@ -240,8 +241,8 @@ void linked_add(struct containing *self)
 	u64 chunks = owners_graph(self->owners)->chunk_count;
 	struct joining joining = {.to = self,
 				  .owners = self->owners,
-				  .above = malloc((chunks + 1) * sizeof *joining.above),
-				  .number = malloc((chunks + 1) * sizeof *joining.number)};
+				  .above = huge_alloc(chunks + 1, sizeof *joining.above),
+				  .number = huge_alloc(chunks + 1, sizeof *joining.number)};
 	bool good = joining.above && joining.number;
 
 	if (good) {

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "host/base/huge.h"
 #include "host/base/keyed.h"
 #include "host/base/path.h"
 #include "study/analysis/owners/containers.h"
@@ -69,6 +70,13 @@ static u32 chunk_kind(struct owners *self, const struct chunk *chunk)
 	return known ? (u32)(*known - 1) : NONE;
 }
 
+static u32 size_of(const struct chunk *chunk)
+{
+	u64 size = chunk->page->size[chunk->at];
+
+	return size < UINT32_MAX ? (u32)size : UINT32_MAX;
+}
+
 static bool find_kinds(struct owners *self)
 {
 	const struct stream_graph *graph = owners_graph(self);
@@ -82,6 +90,7 @@ static bool find_kinds(struct owners *self)
 		struct chunk chunk;
 		bool known = owners_chunk(self, node, &chunk);
 
+		self->size_of[node] = known ? size_of(&chunk) : 0;
 		self->point_of[node] = known && no_point ? chunk_point(&chunk).index : no_point;
 		if (node >= chunks && node < self->tree.lost)
 			self->kind_of[node] =
@@ -142,7 +151,7 @@ static u32 shape_below(struct owners *self, u32 parent, u32 kind)
  * NULL without memory. */
 static u32 *nearest_roots(const struct owners *self)
 {
-	u32 *nearest = malloc((self->tree.node_count + 1) * sizeof *nearest);
+	u32 *nearest = huge_alloc(self->tree.node_count + 1, sizeof *nearest);
 
 	for (u64 i = 0; nearest && i < self->reached_count; i++) {
 		u32 node = self->reached[i], before = self->came_from[node];
@@ -218,34 +227,37 @@ static bool make_room(struct owners *self)
 {
 	u64 nodes = self->tree.node_count;
 
-	self->container_of = calloc(nodes, sizeof *self->container_of);
-	self->kind_of = malloc(nodes * sizeof *self->kind_of);
-	self->point_of = malloc(nodes * sizeof *self->point_of);
-	self->shape_of = malloc(nodes * sizeof *self->shape_of);
-	self->first_child = malloc(nodes * sizeof *self->first_child);
-	self->next_child = malloc(nodes * sizeof *self->next_child);
-	self->came_from = malloc(nodes * sizeof *self->came_from);
-	self->reached = malloc(nodes * sizeof *self->reached);
-	self->type_of = malloc(nodes * sizeof *self->type_of);
-	self->base_of = calloc(nodes, sizeof *self->base_of);
+	self->container_of = huge_zeroed(nodes, sizeof *self->container_of);
+	self->kind_of = huge_alloc(nodes, sizeof *self->kind_of);
+	self->size_of = huge_alloc(nodes, sizeof *self->size_of);
+	self->point_of = huge_alloc(nodes, sizeof *self->point_of);
+	self->shape_of = huge_alloc(nodes, sizeof *self->shape_of);
+	self->first_child = huge_alloc(nodes, sizeof *self->first_child);
+	self->next_child = huge_alloc(nodes, sizeof *self->next_child);
+	self->came_from = huge_alloc(nodes, sizeof *self->came_from);
+	self->reached = huge_alloc(nodes, sizeof *self->reached);
+	self->type_of = huge_alloc(nodes, sizeof *self->type_of);
+	self->base_of = huge_zeroed(nodes, sizeof *self->base_of);
 	self->points = calloc(self->model->points.count + 1, sizeof *self->points);
-	return self->kind_of && self->point_of && self->shape_of && self->first_child &&
-	       self->next_child && self->came_from && self->reached && self->type_of &&
-	       self->base_of && self->container_of && self->points;
+	return self->kind_of && self->size_of && self->point_of && self->shape_of &&
+	       self->first_child && self->next_child && self->came_from && self->reached &&
+	       self->type_of && self->base_of && self->container_of && self->points;
 }
 
 static bool sum_all(struct owners *self)
 {
-	struct owner_summing kinds = {self->kind_of, &self->kinds.data->sums,
-				      sizeof(struct owner_kind), NULL};
-	struct owner_summing points = {self->point_of, self->points, sizeof(struct owner_sums),
-				       NULL};
-	struct owner_summing shapes = {self->shape_of, &self->shapes.data->sums,
-				       sizeof(struct owner_shape), NULL};
+	struct owner_summing all[] = {
+		{self->kind_of, self->kinds.count, &self->kinds.data->sums,
+		 sizeof(struct owner_kind), NULL},
+		{self->point_of, self->model->points.count + 1, self->points,
+		 sizeof(struct owner_sums), NULL},
+		{self->shape_of, self->shapes.count, &self->shapes.data->sums,
+		 sizeof(struct owner_shape), NULL},
+		{self->container_of, self->containers.count, &self->containers.data->sums,
+		 sizeof(struct owner_container), NULL},
+	};
 
-	return owners_sum(self, &kinds, self->kinds.count) &&
-	       owners_sum(self, &points, self->model->points.count + 1) &&
-	       owners_sum(self, &shapes, self->shapes.count);
+	return owners_sum(self, all, sizeof all / sizeof *all);
 }
 
 /* What counts, as far as doubts are known. */
@@ -282,7 +294,7 @@ int owners_make(struct owners *self, const struct owners_query *query, struct er
 	if (owner_roots_make(&self->roots, query->graph, &roots, err) < 0)
 		return err->code;
 	dominators_number(&self->tree, &self->roots.graph);
-	if (!owner_ends_find(self) || !weigh(self) || !make_room(self) || !find_kinds(self) ||
+	if (!make_room(self) || !find_kinds(self) || !owner_ends_find(self) || !weigh(self) ||
 	    !owner_types_find(self) || !find_doubts(self))
 		return no_memory(err);
 	ask.ignored = self->ignored;
@@ -290,11 +302,9 @@ int owners_make(struct owners *self, const struct owners_query *query, struct er
 		return err->code;
 	link_children(self);
 	owner_ways_find(self);
-	if (!find_shapes(self) || !sum_all(self))
+	if (!find_shapes(self) || !owner_containers_find(self) || !sum_all(self))
 		return no_memory(err);
 	sum_several(self);
-	if (!owner_containers_find(self))
-		return no_memory(err);
 	return 0;
 }
 
@@ -305,6 +315,7 @@ void owners_release(struct owners *self)
 	free(self->ignored);
 	free(self->doubtful);
 	free(self->kind_of);
+	free(self->size_of);
 	free(self->point_of);
 	free(self->shape_of);
 	free(self->first_child);
