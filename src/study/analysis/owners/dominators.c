@@ -82,6 +82,19 @@ static bool successor(const struct search *self, u32 node, u32 at, u32 *target)
 
 /* ---- depth-first search ---- */
 
+/* Asks for what will be looked up next: the search waits for memory most of the time. */
+static void look_ahead(const struct search *self, u32 node)
+{
+	enum { EDGES = 4 };
+	const struct stream_graph *graph = self->query->graph;
+	u64 start = graph->starts[node], end = graph->starts[node + 1];
+
+	for (u64 i = start; i < end && i < start + EDGES; i++) {
+		__builtin_prefetch(&self->number[graph->edges[i].target]);
+		__builtin_prefetch(&graph->starts[graph->edges[i].target]);
+	}
+}
+
 static void see(struct search *self, u32 node, u32 parent)
 {
 	u32 vertex = self->seen++;
@@ -89,6 +102,8 @@ static void see(struct search *self, u32 node, u32 parent)
 	self->number[node] = vertex;
 	self->out->order[vertex] = node;
 	self->at[vertex] = 0;
+	if (node < self->node_count)
+		look_ahead(self, node);
 	self->vertices[vertex] = (struct vertex){parent, vertex, vertex, parent};
 }
 
@@ -194,8 +209,14 @@ static bool list_preds(struct search *self)
 	for (u64 i = 0; i <= self->seen; i++)
 		self->pred_starts[i] = count += self->pred_starts[i];
 	self->preds = huge_alloc(count + 1, sizeof *self->preds);
-	for (u32 from = 0; self->preds && from < self->seen; from++)
+	for (u32 from = 0; self->preds && from < self->seen; from++) {
+		/* the vertex of `lost` is no node of the graph */
+		if (from > self->lost || from + 16 < self->lost)
+			graph_look_ahead(self->query->graph, self->out->order + from,
+					 from > self->lost ? self->seen - from : self->lost - from,
+					 self->number);
 		put_preds(self, from);
+	}
 	return self->preds;
 }
 
@@ -221,12 +242,14 @@ static u32 evaluate(struct search *self, u32 v, u32 last)
 
 static void find_holders(struct search *self)
 {
+	enum { AHEAD = 24 };
 	struct vertex *vertices = self->vertices;
 
 	for (u32 w = self->seen - 1; w > 0; w--) {
 		u32 semi = vertices[w].holder;
 
 		for (u64 i = self->pred_starts[w]; i < self->pred_starts[w + 1]; i++) {
+			__builtin_prefetch(&vertices[self->preds[i < AHEAD ? 0 : i - AHEAD]]);
 			u32 found = vertices[evaluate(self, self->preds[i], w)].semi;
 
 			semi = found < semi ? found : semi;

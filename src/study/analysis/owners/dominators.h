@@ -49,6 +49,24 @@ bool graph_is_sound(const struct stream_graph *graph);
 int dominators_find(struct dominators *self, const struct dominators_query *query, struct err *err);
 void dominators_release(struct dominators *self);
 
+/* For searches in breadth, which wait for memory most of the time: asks for what the nodes further
+ * down the queue will need. `by_node` is looked up for the targets of their edges. */
+static inline void graph_look_ahead(const struct stream_graph *graph, const u32 *queue, u64 left,
+				    const u32 *by_node)
+{
+	enum { NEAR = 4, FAR = 16, EDGES = 4 };
+
+	if (left > FAR)
+		__builtin_prefetch(&graph->starts[queue[FAR]]);
+	if (left > 2 * NEAR)
+		__builtin_prefetch(&graph->edges[graph->starts[queue[2 * NEAR]]]);
+	if (left <= NEAR)
+		return;
+	for (u64 i = graph->starts[queue[NEAR]], k = 0;
+	     i < graph->starts[queue[NEAR] + 1] && k < EDGES; i++, k++)
+		__builtin_prefetch(&by_node[graph->edges[i].target]);
+}
+
 /* Of a set of edges, a bit each; NULL = none is in it. */
 static inline bool edge_is_in(const u64 *set, u64 edge)
 {

@@ -139,6 +139,7 @@ static bool follow(struct typing *self)
 		u32 node = self->queue[at];
 		struct owner_object object = owner_object(self->owners, node);
 
+		graph_look_ahead(graph, self->queue + at, self->count - at, self->owners->type_of);
 		for (u64 i = graph->starts[node]; i < graph->starts[node + 1] && good; i++)
 			if (!edge_is_in(self->owners->ignored, i))
 				good = take_edge(self, node, &object, i);

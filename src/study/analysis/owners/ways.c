@@ -25,6 +25,8 @@ static void search(struct owners *self, u64 at)
 	for (; at < self->reached_count; at++) {
 		u32 node = self->reached[at];
 
+		graph_look_ahead(graph, self->reached + at, self->reached_count - at,
+				 self->came_from);
 		for (u64 i = graph->starts[node]; i < graph->starts[node + 1]; i++)
 			if (!edge_is_in(self->ignored, i))
 				see(self, graph->edges[i].target, node);

@@ -3,6 +3,7 @@
  * Host. Never recurses. */
 #include "study/analysis/owners/weigh.h"
 
+#include "host/base/huge.h"
 #include "host/base/order.h"
 #include "host/base/path.h"
 #include "study/analysis/owners/dominators.h"
@@ -14,8 +15,8 @@ struct weighing {
 	u32 *turn;           /* by node: in which it was seen, from 1 on; 0 = not */
 	u32 turns;
 	u32 doubts[2]; /* turns in which doubtful edges were followed */
-	VEC(u32) stack;
-	bool failed;
+	u32 *queue;    /* all nodes that were seen */
+	u64 seen, done;
 };
 
 static void see(struct weighing *self, u32 node)
@@ -23,7 +24,7 @@ static void see(struct weighing *self, u32 node)
 	if (self->turn[node])
 		return;
 	self->turn[node] = self->turns;
-	self->failed |= !vec_push(&self->stack, node);
+	self->queue[self->seen++] = node;
 }
 
 static void see_edges(struct weighing *self, u32 node, bool doubtful_only, const u64 *without)
@@ -35,11 +36,15 @@ static void see_edges(struct weighing *self, u32 node, bool doubtful_only, const
 			see(self, self->graph->edges[i].target);
 }
 
-/* All that the nodes on the stack lead to. */
+/* All that the nodes in the queue lead to. */
 static void spread(struct weighing *self, const u64 *without)
 {
-	while (self->stack.count)
-		see_edges(self, self->stack.data[--self->stack.count], false, without);
+	for (; self->done < self->seen; self->done++) {
+		const u32 *next = self->queue + self->done;
+
+		graph_look_ahead(self->graph, next, self->seen - self->done, self->turn);
+		see_edges(self, *next, false, without);
+	}
 }
 
 /* What only doubtful edges lead to, from all that was seen so far. */
@@ -48,7 +53,7 @@ static void spread_doubts(struct weighing *self, u32 which)
 	u64 nodes = self->graph->chunk_count + self->graph->root_count;
 
 	self->doubts[which] = ++self->turns;
-	for (u64 node = 0; self->doubtful && node < nodes && !self->failed; node++)
+	for (u64 node = 0; self->doubtful && node < nodes; node++)
 		if (self->turn[node] && self->turn[node] < self->turns) {
 			see_edges(self, (u32)node, true, NULL);
 			spread(self, NULL);
@@ -109,7 +114,7 @@ static void search(struct weighing *self, const struct ranked *roots, u64 count)
 {
 	bool doubted = false;
 
-	for (u64 i = 0; i < count && !self->failed; i++) {
+	for (u64 i = 0; i < count; i++) {
 		if (!doubted && roots[i].rank >= RANK_STACK) {
 			spread_doubts(self, 0);
 			doubted = true;
@@ -150,26 +155,26 @@ u64 *owner_weigh(const struct owner_roots *named, const u64 *doubtful)
 	u64 *ignored = calloc(graph->starts[nodes] / 64 + 1, sizeof *ignored);
 	struct weighing self = {.graph = graph,
 				.doubtful = doubtful,
-				.turn = calloc(nodes + 1, sizeof *self.turn)};
+				.turn = huge_zeroed(nodes + 1, sizeof *self.turn),
+				.queue = huge_alloc(nodes + 1, sizeof *self.queue)};
 	VEC(struct ranked) roots = {0};
+	bool good = ignored && self.turn && self.queue && vec_reserve(&roots, graph->root_count);
 
-	self.failed = !ignored || !self.turn || !vec_reserve(&roots, graph->root_count);
-	for (u64 i = 0; i < graph->root_count && !self.failed; i++) {
+	for (u64 i = 0; i < graph->root_count && good; i++) {
 		const struct stream_root *root = &graph->roots[i];
 
 		vec_push(&roots, (struct ranked){(u32)(graph->chunk_count + i), rank_of(root),
 						 root->tid, named->names.data[i].order});
 	}
-	if (!self.failed) {
+	if (good) {
 		vec_sort(&roots, strongest_first);
 		search(&self, roots.data, roots.count);
-	}
-	if (!self.failed)
 		ignore(&self, nodes, ignored);
+	}
 	vec_release(&roots);
-	vec_release(&self.stack);
 	free(self.turn);
-	if (!self.failed)
+	free(self.queue);
+	if (good)
 		return ignored;
 	free(ignored);
 	return NULL;
