@@ -111,6 +111,16 @@ case_runs()
 	says "$work/stderr" "plain.hwt: no pointers were recorded"
 }
 
+# watched_scans PID   of a program that is watched, before and after 1,000 requests; it goes on
+watched_scans()
+{
+	for round in 0 1; do
+		until_true sh -c "[ \$(grep -c ready '$work/stdout') -gt $round ]"
+		"$HEAPWISE" ctl "$1" scan --owners >"$work/scan" || fail "scan $round"
+		((round == 0)) && echo >&3
+	done
+}
+
 # A program that is watched: over HTTP while it runs, and in the text at its end.
 case_watch()
 {
@@ -119,11 +129,7 @@ case_watch()
 	"$HEAPWISE" watch --web --print-url --trace "$work/trace.hwt" -o "$work/text" -- "$target" <"$work/input" >"$work/stdout" 2>"$work/stderr" &
 	monitor=$!
 	exec 3>"$work/input"
-	for round in 0 1; do
-		until_true sh -c "[ \$(grep -c ready '$work/stdout') -gt $round ]"
-		"$HEAPWISE" ctl $monitor scan --owners >"$work/scan" || fail "scan $round"
-		((round == 0)) && echo >&3
-	done
+	watched_scans $monitor
 	grep -o 'http://.*' "$work/stdout" >"$work/url"
 	base=$(sed 's|/?token=.*||' "$work/url")
 	token=$(sed 's/.*token=//' "$work/url")
@@ -137,6 +143,45 @@ case_watch()
 	says "$work/text" "^What grew in .*, and who holds it$"
 	says "$work/text" "^ +[+]422 KiB .* [+]1,000 +Service::pages "
 	equal "what else grew" "$(grep -c "Job" "$work/text")" 0
+}
+
+# The same in lines of JSON, those while it runs and the last one: the five that grew most.
+case_batch()
+{
+	mkfifo "$work/input"
+	: >"$work/stdout"
+	"$HEAPWISE" watch --batch 0 --interval 250 --trace "$work/trace.hwt" -o "$work/lines" -- "$target" <"$work/input" >"$work/stdout" &
+	monitor=$!
+	exec 3>"$work/input"
+	watched_scans $monitor
+	until_true grep -q '"grown":' "$work/lines"
+	exec 3>&-
+	wait $monitor
+	equal "nothing at first" "$(head -1 "$work/lines" | jq -c .grown)" null
+	for last in false true; do
+		jq -s "map(select(.grown and .last == $last))[0] | {growth: .grown}" "$work/lines" >"$work/json"
+		equal "last: $last" "$(found)" "$(expected 1000 0 0 | grep -v "^names ")"
+	done
+}
+
+# And on the screen.
+case_screen()
+{
+	mkfifo "$work/input"
+	: >"$work/stdout"
+	python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' sh -c "echo \$\$ >'$work/pid'
+		exec '$HEAPWISE' watch --interval 250 --trace '$work/trace.hwt' -- '$target' <'$work/input' >'$work/stdout'" </dev/null >"$work/screen" &
+	terminal=$!
+	exec 3>"$work/input"
+	until_true test -s "$work/pid"
+	watched_scans "$(cat "$work/pid")"
+	until_true grep -q "Service::pages" "$work/screen"
+	says "$work/screen" "^ +[+]422 KiB .* [+]1,000 +Service::pages "
+	equal "while it runs" "$(grep -c "^CPU time:" "$work/screen")" 0
+	exec 3>&-
+	wait $terminal
+	says "$work/screen" "^CPU time:"
+	equal "at the end" "$(sed '1,/^CPU time:/d' "$work/screen" | grep -c "^What grew in .*, and who holds it")" 1
 }
 
 run_case "$1"

@@ -99,7 +99,8 @@ struct watch_report {
 	bool scanned; /* it is known which of them are lost */
 	/* so far; for how long the program stood still for the last */
 	u64 scans, scan_ns;
-	u64 points; /* allocation points with live areas */
+	u64 pointer_scans; /* that kept the pointers, as ctl scan --owners asks for */
+	u64 points;        /* allocation points with live areas */
 	bool last;
 	bool monitored; /* pages could be monitored */
 	u32 pid;        /* of the program */

@@ -187,6 +187,15 @@ static bool wants_last_scan(void *data, u64 now_ns)
 	return false;
 }
 
+static int on_graph(void *data, const struct stream_graph *graph, struct err *err)
+{
+	struct watcher *self = data;
+
+	(void)graph, (void)err;
+	self->pointer_scans++;
+	return 0;
+}
+
 static void on_hit(void *data, const struct tap_hit *hit)
 {
 	struct watcher *self = data;
@@ -382,6 +391,7 @@ struct watcher *watcher_new(const struct watcher_options *options)
 			 .events = on_events,
 			 .types = on_types,
 			 .scan = on_scan,
+			 .graph = on_graph,
 			 .image_end = on_image_end},
 		.hit = on_hit,
 		.done = on_done,

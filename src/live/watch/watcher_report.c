@@ -441,6 +441,7 @@ void watcher_report(struct watcher *self, u64 now, bool last)
 		.pid = self->pid,
 		.scanned = self->scanned,
 		.scans = self->scans,
+		.pointer_scans = self->pointer_scans,
 		.scan_ns = self->scan_ns,
 		.monitored = self->pages != NULL,
 	};

@@ -92,6 +92,7 @@ struct watching {
 	struct rotation_options rotate;
 	struct watch_show show;
 	struct watch_keys keys;
+	struct watch_grown grown;
 	struct watch_report report; /* the newest */
 	bool json, screen;
 	u64 lines_left; /* of JSON */
@@ -173,6 +174,8 @@ static int rotation_read(const struct command *command, const struct watch_args 
 
 static void report_show(struct watching *self)
 {
+	if (!self->report.last)
+		watch_grown_serve(&self->grown, self->report.pointer_scans);
 	if (self->web)
 		watched_report(self->web, &self->report);
 	if (self->json && (self->report.last || !self->limited || self->lines_left)) {
@@ -222,6 +225,7 @@ static int on_start(void *data, struct control *control, struct err *err)
 {
 	struct watching *self = data;
 
+	watch_grown_begin(&self->grown, control);
 	if (!self->web)
 		return 0;
 	return watched_start(self->web, control, err) < 0 ? err->code : announce(self, err);
@@ -231,6 +235,7 @@ static void on_stop(void *data)
 {
 	struct watching *self = data;
 
+	watch_grown_begin(&self->grown, NULL);
 	if (self->web)
 		watched_leave(self->web);
 }
@@ -295,14 +300,6 @@ static int args_read(const struct command *command, const struct watch_args *arg
 	return rotation_read(command, args, &watching->rotate);
 }
 
-static void show_summary(struct watching *self, const struct run_options *run)
-{
-	watch_show_summary(&self->show, &self->report);
-	/* a trace in several files does not hold pointers */
-	if (!run->output.none && !self->args->rotate && !self->args->window)
-		watch_show_grown(&self->show, run->output.path);
-}
-
 /* 0 and how the program ended, or an exit status. */
 static int watch_program(struct watching *watching, char **argv, int *wait_status)
 {
@@ -329,11 +326,14 @@ static int watch_program(struct watching *watching, char **argv, int *wait_statu
 	};
 	struct run_result result;
 	struct err err = {0};
-	bool serving;
+	bool serving, taken;
 	int status;
 
 	if (watching->show.writes && userfault_check(&err) < 0)
 		return command_fail(watching->command, &err);
+	/* a trace in several files does not hold pointers */
+	if (!tapped_only && !args->rotate && !args->window)
+		watching->grown.path = run.output.path;
 	watching->keys.terminal = -1;
 	if (watching->screen)
 		watch_keys_open(&watching->keys);
@@ -342,11 +342,14 @@ static int watch_program(struct watching *watching, char **argv, int *wait_statu
 	watch_keys_close(&watching->keys);
 	if (status < 0)
 		return command_fail(watching->command, &err);
-	if (watcher_take(watching->watcher, &watching->report))
+	taken = watcher_take(watching->watcher, &watching->report);
+	if (!args->quiet || watching->json)
+		watch_grown_finish(&watching->grown, watching->report.pointer_scans);
+	if (taken)
 		report_show(watching);
 	serving = watching->web && watched_ended(watching->web, &result);
 	if (!watching->json && !args->quiet && watching->report.number)
-		show_summary(watching, &run);
+		watch_show_summary(&watching->show, &watching->report);
 	if (!watching->report.number || !watching->report.seen)
 		fprintf(stderr, "heapwise: nothing was recorded: %s\n",
 			result.unmapped ? result.unmapped_reason
@@ -405,6 +408,8 @@ static int watch_command(const struct command *self, void *fields, int argc, cha
 		return EXIT_BAD_INPUT;
 	watching->command = self;
 	watching->args = args;
+	watching->show.grown = &watching->grown;
+	pthread_mutex_init(&watching->grown.lock, NULL);
 	watching->server.listen.socket = -1;
 	args->web |= args->open;
 	status = argc < 1 ? command_usage(self, "no program given; usage: heapwise watch "
@@ -430,6 +435,7 @@ static int watch_command(const struct command *self, void *fields, int argc, cha
 release:
 	if (watching->web)
 		watched_close(watching->web);
+	watch_grown_release(&watching->grown);
 	watcher_free(watching->watcher);
 	watch_names_release(&watching->show.names);
 	if (args->output)

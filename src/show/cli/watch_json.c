@@ -4,6 +4,7 @@
 
 #include "show/cli/watch_show.h"
 #include "host/base/json.h"
+#include "show/render/render.h"
 
 /* Without the frames of the recorder itself, and of the signal that it gets. */
 static void stack_write(struct watch_show *self, struct json *json, const char *key,
@@ -194,6 +195,8 @@ void watch_show_json(struct watch_show *self, const struct watch_report *report)
 				     report->scanned});
 	points_write(self, &json,
 		     (struct points){"growth", report->growth, report->growth_count, false});
+	if (self->grown->table)
+		render_json_rows(&json, "grown", self->grown->table);
 	types_write(self, &json, report);
 	areas_write(self, &json, report);
 	json_close(&json, '}');

@@ -265,6 +265,7 @@ void watch_show_screen(struct watch_show *self, const struct watch_report *repor
 	show_ages(self, report);
 	show_thresholds(self, report);
 	show_points(self, report, ROWS_SHOWN, 3);
+	watch_show_grown(self);
 	show_growth(self, report);
 	show_rare(self, report, 4);
 	if (self->keys)
@@ -295,5 +296,6 @@ void watch_show_summary(struct watch_show *self, const struct watch_report *repo
 	show_points(self, report, WATCH_ROWS, FRAMES_SHOWN);
 	show_rare(self, report, ROWS_SHOWN);
 	show_cost(self, report);
+	watch_show_grown(self);
 	fflush(self->out);
 }

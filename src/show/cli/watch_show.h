@@ -21,6 +21,7 @@ struct watch_view {
 
 struct watch_show {
 	FILE *out;
+	const struct watch_grown *grown;
 	const char *policy; /* its name */
 	const struct policy_options *options;
 	struct watch_names names;
@@ -32,8 +33,34 @@ struct watch_show {
 void watch_show_json(struct watch_show *self, const struct watch_report *report);
 void watch_show_screen(struct watch_show *self, const struct watch_report *report);
 void watch_show_summary(struct watch_show *self, const struct watch_report *report);
-/* Containers that grew, if the trace has the pointers of two scans; else nothing. */
-void watch_show_grown(struct watch_show *self, const char *path);
+/* Containers that grew, if that is known; else nothing. */
+void watch_show_grown(const struct watch_show *self);
+
+/* ---- what grows: found in the trace, once it has the pointers of two scans ---- */
+
+struct result;
+struct control;
+
+struct watch_grown {
+	const char *path;        /* of the trace; NULL = there is none, or in several files */
+	pthread_mutex_t lock;    /* of: */
+	struct control *control; /* of the recording, NULL = there is none */
+	struct result *table;    /* what grew so far; NULL = not known */
+	u64 scans;               /* with pointers, that the trace had when it was read */
+	pthread_t reader;
+	bool reading;
+	u32 read;             /* reader, released: 1 = it is done */
+	struct result *found; /* the reader's until then, and: */
+	struct err err;
+};
+
+/* The recording begins, and with NULL it is about to end. */
+void watch_grown_begin(struct watch_grown *self, struct control *control);
+/* After each report: there were so many scans with pointers. Never waits. */
+void watch_grown_serve(struct watch_grown *self, u64 scans);
+/* The trace is complete: waits until all of it is known. */
+void watch_grown_finish(struct watch_grown *self, u64 scans);
+void watch_grown_release(struct watch_grown *self);
 
 /* ---- keys: pause, sort, filter, snapshot, help, quit ----
  * Read from the terminal itself, because standard input is the program's. */

@@ -28,6 +28,9 @@ struct json;
 /* The same as one value of a document: with a key in an object, with NULL in an array. */
 void render_json_value(struct json *json, const char *key, const struct result *result);
 
+/* The rows of a table as an array of objects, without their columns. */
+void render_json_rows(struct json *json, const char *key, const struct result *table);
+
 /* A header line and rows, raw numbers, quoted as RFC 4180 says, lines end in \n. A record is one
  * line per field: field, value, unit, meaning. Parts follow after an empty line each. */
 void render_csv(const struct result *result, FILE *out);

@@ -106,7 +106,7 @@ static void put_cells(struct json *json, const struct result_column *columns, u6
 		put_value(json, columns[i].name, columns[i].type, &row[i]);
 }
 
-static void put_rows(struct json *json, const char *key, const struct result *table)
+void render_json_rows(struct json *json, const char *key, const struct result *table)
 {
 	json_open(json, key, '[');
 	for (u64 row = 0; row < result_rows(table); row++) {
@@ -198,7 +198,7 @@ static void put_record(struct json *json, const struct result *record)
 		const char *key = nest_enter(&nest, part->name);
 
 		if (part->shape == RESULT_TABLE) {
-			put_rows(json, key, part);
+			render_json_rows(json, key, part);
 		} else {
 			json_open(json, key, '{');
 			put_record(json, part);
@@ -227,7 +227,7 @@ void render_json_value(struct json *json, const char *key, const struct result *
 	} else {
 		json_text(json, "title", result->title);
 		put_columns(json, "columns", result);
-		put_rows(json, "rows", result);
+		render_json_rows(json, "rows", result);
 		put_caveats(json, result);
 	}
 	json_close(json, '}');
