@@ -264,6 +264,28 @@ class Graph:
         groups = networkx.condensation(lost)
         graph.add_edges_from((LOST, min(groups.nodes[group]["members"])) for group in groups if not groups.in_degree(group))
         graph.add_edges_from(lost.edges)
+        return self.without_shared(graph)
+
+    def without_shared(self, graph):
+        """Without pointers of others to what several roots lead to, but one owns."""
+        holders = networkx.immediate_dominators(graph, PROGRAM)
+        held = {node: self.bytes.get(node, 0) for node in graph}
+        tops = {}
+        depths = networkx.single_source_shortest_path_length(
+            networkx.DiGraph((holder, node) for node, holder in holders.items() if node != PROGRAM), PROGRAM)
+        for node in sorted(depths, key=depths.get, reverse=True):
+            if node != PROGRAM:
+                held[holders[node]] += held[node]
+        for node in sorted(depths, key=depths.get):
+            tops[node] = node if node == PROGRAM or holders[node] == PROGRAM else tops[holders[node]]
+        unowned = []
+        for chunk in self.bytes:
+            direct = [node for node in graph.predecessors(chunk) if node in self.roots]
+            if holders[chunk] != PROGRAM or held[chunk] <= held[PROGRAM] // 50 or len(direct) != 1:
+                continue
+            if all(held[other] < held[direct[0]] for other in networkx.ancestors(graph, chunk) & self.roots.keys() - {direct[0]}):
+                unowned += [(node, chunk) for node in graph.predecessors(chunk) if tops[node] not in (chunk, direct[0])]
+        graph.remove_edges_from(unowned)
         return graph
 
 

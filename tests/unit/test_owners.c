@@ -229,6 +229,35 @@ TEST(several, "what two roots hold is held by the nearest and others")
 	heap_release(&heap);
 }
 
+TEST(shared, "a table belongs to the variable that has it, not to objects of others that point back to it")
+{
+	static const u32 places[] = {BUFFER, SESSION, BUFFER, TABLE, SESSION};
+	/* chunks have 10, 20, 40, 80 and 160 bytes; roots are 5 (a service) and 6 (its scripts) */
+	static const u32 edges[][2] = {{5, 2}, {5, 3}, {6, 1}, {1, 3}, {3, 4}, {4, 3}, {2, 0}, {4, 0}};
+	struct heap heap;
+
+	/* the service holds more than the scripts; or less; or the scripts point to the table themselves */
+	for (u32 round = 0; round < 3; round++) {
+		u32 program;
+
+		heap_new(&heap, places, 5, 2);
+		heap.made.roots[0].kind = heap.made.roots[1].kind = ROOT_MAPPING;
+		for (u32 i = 0; i < 8; i++)
+			graph_edge(&heap.made, edges[i][0], edges[i][1], 8 * i);
+		if (round == 1)
+			heap.made.told.data[0].source = 6;
+		if (round == 2)
+			graph_edge(&heap.made, 6, 3, 64);
+		heap_make(&heap);
+		program = heap.owners.tree.program;
+		CHECK_EQ(heap.owners.tree.holder[3], round ? program : 5);
+		CHECK_EQ(heap.owners.tree.holder[0], round ? program : 5);
+		CHECK_EQ(heap.owners.tree.retained[5], round == 1 ? 0 : round == 2 ? 40 : 10 + 40 + 80 + 160);
+		CHECK_EQ(heap.owners.tree.retained[3], 80 + 160);
+		heap_release(&heap);
+	}
+}
+
 TEST(weak_chunks, "what only a frame leads to does not share what a variable holds")
 {
 	static const u32 places[] = {TABLE, SESSION, BUFFER};
@@ -280,7 +309,7 @@ TEST(ends, "a pointer to the end of a chunk holds it if no other leads to it")
 {
 	static const u32 places[] = {TABLE, SESSION, BUFFER, BUFFER};
 	/* from, to, and where there: chunks have 10, 20, 40 and 80 bytes */
-	static const u32 edges[][3] = {{4, 0, 0}, {0, 1, 20}, {0, 2, 40}, {5, 2, 0}, {0, 3, 79}, {5, 3, 0}};
+	static const u32 edges[][3] = {{4, 0, 0}, {0, 1, 20}, {0, 2, 40}, {5, 2, 0}, {4, 3, 79}, {5, 3, 0}};
 	struct heap heap;
 
 	heap_new(&heap, places, 4, 2);

@@ -10,6 +10,7 @@
 #include "host/base/path.h"
 #include "study/analysis/owners/containers.h"
 #include "study/analysis/owners/doubt.h"
+#include "study/analysis/owners/shared.h"
 #include "study/analysis/owners/typed.h"
 #include "study/analysis/owners/ways.h"
 #include "study/analysis/owners/weigh.h"
@@ -276,6 +277,25 @@ static bool find_doubts(struct owners *self)
 	return owner_doubts_find(self) && (self->doubtful_count == before || weigh(self));
 }
 
+/* What is shared is known from the tree: then it is made twice. */
+static int find_holders(struct owners *self, struct err *err)
+{
+	struct dominators_query ask = {.graph = &self->roots.graph,
+				       .bytes = bytes_of,
+				       .self = self,
+				       .ignored = self->ignored};
+	bool again;
+
+	if (dominators_find(&self->tree, &ask, err) < 0)
+		return err->code;
+	if (!owner_shared_find(self, &again))
+		return no_memory(err);
+	if (!again)
+		return 0;
+	dominators_release(&self->tree);
+	return dominators_find(&self->tree, &ask, err);
+}
+
 int owners_make(struct owners *self, const struct owners_query *query, struct err *err)
 {
 	const struct stack_source *source = query->types->query.source;
@@ -283,9 +303,6 @@ int owners_make(struct owners *self, const struct owners_query *query, struct er
 					  .debug_path = query->types->query.debug_path,
 					  .symbols = source->symbols,
 					  .image = source->image};
-	struct dominators_query ask = {.graph = &self->roots.graph,
-				       .bytes = bytes_of,
-				       .self = self};
 
 	self->query = *query;
 	self->model = roots.model;
@@ -297,8 +314,7 @@ int owners_make(struct owners *self, const struct owners_query *query, struct er
 	if (!make_room(self) || !find_kinds(self) || !owner_ends_find(self) || !weigh(self) ||
 	    !owner_types_find(self) || !find_doubts(self))
 		return no_memory(err);
-	ask.ignored = self->ignored;
-	if (dominators_find(&self->tree, &ask, err) < 0)
+	if (find_holders(self, err) < 0)
 		return err->code;
 	link_children(self);
 	owner_ways_find(self);
