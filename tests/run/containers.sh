@@ -33,12 +33,24 @@ named()
 		"$work/json"
 }
 
+# compare_shared   owners of each shared_ptr, which use_count() says; objects are known by the vector that they have
+compare_shared()
+{
+	local elements owners
+
+	while read -r _ elements owners; do
+		equal "owners of the session with $elements marks" "$(jq -r ".containers[] | select(.elements == $elements) | .path" "$work/json" |
+			grep -o 'shared_ptr, [0-9]* owner')" "shared_ptr, $owners owner"
+	done < <(grep '^shared ' "$work/expected")
+}
+
 # compare   all that the program says, by name
 compare()
 {
 	record
 	named | sort >"$work/found"
-	equal "containers that are missing" "$(sort "$work/expected" | comm -23 - "$work/found")" ""
+	equal "containers that are missing" "$(grep -v '^shared ' "$work/expected" | sort | comm -23 - "$work/found")" ""
+	compare_shared
 }
 
 # compare_shapes   the same by numbers, where there are no names; all but those that match PATTERN

@@ -37,7 +37,15 @@ struct Registry {
 	std::deque<long> queue_;
 	std::string motto_;
 	std::shared_ptr<Session> shared_, again_;
+	std::vector<std::shared_ptr<Session>> open_;
+	std::map<int, std::weak_ptr<Session>> watched_;
 };
+
+/* Its vector has so many elements, and the program so many owners. */
+static void print_shared(const std::shared_ptr<Session> &session)
+{
+	std::printf("shared %zu %ld\n", session->marks.size(), session.use_count());
+}
 
 template <typename T> static unsigned long places(const T &container) { return container.capacity(); }
 
@@ -68,6 +76,16 @@ static void fill(Registry &to)
 	to.motto_.assign(9999, 'm');
 	to.shared_ = to.again_ = std::make_shared<Session>();
 	to.shared_->marks.assign(2500, 1);
+	/* one that was in a place which is free now, and one with counts of its own */
+	to.open_.reserve(16);
+	for (int i = 0; i < 5; i++)
+		to.open_.push_back(i < 4 ? to.shared_ : std::shared_ptr<Session>(new Session()));
+	to.open_[4]->marks.assign(2400, 1);
+	to.open_.push_back(to.open_[4]);
+	to.open_.push_back(to.open_[4]);
+	to.open_.pop_back();
+	to.watched_[1] = to.shared_;
+	to.watched_[2] = to.open_[4];
 }
 
 static void print(const char *owner, const Registry &of)
@@ -86,6 +104,8 @@ static void print(const char *owner, const Registry &of)
 #else
 	std::printf("%s .queue_|std::deque<long>|2000|2048\n", owner);
 #endif
+	print_shared(of.shared_);
+	print_shared(of.open_[4]);
 	std::printf("%s .motto_|std::string|?|%lu\n", owner, places(of.motto_));
 }
 
@@ -122,13 +142,15 @@ int main(int argc, char **)
 {
 	Registry registry;
 	std::deque<long> waiting;
+	std::shared_ptr<Session> mine;
 
 	fill(registry);
+	mine = registry.open_[4];
 	for (int i = 0; i < 500; i++)
 		waiting.push_back(i);
 	print("registry in main", registry);
 	serve(static_cast<std::size_t>(argc) * 200);
-	__asm__ volatile("" : : "r"(&registry), "r"(&waiting) : "memory");
+	__asm__ volatile("" : : "r"(&registry), "r"(&waiting), "r"(&mine) : "memory");
 }
 
 #else

@@ -54,16 +54,20 @@ void contain_end(struct containing *self, const struct owner_container *containe
 	contain_give_back(self, 0);
 }
 
-u64 contain_edge(const struct owners *self, u32 node, u64 offset)
+u64 contain_any_edge(const struct owners *self, u32 node, u64 offset)
 {
 	const struct stream_graph *graph = owners_graph(self);
 	u64 first = graph->starts[node], count = graph->starts[node + 1] - first;
 	u64 at = first + bisect(i, count, owners_edge_offset(self, node, first + i) < offset);
 
-	return at < first + count && owners_edge_offset(self, node, at) == offset &&
-			       !edge_is_in(self->ignored, at)
-		       ? at
-		       : NO_EDGE;
+	return at < first + count && owners_edge_offset(self, node, at) == offset ? at : NO_EDGE;
+}
+
+u64 contain_edge(const struct owners *self, u32 node, u64 offset)
+{
+	u64 at = contain_any_edge(self, node, offset);
+
+	return at == NO_EDGE || edge_is_in(self->ignored, at) ? NO_EDGE : at;
 }
 
 u32 contain_target(const struct owners *self, u32 node, u64 offset)

@@ -28,7 +28,8 @@ void contain_give_back(struct containing *self, u64 kept);
 /* Adds the container with the parts that were taken; or gives them back, if it is too small. */
 void contain_end(struct containing *self, const struct owner_container *container);
 
-/* The pointer at an offset of a node that counts, NO_EDGE = there is none. */
+/* The pointer at an offset of a node, NO_EDGE = there is none; and only if it counts. */
+u64 contain_any_edge(const struct owners *self, u32 node, u64 offset);
 u64 contain_edge(const struct owners *self, u32 node, u64 offset);
 /* The chunk that it leads to, UINT32_MAX = there is none. */
 u32 contain_target(const struct owners *self, u32 node, u64 offset);

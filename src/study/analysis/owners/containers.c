@@ -16,10 +16,11 @@ enum { WORD = 8, LEAST_SHIFT = 20 };
 const char *container_sort_name(u8 sort)
 {
 	static const char *const names[CONTAINER_SORTS] = {
-		[CONTAINER_ARRAY] = "dynamic array", [CONTAINER_POINTERS] = "array of pointers",
-		[CONTAINER_TEXT] = "string",         [CONTAINER_DEQUE] = "deque",
-		[CONTAINER_LIST] = "linked list",    [CONTAINER_TREE] = "tree",
-		[CONTAINER_TABLE] = "hash table",    [CONTAINER_NODES] = "linked chunks",
+		[CONTAINER_ARRAY] = "dynamic array",   [CONTAINER_POINTERS] = "array of pointers",
+		[CONTAINER_TEXT] = "string",           [CONTAINER_DEQUE] = "deque",
+		[CONTAINER_LIST] = "linked list",      [CONTAINER_TREE] = "tree",
+		[CONTAINER_TABLE] = "hash table",      [CONTAINER_NODES] = "linked chunks",
+		[CONTAINER_SHARED] = "shared pointer",
 	};
 
 	return sort < CONTAINER_SORTS ? names[sort] : "";
@@ -45,6 +46,37 @@ static void add_member(struct containing *self, u32 node, u64 offset,
 					       .stride = declared_type(declared, array->of)->size});
 }
 
+/* Copies on stacks own it as well, though they hold nothing. */
+static void count_owner(struct containing *self, u32 node, u64 offset)
+{
+	struct owners *owners = self->owners;
+	u64 edge = contain_any_edge(owners, node, offset + SHARED_COUNTS);
+
+	if (edge == NO_EDGE)
+		return;
+	if (!owners->sharers)
+		owners->sharers = calloc(owners->tree.node_count, sizeof *owners->sharers);
+	if (owners->sharers)
+		owners->sharers[owners_graph(owners)->edges[edge].target]++;
+	self->failed |= !owners->sharers;
+}
+
+/* How many objects a node has. Places of a vector behind its elements have what was there
+ * before. */
+static u64 count_objects(struct owners *self, u32 node, u64 size)
+{
+	const struct owner_container *in = &self->containers.data[self->container_of[node]];
+	u64 objects;
+
+	if (!owner_object(self, node).is_many)
+		return 1;
+	objects = (owners_bytes(self, node) - self->base_of[node]) / size;
+	return self->container_of[node] && *in->type && in->sort == CONTAINER_ARRAY &&
+			       in->elements < objects
+		       ? in->elements
+		       : objects;
+}
+
 static void add_fields(struct containing *self, struct container_fields *fields, u32 node,
 		       bool of_library)
 {
@@ -54,20 +86,21 @@ static void add_fields(struct containing *self, struct container_fields *fields,
 	u32 count = 0;
 	const struct container_field *rows =
 		container_fields_of(fields, owners, owners->type_of[node], &count);
-	u64 objects = 1;
+	u64 objects;
 
 	self->failed |= !rows;
 	if (!rows || !count || !type->size)
 		return;
-	if (owner_object(owners, node).is_many)
-		objects = (owners_bytes(owners, node) - owners->base_of[node]) / type->size;
+	objects = count_objects(owners, node, type->size);
 	for (u64 i = 0; i < objects; i++)
 		for (u32 k = 0; k < count; k++) {
 			u64 offset = owners->base_of[node] + i * type->size + rows[k].offset;
 			const struct declared_type *at =
 				declared_type(owners->members.declared, rows[k].type);
 
-			if (of_library && at->form == DECLARED_CLASS)
+			if (of_library && rows[k].sort == CONTAINER_SHARED)
+				count_owner(self, node, offset);
+			else if (of_library && at->form == DECLARED_CLASS)
 				library_add(self, node, offset, &rows[k]);
 			else if (!of_library && at->form == DECLARED_ARRAY)
 				add_member(self, node, offset, &rows[k]);

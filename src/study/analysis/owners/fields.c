@@ -27,6 +27,7 @@ bool library_sort(const char *type, u8 *sort)
 		{"unordered_multimap<", CONTAINER_TABLE},
 		{"unordered_set<", CONTAINER_TABLE},
 		{"unordered_multiset<", CONTAINER_TABLE},
+		{"shared_ptr<", CONTAINER_SHARED},
 	};
 
 	if (strncmp(type, "std::", 5) != 0)

@@ -58,6 +58,8 @@ enum container_sort {
 	CONTAINER_TREE,
 	CONTAINER_TABLE, /* hash table, with chains or without */
 	CONTAINER_NODES, /* elements that point to each other, in some other way */
+	/* std::shared_ptr: none, but found like them */
+	CONTAINER_SHARED,
 	CONTAINER_SORTS
 };
 
@@ -102,6 +104,9 @@ struct owners { /* all zero = empty */
 	VEC(struct owner_container) containers;
 	u32 *container_of;
 	u64 containers_left;
+	/* By node: the std::shared_ptr that own what has its counts in this chunk; NULL = there are
+	 * none. */
+	u32 *sharers;
 	VEC(struct owner_kind) kinds;
 	VEC(struct owner_shape) shapes; /* each after its parent */
 	struct owner_sums *points;      /* by point of the model, and one more */

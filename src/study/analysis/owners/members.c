@@ -194,6 +194,23 @@ void owner_members_put(struct owner_members *self, u32 type, u64 offset, struct 
 		strbuf_addf(out, "+0x%" PRIx64, spot.offset);
 }
 
+bool owner_members_shared(struct owner_members *self, u32 type, u64 offset, u64 *inside)
+{
+	struct spot spot = {type, offset};
+	const struct declared_member *member;
+	const struct declared_type *at;
+	u64 place;
+	u32 i = 0;
+
+	do {
+		at = declared_type(self->declared, spot.type);
+		*inside = spot.offset;
+		if (at && strncmp(at->name, "std::shared_ptr<", 16) == 0)
+			return true;
+	} while (i++ < NESTING_MAX && go_down(self, &spot, &member, &place));
+	return false;
+}
+
 void owner_members_release(struct owner_members *self)
 {
 	map_release(&self->leads);

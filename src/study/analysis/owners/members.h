@@ -21,6 +21,11 @@ u32 owner_members_lead(struct owner_members *self, u32 type, u64 offset);
  * named. */
 void owner_members_put(struct owner_members *self, u32 type, u64 offset, struct strbuf *out);
 
+enum { SHARED_COUNTS = 8 }; /* where a std::shared_ptr has the pointer to its counts */
+
+/* Whether what is there is a part of a std::shared_ptr, and of which offset in it. */
+bool owner_members_shared(struct owner_members *self, u32 type, u64 offset, u64 *inside);
+
 void owner_members_release(struct owner_members *self);
 
 #endif

@@ -342,6 +342,7 @@ void owners_release(struct owners *self)
 	free(self->base_of);
 	free(self->container_of);
 	vec_release(&self->containers);
+	free(self->sharers);
 	free(self->points);
 	owner_members_release(&self->members);
 	vec_release(&self->kinds);

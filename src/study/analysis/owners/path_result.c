@@ -71,6 +71,8 @@ static const struct result_column columns[] = {
 	COLUMN("member", "pointer", VALUE_TEXT, "member or offset of the pointer to the next step"),
 	COLUMN("from", NULL, VALUE_ID, "offset of the pointer in bytes"),
 	COLUMN("to", NULL, VALUE_ID, "offset that it leads to, in the next step"),
+	COLUMN("shared_owners", "shared by", VALUE_COUNT,
+	       "owners of the std::shared_ptr that the pointer is a part of; none = it is of none"),
 };
 
 static struct result *way_table(const struct owners *self, const struct owner_path *path)
@@ -98,7 +100,8 @@ static struct result *way_table(const struct owners *self, const struct owner_pa
 			   result_text(table, container ? container_kind(container) : NULL),
 			   result_text(table, *step->member ? step->member : NULL),
 			   value_if(leads, value_number(step->from)),
-			   value_if(leads, value_number(step->to)));
+			   value_if(leads, value_number(step->to)),
+			   value_if(step->sharers, value_number(step->sharers)));
 	}
 	return table;
 }

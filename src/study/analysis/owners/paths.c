@@ -8,6 +8,7 @@
 
 #include "host/base/strbuf.h"
 #include "host/base/units.h"
+#include "study/analysis/owners/contain.h"
 #include "study/analysis/owners/containers.h"
 #include "study/analysis/owners/typed.h"
 
@@ -53,6 +54,19 @@ static void put_place(struct owners *self, const struct owner_step *step, struct
 		owner_members_put(&self->members, spot.type, spot.offset, out);
 }
 
+static u32 count_sharers(struct owners *self, const struct owner_step *step)
+{
+	struct owner_spot spot = owner_spot(self, step->node, step->from);
+	u64 inside, edge;
+
+	if (!self->sharers || spot.type == NO_DECLARED ||
+	    !owner_members_shared(&self->members, spot.type, spot.offset, &inside) ||
+	    inside > step->from)
+		return 0;
+	edge = contain_any_edge(self, step->node, step->from - inside + SHARED_COUNTS);
+	return edge == NO_EDGE ? 0 : self->sharers[owners_graph(self)->edges[edge].target];
+}
+
 static void name_members(struct owner_path *self, struct owners *owners)
 {
 	for (u64 i = 0; i + 1 < self->steps.count; i++) {
@@ -60,6 +74,7 @@ static void name_members(struct owner_path *self, struct owners *owners)
 
 		put_place(owners, &self->steps.data[i], &text);
 		self->steps.data[i].member = names_keep(&self->names, strbuf_text(&text));
+		self->steps.data[i].sharers = count_sharers(owners, &self->steps.data[i]);
 		strbuf_release(&text);
 	}
 }
@@ -113,8 +128,10 @@ static bool join_steps(struct owner_path *self, const struct owners *owners)
 		if (number) {
 			step.container = container_text(self, owners, number);
 			step.parts = has_buffer ? 1 : (u32)(end - i);
-			if (!has_buffer)
+			if (!has_buffer) {
 				step.member = "";
+				step.sharers = 0;
+			}
 		}
 		good = vec_push(&joined.steps, step);
 		if (!number || (has_buffer && end == i + 1))
@@ -149,6 +166,7 @@ u64 owner_path_alike(const struct owner_path *self, const struct owners *owners,
 
 	while (end < self->steps.count && !steps[first].container && !steps[end].container &&
 	       owners_kind(owners, steps[end].node) == owners_kind(owners, steps[first].node) &&
+	       steps[end].sharers == steps[first].sharers &&
 	       strcmp(steps[end].member, steps[first].member) == 0)
 		end++;
 	return end - first;
@@ -171,6 +189,9 @@ void owner_path_put(const struct owner_path *self, const struct owners *owners, 
 		strbuf_add(out, owner_step_label(owners, step));
 		if (*step->member)
 			strbuf_addf(out, " %s", step->member);
+		if (step->sharers)
+			strbuf_addf(out, " (shared_ptr, %s)",
+				    units_things(step->sharers, "owner(s)").text);
 	}
 }
 

@@ -23,6 +23,7 @@ struct owner_step {
 	u32 from, to; /* bytes, as in the graph */
 	/* ".next", "[3]", "[3].name", "+0x18"; "" = the last one, or nothing to name: a variable */
 	const char *member;
+	u32 sharers; /* of a std::shared_ptr that the pointer is a part of; 0 = it is of none */
 };
 
 struct owner_path {                   /* all zero = empty */
