@@ -186,19 +186,21 @@ class Graph:
         return ("variable", root["name"], variables.find(root["address"] + offset - root["code"])[0] + root["code"])
 
     def read(self, dump):
-        roots, live = {}, {}
+        roots, born, died = {}, {}, {}
         for line in dump.splitlines():
             words = line.split()
             if not line.startswith("#"):
                 if len(words) > 5 and words[5] != "-":
                     if words[2] in ("free", "delete", "delete_array", "realloc_free", "munmap"):
-                        live.pop(int(words[5]), None)
+                        died[int(words[5])] = int(words[0])
                     else:
-                        live[int(words[5])] = int(words[4])
+                        born[int(words[5])] = int(words[0]), int(words[4])
                         self.stacks[int(words[5])] = line.split(" ", 9)[-1]
             elif words[1] == "graph":
-                self.bytes = dict(live)
                 self.told = {words[i]: int(words[i + 1]) for i in range(2, len(words) - 1, 2)}
+                # the program went on while pointers were sorted
+                self.bytes = {chunk: size for chunk, (time, size) in born.items()
+                              if time <= self.told["time_ns"] < died.get(chunk, time + self.told["time_ns"] + 1)}
             elif words[1] == "root":
                 roots[int(words[2])] = {"number": int(words[2]), "kind": words[3], "tid": int(words[5]), "address": int(words[7], 16),
                                         "code": int(words[11], 16), "name": line.split(" name ", 1)[1]}
@@ -208,7 +210,7 @@ class Graph:
                 if words[2] == "root":
                     self.roots[source] = roots[int(words[3])]
                 target, at = int(words[7]), int(words[9])
-                (self.ends if at and at == self.bytes[target] else self.pointers).setdefault(source, set()).add(target)
+                (self.ends if at and at == self.bytes.get(target) else self.pointers).setdefault(source, set()).add(target)
         if not self.bytes or len(self.bytes) != self.told["chunks"]:
             raise Failed(f"{len(self.bytes)} chunks are live by the events, {self.told.get('chunks')} by the scan")
 
