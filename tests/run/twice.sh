@@ -38,6 +38,31 @@ check()
 case_end() { check contents; }
 case_background() { check background,contents; }
 
+# found KIND   findings at copy_string: chunks, bytes, whether the saving is at most that of the copies
+found() { jq -c --arg kind "$1" '.findings[] | select(.function == "copy_string" and .kind == $kind) | [.chunks, .bytes, .saves_amount > 0 and .saves_amount <= 396000]' "$work/findings"; }
+
+case_findings()
+{
+	"$HEAPWISE" run -q --owners=contents -o "$work/trace" -- "$target"
+	"$HEAPWISE" findings --format json --top 0 "$work/trace" >"$work/findings"
+	equal "status" "$?" 0
+	equal "strings" "$(found twice)" "[10000,400000,true]"
+	equal "other places" "$(jq '[.findings[] | select(.kind == "twice")] | length' "$work/findings")" 1
+	says "$work/findings" '"text": "All 10,000 chunks \(391 KiB\) had the same bytes as another chunk at the scan, with 100 contents in all: keep one copy'
+	"$HEAPWISE" findings "$work/trace" >"$work/text"
+	says "$work/text" "twice +[0-9.]+ KiB, [0-9.]+ % of the (peak|mean heap) +inferred"
+	"$HEAPWISE" findings --min-share 100 --format json "$work/trace" >"$work/findings"
+	equal "below the limit" "$(found twice)" ""
+	# what is lost should not be there at all
+	"$HEAPWISE" run -q --owners=contents -o "$work/lost" -- "$target" lost
+	"$HEAPWISE" findings --format json --top 0 "$work/lost" >"$work/findings"
+	equal "strings that are lost" "$(found twice)" ""
+	equal "they are a leak" "$(found leak | jq -c .[:2])" "[10000,400000]"
+	"$HEAPWISE" run -q --owners -o "$work/plain" -- "$target"
+	"$HEAPWISE" findings --all --format json --top 0 "$work/plain" >"$work/findings"
+	equal "without contents" "$(jq '[.findings[] | select(.kind == "twice")] | length' "$work/findings")" 0
+}
+
 case_off()
 {
 	"$HEAPWISE" run -q --owners -o "$work/trace" -- "$target"

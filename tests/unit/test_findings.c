@@ -574,6 +574,21 @@ TEST(indirect, "what only lost chunks lead to counts where they are lost; if tha
 	}
 }
 
+TEST(copies, "what is in memory twice is said with its contents; those of two stacks may be the same")
+{
+	struct finding one = {.kind = FINDING_TWICE, .points = 1, .chunks = 9, .of_chunks = 12, .bytes = 900, .different = 3};
+	struct found found;
+
+	begin(&found);
+	CHECK_STR(finding_text(&one, found.feed.model, found.texts),
+		  "9 of 12 chunks (900 B) had the same bytes as another chunk at the scan, with 3 contents in all: "
+		  "keep one copy of each content, and share it.");
+	one.points = 2;
+	CHECK_STR(finding_seen(&one, found.feed.model, found.texts),
+		  "9 of 12 chunks (900 B) had the same bytes as another chunk at the scan, with at most 3 contents in all");
+	release(&found);
+}
+
 TEST(trend, "what grows is costly, with a forecast, only in a run that is long enough for one")
 {
 	static const struct {

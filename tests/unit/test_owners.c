@@ -5,6 +5,7 @@
 #include "study/analysis/owners/choose.h"
 #include "study/analysis/owners/paths.h"
 #include "study/analysis/owners/result.h"
+#include "study/analysis/owners/twice.h"
 #include "study/analysis/owners/weigh.h"
 #include "unit/test_analysis.h"
 #include "unit/test_graph.h"
@@ -333,6 +334,7 @@ TEST(twice, "one copy of what is alike is enough; zeros and untouched pages are 
 	/* two sessions are alike, one is like a buffer, and one buffer is all zero; of 10, 20, 40 … bytes */
 	static const struct stream_content contents[] = {{0, 0}, {2, 0}, {2, 0}, {3, 0}, {3, 0}, {CONTENT_ZERO, 0}};
 	const struct owners_show show = {.top = 10};
+	struct owner_twice found = {0};
 	struct result *result, *table;
 	struct heap heap;
 
@@ -357,6 +359,13 @@ TEST(twice, "one copy of what is alike is enough; zeros and untouched pages are 
 	CHECK_EQ(cell(table, 1, "alike_chunks")->number, 3);
 	CHECK_EQ(cell(table, 1, "different")->number, 2);
 	result_free(result);
+	/* by point alone; nothing was freed before the peak */
+	CHECK_EQ(owner_twice_find(&found, &(struct twice_query){heap.feed.model, heap.owners.query.graph, NULL}, &heap.feed.err), 0);
+	CHECK_EQ(found.rows.count, 2);
+	CHECK_EQ(found.rows.data[0].sums.peak_bytes, 160);
+	CHECK_EQ(found.all.peak_bytes, 200);
+	CHECK(found.all.byte_ticks > 0);
+	owner_twice_release(&found);
 	heap_release(&heap);
 }
 
@@ -369,12 +378,16 @@ TEST(scans, "of several scans the one with most live bytes is taken, or the near
 		{.ticks = 200, .chunks = chunks, .chunk_count = 3},
 		{.ticks = 300, .chunks = chunks, .chunk_count = 0},
 	};
+	static const struct stream_content content = {CONTENT_ZERO, 0};
 	struct owners_scans scans = {.graphs = graphs, .count = 3};
 	struct heap heap;
 
 	heap_new(&heap, places, 3, 0);
 	scans.model = heap.feed.model;
 	CHECK(owners_largest(&scans) == &graphs[1]);
+	CHECK(!owners_largest_known(&scans));
+	graphs[0].contents = &content;
+	CHECK(owners_largest_known(&scans) == &graphs[0]);
 	CHECK(owners_nearest(&scans, 120) == &graphs[0]);
 	CHECK(owners_nearest(&scans, UINT64_MAX) == &graphs[2]);
 	CHECK(owners_after(&scans, graphs[0].ticks + 1) == &graphs[1]);

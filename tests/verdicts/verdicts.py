@@ -51,7 +51,7 @@ FITS = {
     "unused": {"unused", "write_only", "coverage"},
     "tiny": {"tiny", "overhead", "peak"},
     "slack": {"slack", "coverage", "peak"},
-    "duplicates": {"duplicates", "peak"},
+    "duplicates": {"duplicates", "twice", "peak"},
     "misuse": {"misuse"},
 }
 

@@ -227,6 +227,14 @@ describe("parts", () => {
 		await page.evaluate(axeSource());
 		const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
 		assert.deepEqual(violations.filter(({ impact }) => ["serious", "critical"].includes(impact)).map(({ id, nodes }) => `${id} ${nodes[0]?.html}`), []);
+		// the same as a finding, which leads there
+		await view(page, "#/");
+		const finding = page.locator('[data-t="finding"]', { hasText: "In memory twice: 391 KiB from copy_string" });
+		assert.match(await finding.innerText(), /All 10,000 chunks \(391 KiB\) had the same bytes as another chunk at the scan, with 100 contents in all\. Keep one copy of each content, and share it\./);
+		await finding.getByRole("button", { name: "More" }).click();
+		await page.getByRole("menuitem", { name: "What is twice" }).click();
+		await settle(page);
+		assert.match(page.url(), /#\/owners\?.*tab=twice/);
 		assert.deepEqual(page.problems, []);
 		await page.context().close();
 		const bare = await open(browser, await serve(record("twice-bare", [join(targets, "twice")], ["--owners"])));

@@ -188,7 +188,8 @@ const struct command cmd_findings = {
 		"how certain\n"
 		"it is. Findings cover misuse of the heap, leaks, growth, what holds most of the peak,\n"
 		"memory that is unused, partly used, allocated early or freed late (if accesses were\n"
-		"recorded), and chunks that are freed at once, regrown repeatedly or empty.\n"
+		"recorded), chunks with the same contents (if recorded with --owners=contents), and chunks\n"
+		"that are freed at once, regrown repeatedly or empty.\n"
 		"--limits changes what is listed.",
 	.options = options,
 	.fields_size = sizeof(struct findings_args),

@@ -50,6 +50,6 @@ export function ownerName({ what, owner, count = 1 }: { what?: string; owner: st
 	const [, fn, line] = /^(.*)( \([^()]*:\d+\))$/.exec(owner) ?? [];
 	if (what === "lost") return "Lost";
 	if (what === "several") return "Several roots together";
-	if (what === "root" && count > 1) return `${count.toLocaleString("en")} × ${owner}`;
+	if (what === "root") return count > 1 ? `${count.toLocaleString("en")} × ${owner}` : owner; // "kept in thread_main (owners.c:95)"
 	return fn && line ? plainName(fn) + line : owner;
 }

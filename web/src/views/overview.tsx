@@ -213,12 +213,12 @@ function useSparks(findings: Finding[]): (finding: Finding) => string {
 
 /** What a finding is, in a word; then how much of it, and where. */
 const verbs: Record<string, string> = {
-	misuse: "Error", leak: "Leak", kept: "Never freed", growth: "Grows", grows_in: "Grows", growing: "Grows by copies", unused: "Never used", write_only: "Never read", read_only: "Never written", coverage: "Mostly unused", early: "Allocated early", late: "Freed late",
+	misuse: "Error", leak: "Leak", kept: "Never freed", growth: "Grows", grows_in: "Grows", twice: "In memory twice", growing: "Grows by copies", unused: "Never used", write_only: "Never read", read_only: "Never written", coverage: "Mostly unused", early: "Allocated early", late: "Freed late",
 	churn: "Churn", zero_size: "Empty", peak: "Holds the peak", burst: "Burst", resident: "Resident",
 };
 
 /** Which flame graph shows it. */
-const metricOf: Record<string, string> = { leak: "kept", kept: "kept", growth: "kept", grows_in: "kept", churn: "allocs", zero_size: "allocs", burst: "peak", peak: "peak" };
+const metricOf: Record<string, string> = { leak: "kept", kept: "kept", growth: "kept", grows_in: "kept", twice: "peak", churn: "allocs", zero_size: "allocs", burst: "peak", peak: "peak" };
 
 function headline(finding: Finding): string {
 	const amount = finding.saves.unit === "cpu_ns" ? `${count(finding.evidence.n_hit)} times` : bytes(finding.evidence.bytes_hit);
@@ -234,6 +234,7 @@ function actsFor(finding: Finding, point: number, about: { q: string; g: null } 
 	return [
 		["Look at", [
 			...(about && finding.points > 1 ? [{ label: `Its ${count(finding.points)} call stacks`, run: () => go("points", about) }] : []),
+			...(finding.kind === "twice" ? [{ label: "What is twice", run: () => go("owners", { tab: "twice" }) }] : []),
 			{ label: "Chunks", run: () => go("chunks", about ?? { point }) },
 			...(about ? [{ label: "Timeline", run: () => go("time", about) }, { label: "Threads", run: () => go("threads", about) }] : []),
 			...(embedded ? [] : [{ label: "Source", run: () => void toSource(point) }]),

@@ -34,8 +34,10 @@ void finding_merge(struct finding *into, const struct finding *from);
 int finder_add_inferred(struct finder *self, struct point_id point, struct err *err);
 int finder_add_reported(struct finder *self, const struct leak_report *leaks, struct err *err);
 int finder_add_peaks(struct finder *self, struct err *err);
-/* Before all these: containers that grow between scans. */
-int finder_add_grown(struct finder *self, struct err *err);
+/* Before all these, by the pointers that scans found: containers that grow between them, and what
+ * was in memory twice. */
+int finder_add_grown(struct finder *self, const struct model *pointers, struct err *err);
+int finder_add_twice(struct finder *self, const struct model *pointers, struct err *err);
 
 /* One thing that lives to the end is usual; many stacks may keep one each at the same place. */
 static inline bool finding_is_single(const struct model *model, const struct finding *finding)

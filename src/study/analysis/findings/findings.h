@@ -15,6 +15,7 @@ enum finding_kind {
 	FINDING_KEPT, /* reachable until the end, or unknown */
 	FINDING_GROWTH,
 	FINDING_GROWS_IN, /* a container has more elements from scan to scan */
+	FINDING_TWICE,    /* chunks have the same bytes as others */
 	FINDING_UNUSED,
 	FINDING_WRITE_ONLY,
 	FINDING_READ_ONLY,
@@ -116,6 +117,7 @@ struct finding {
 	struct {
 		char container[96], root[96], element[96];
 	} grows;
+	u64 different;     /* twice: contents, counted for each stack */
 	double own_weight; /* of the stack that costs most, by which it is chosen */
 	u64 place;         /* finding_place_hash, without a seed */
 	u64 key;
@@ -125,7 +127,8 @@ struct findings_query {
 	struct thresholds thresholds;
 	double min_share; /* findings that would save less are not listed; errors are */
 	bool all;         /* list everything, however little it would save */
-	/* where the pointers of scans are, for what grows in a container; no path = nowhere */
+	/* where the pointers of scans are, for what grows in a container or is in memory twice; no
+	 * path = nowhere */
 	struct graphs_source pointers;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Findings from two scans: containers that grow.
- * Host. Pointers are read for that, if there are some, and released. */
+ * Host. */
 #include "study/analysis/findings/finder.h"
 
 #include <stdio.h>
@@ -123,7 +123,7 @@ static int add_rows(struct growing *self, struct err *err)
 	return status;
 }
 
-static int add_grown(struct finder *finder, const struct model *pointers, struct err *err)
+int finder_add_grown(struct finder *finder, const struct model *pointers, struct err *err)
 {
 	struct growing self = {.finder = finder,
 			       .scans = {finder->model, pointers->graphs.data,
@@ -141,22 +141,5 @@ static int add_grown(struct finder *finder, const struct model *pointers, struct
 	owner_growth_release(&self.growth);
 	owners_release(&self.after);
 	type_cascade_release(&self.types);
-	return status;
-}
-
-int finder_add_grown(struct finder *self, struct err *err)
-{
-	const struct graphs_source *from = &self->query->pointers;
-	struct model *pointers;
-	int status;
-
-	if (!from->path || !from->info || !from->info->graphs)
-		return 0;
-	pointers = model_new();
-	status = pointers ? model_read_graphs(pointers, from, err)
-			  : err_memory_for(err, "the findings");
-	if (status == 0)
-		status = add_grown(self, pointers, err);
-	model_free(pointers);
 	return status;
 }

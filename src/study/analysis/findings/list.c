@@ -18,7 +18,7 @@ static const char *const kind_names[FINDING_KINDS] = {
 	[FINDING_CHURN] = "churn",         [FINDING_GROWING] = "growing",
 	[FINDING_ZERO_SIZE] = "zero_size", [FINDING_PEAK] = "peak",
 	[FINDING_BURST] = "burst",         [FINDING_RESIDENT] = "resident",
-	[FINDING_GROWS_IN] = "grows_in",
+	[FINDING_GROWS_IN] = "grows_in",   [FINDING_TWICE] = "twice",
 };
 
 const char *finding_kind_name(enum finding_kind kind) { return kind_names[kind]; }
@@ -41,6 +41,7 @@ void finding_merge(struct finding *into, const struct finding *from)
 	into->covered_bytes += from->covered_bytes;
 	point_map_merge(&into->map, &from->map);
 	into->growth_runs += from->growth_runs;
+	into->different += from->different;
 	into->bytes_per_s += from->bytes_per_s;
 	into->left_bytes += from->left_bytes;
 	into->led_bytes += from->led_bytes;
@@ -101,12 +102,25 @@ int finder_add(struct finder *self, struct finding one, struct err *err)
 
 /* ---- the list ---- */
 
-/* Whether b says of the same bytes why they are there, so that a, which holds the peak, need not
- * say that they are. */
+/* Bytes that need not be there at all. */
+static bool is_vain(const struct finding *finding)
+{
+	return finding->kind == FINDING_LEAK || finding->kind == FINDING_UNUSED ||
+	       finding->kind == FINDING_WRITE_ONLY;
+}
+
+/* Whether b says of the same bytes why they are there, so that a, which holds the peak or is in
+ * memory twice, need not say that they are. */
 static bool is_explained(const struct finding *a, const struct finding *b)
 {
 	if (a->place != b->place || finding_holds_peak(b) || b->kind == FINDING_KEPT ||
 	    b->saving.unit == SAVING_CPU_NS)
+		return false;
+	if (a->kind == FINDING_TWICE)
+		return is_vain(b) &&
+		       2 * b->amounts[SAVING_PEAK_BYTES] >= a->amounts[SAVING_PEAK_BYTES];
+	if (b->kind == FINDING_TWICE && a->kind == FINDING_BURST)
+		/* fewer of them would still come at once */
 		return false;
 	if (b->kind == FINDING_RESIDENT && a->kind != FINDING_BURST)
 		/* what is live most of the time is not there because of what is free */
@@ -134,14 +148,15 @@ static bool find_told(const struct findings *self, struct map *told)
 static bool is_said(const struct findings *self, const struct finding *finding,
 		    const struct map *told)
 {
+	/* there may be many others that nobody would look at */
+	bool twice = finding->kind == FINDING_TWICE && finding->saving.share >= FINDINGS_MIN_SHARE;
+
 	if (finding->kind == FINDING_KEPT)
 		return map_find(told, finding->place);
-	if (!finding_holds_peak(finding))
-		return false;
-	for (u64 i = 0; i < self->rows.count && is_most(finding); i++)
+	for (u64 i = 0; i < self->rows.count && (twice || is_most(finding)); i++)
 		if (is_explained(finding, &self->rows.data[i]))
 			return true;
-	return !is_most(finding);
+	return finding_holds_peak(finding) && !is_most(finding);
 }
 
 /* Rows that another one explains go, and those that would save too little, which are counted. */
@@ -189,9 +204,29 @@ static int number_ids(struct findings *self, struct err *err)
 	return ok ? 0 : err_memory_for(err, "the findings");
 }
 
+/* Pointers are read for that, if there are some, and released. */
+static int add_scanned(struct finder *self, struct err *err)
+{
+	const struct graphs_source *from = &self->query->pointers;
+	struct model *pointers;
+	int status;
+
+	if (!from->path || !from->info || !from->info->graphs)
+		return 0;
+	pointers = model_new();
+	status = pointers ? model_read_graphs(pointers, from, err)
+			  : err_memory_for(err, "the findings");
+	if (status == 0)
+		status = finder_add_grown(self, pointers, err);
+	if (status == 0)
+		status = finder_add_twice(self, pointers, err);
+	model_free(pointers);
+	return status;
+}
+
 static int collect(struct finder *self, const struct leak_report *leaks, struct err *err)
 {
-	int status = finder_add_grown(self, err);
+	int status = add_scanned(self, err);
 
 	if (status == 0)
 		status = finder_add_reported(self, leaks, err);

@@ -214,6 +214,15 @@ static void put_grows_in(struct strbuf *out, const struct finding *finding,
 	put_rate(out, finding);
 }
 
+/* Stacks of one place may have contents in common. */
+static void put_twice(struct strbuf *out, const struct finding *finding, const struct model *model)
+{
+	put_chunks(out, finding, model);
+	strbuf_addf(out, " had the same bytes as another chunk at the scan, with %s%s in all",
+		    finding->points > 1 ? "at most " : "",
+		    units_things(finding->different, "content(s)").text);
+}
+
 static void put_peak(struct strbuf *out, const struct finding *finding)
 {
 	if (finding->of_arena)
@@ -267,6 +276,7 @@ static void put_seen(struct strbuf *out, const struct finding *finding, const st
 	case FINDING_KEPT: put_leak(out, finding, model); break;
 	case FINDING_GROWTH: put_growth(out, finding); break;
 	case FINDING_GROWS_IN: put_grows_in(out, finding, model); break;
+	case FINDING_TWICE: put_twice(out, finding, model); break;
 	case FINDING_PEAK:
 	case FINDING_BURST: put_peak(out, finding); break;
 	case FINDING_RESIDENT: put_resident(out, finding); break;
@@ -326,6 +336,7 @@ const char *finding_repair(const struct finding *finding)
 	static const char *const of_kind[FINDING_KINDS] = {
 		[FINDING_GROWTH] = "limit the size, or free what is no longer needed",
 		[FINDING_GROWS_IN] = "limit its size, or remove what is no longer needed",
+		[FINDING_TWICE] = "keep one copy of each content, and share it",
 		[FINDING_UNUSED] = "allocate only when the memory is needed",
 		[FINDING_WRITE_ONLY] = "do not fill memory that nothing reads",
 		[FINDING_READ_ONLY] = "share one constant instead",

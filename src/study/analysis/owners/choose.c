@@ -16,7 +16,7 @@ static u64 live_bytes(const struct model *model, const struct stream_graph *grap
 	return sum;
 }
 
-const struct stream_graph *owners_largest(const struct owners_scans *scans)
+static const struct stream_graph *largest(const struct owners_scans *scans, bool known)
 {
 	const struct stream_graph *found = NULL;
 	u64 most = 0;
@@ -24,12 +24,22 @@ const struct stream_graph *owners_largest(const struct owners_scans *scans)
 	for (u64 i = 0; i < scans->count; i++) {
 		u64 bytes = live_bytes(scans->model, &scans->graphs[i]);
 
-		if (found && bytes < most)
+		if ((found && bytes < most) || (known && !scans->graphs[i].contents))
 			continue;
 		found = &scans->graphs[i];
 		most = bytes;
 	}
 	return found;
+}
+
+const struct stream_graph *owners_largest(const struct owners_scans *scans)
+{
+	return largest(scans, false);
+}
+
+const struct stream_graph *owners_largest_known(const struct owners_scans *scans)
+{
+	return largest(scans, true);
 }
 
 int owners_missing(const struct model *model, const char *path, struct err *err)

@@ -12,8 +12,11 @@ struct owners_scans {
 };
 
 /* The scan at which most bytes were live, the later of two: at the end of a tidy program nothing
- * is. And the one that is nearest to the ticks. NULL if there is none. */
+ * is. NULL if there is none. */
 const struct stream_graph *owners_largest(const struct owners_scans *scans);
+/* The same of those that have contents. */
+const struct stream_graph *owners_largest_known(const struct owners_scans *scans);
+/* The one that is nearest to the ticks, NULL if there is none. */
 const struct stream_graph *owners_nearest(const struct owners_scans *scans, u64 ticks);
 /* For a mark: the first one after it, which can be its own, or else the nearest. */
 const struct stream_graph *owners_after(const struct owners_scans *scans, u64 ticks);

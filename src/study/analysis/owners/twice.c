@@ -6,22 +6,24 @@
 #include "host/base/map.h"
 #include "host/base/order.h"
 #include "host/base/units.h"
+#include "study/model/each.h"
 #include "study/result/field.h"
 
 static const u64 PAGE = 4096;
 
 struct finding_twice {
 	struct owner_twice *to;
-	const struct owners *owners;
+	const struct twice_query *query;
 	struct map rows;  /* point and kind → row + 1 */
 	struct map seen;  /* group */
 	struct map pairs; /* group and row */
 };
 
 /* Its number + 1, 0 = there is no memory. */
-static u64 row_of(struct finding_twice *self, u32 node)
+static u64 row_of(struct finding_twice *self, u32 point, u32 node)
 {
-	struct twice_row fresh = {self->owners->point_of[node], self->owners->kind_of[node], {0}};
+	const u32 *kind_of = self->query->kind_of;
+	struct twice_row fresh = {point, kind_of ? kind_of[node] : 0, {0}};
 	u64 *number = map_at(&self->rows, (u64)fresh.point << 32 | fresh.kind);
 
 	if (!number || (!*number && !vec_push(&self->to->rows, fresh)))
@@ -39,20 +41,36 @@ static bool is_first(struct map *map, u64 key, bool *failed)
 	return known && !(*known)++;
 }
 
+static void copy_add(struct twice_sums *to, const struct chunk *chunk)
+{
+	u64 bytes = chunk->page->size[chunk->at], born = chunk->page->alloc_ticks[chunk->at];
+	u64 peak = chunk->model->totals.peak_ticks;
+	u64 end = chunk_is_freed(chunk) ? chunk->page->free_ticks[chunk->at]
+					: chunk->model->last_ticks;
+
+	to->saving_bytes += bytes;
+	if (born <= peak && (end > peak || !chunk_is_freed(chunk)))
+		to->peak_bytes += bytes;
+	to->byte_ticks += (double)bytes * (end > born ? (double)(end - born) : 0);
+}
+
 /* Adds a chunk that is like others to a row and to the whole. */
-static bool alike_add(struct finding_twice *self, u64 number, u32 group, u64 bytes)
+static bool alike_add(struct finding_twice *self, u64 number, u32 group, const struct chunk *chunk)
 {
 	struct twice_sums *all = &self->to->all, *row = &self->to->rows.data[number - 1].sums;
 	bool failed = false, first = is_first(&self->seen, group, &failed);
+	u64 bytes = chunk->page->size[chunk->at];
 
 	row->alike_chunks++;
 	row->alike_bytes += bytes;
 	row->different += is_first(&self->pairs, (u64)group << 32 | (u32)number, &failed);
-	row->saving_bytes += first ? 0 : bytes;
 	all->alike_chunks++;
 	all->alike_bytes += bytes;
 	all->different += first;
-	all->saving_bytes += first ? 0 : bytes;
+	if (!first) {
+		copy_add(row, chunk);
+		copy_add(all, chunk);
+	}
 	return !failed;
 }
 
@@ -67,20 +85,26 @@ static void others_add(struct twice_sums *to, const struct stream_content *conte
 
 static bool chunk_add(struct finding_twice *self, u32 node)
 {
-	const struct stream_content *content = &self->owners->query.graph->contents[node];
-	u64 bytes = owners_bytes(self->owners, node);
-	u32 group = content->group & ~CONTENT_REPEATED;
-	u64 row;
+	const struct stream_graph *graph = self->query->graph;
+	const struct stream_content *content = &graph->contents[node];
+	struct chunk chunk = {.model = self->query->model};
+	u32 group = content->group & ~CONTENT_REPEATED, point;
+	u64 row, bytes;
 
-	if ((!content->group && !content->untouched_pages && bytes) ||
-	    self->owners->point_of[node] >= self->owners->model->points.count)
+	if (graph->chunks[node] >= chunk.model->chunks.count ||
+	    !chunk_take(&chunk, graph->chunks[node]))
 		return true;
-	row = row_of(self, node);
+	bytes = chunk.page->size[chunk.at];
+	point = chunk_point(&chunk).index;
+	if ((!content->group && !content->untouched_pages && bytes) ||
+	    point >= chunk.model->points.count)
+		return true;
+	row = row_of(self, point, node);
 	if (!row)
 		return false;
 	others_add(&self->to->rows.data[row - 1].sums, content, bytes);
 	others_add(&self->to->all, content, bytes);
-	return group < CONTENT_FIRST || alike_add(self, row, group, bytes);
+	return group < CONTENT_FIRST || alike_add(self, row, group, &chunk);
 }
 
 static int by_saving(const void *a, const void *b)
@@ -93,10 +117,10 @@ static int by_saving(const void *a, const void *b)
 				       ?: rising(x->point, y->point) ?: rising(x->kind, y->kind);
 }
 
-int owner_twice_find(struct owner_twice *self, const struct owners *owners, struct err *err)
+int owner_twice_find(struct owner_twice *self, const struct twice_query *query, struct err *err)
 {
-	struct finding_twice finding = {.to = self, .owners = owners};
-	u64 count = owners->query.graph->contents ? owners->query.graph->chunk_count : 0;
+	struct finding_twice finding = {.to = self, .query = query};
+	u64 count = query->graph->contents ? query->graph->chunk_count : 0;
 	bool good = true;
 
 	for (u32 i = 0; i < count && good; i++)
@@ -157,12 +181,13 @@ static struct result *twice_table(const struct owner_twice *self, const struct o
 
 int owner_twice_add(struct result *to, const struct owners *owners, u64 top, struct err *err)
 {
+	struct twice_query query = {owners->model, owners->query.graph, owners->kind_of};
 	struct owner_twice twice = {0};
 	int status;
 
-	if (!owners->query.graph->contents)
+	if (!query.graph->contents)
 		return 0;
-	status = owner_twice_find(&twice, owners, err);
+	status = owner_twice_find(&twice, &query, err);
 	if (status == 0) {
 		result_field(to, "twice_saving_bytes", "twice", VALUE_BYTES,
 			     value_number(twice.all.saving_bytes),
