@@ -2,6 +2,7 @@
  * A service with five caches that never evict, a list that is never trimmed, and three that are kept at a fixed size. With each
  * line of its input it handles 1,000 requests, each of which adds one element to each of the six, and says "ready". */
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <list>
 #include <map>
@@ -53,6 +54,16 @@ static std::string text_of(long number, std::size_t size)
 	return std::string(size, static_cast<char>('a' + number % 26));
 }
 
+/* The next node of names gets this memory, with a pointer to a job where a string has text that is elsewhere. */
+static void leave(Job *job)
+{
+	static void *(*volatile allocate)(std::size_t) = std::malloc;
+	Job **old = static_cast<Job **>(allocate(48));
+
+	old[5] = job;
+	std::free(old);
+}
+
 static void handle(long number)
 {
 	service->pages[number] = std::make_unique<Page>();
@@ -63,6 +74,7 @@ static void handle(long number)
 		service->jobs.pop_front();
 	replies->push_back(std::make_unique<Reply>());
 	rows[number % 64] = new Row{rows[number % 64], number, {}};
+	leave(service->jobs.back().get());
 	(*names)[number] = text_of(number, 150);
 	(*recent)[number] = std::make_unique<Job>();
 	if (recent->size() > LIMIT)

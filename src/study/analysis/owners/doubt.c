@@ -21,8 +21,8 @@ static bool is_plain(const struct declared_type *type)
 /* The standard library keeps objects in arrays of char, but strings keep text. */
 static bool is_closed(const char *name)
 {
-	static const char *const open[] = {"std::string", "std::basic_string<", "std::pair<",
-					   "std::array<", NULL};
+	static const char *const open[] = {"std::string", "std::basic_string<",        "std::pair<",
+					   "std::array<", "std::__detail::_Hash_node", NULL};
 
 	if (strncmp(name, "std::", 5) != 0) /* asked for each pointer: most are not */
 		return false;
