@@ -13,7 +13,7 @@ run_cli()
 run_cli help
 equal "status of help" "$status" 0
 commands=$(sed -nE 's/^  ([a-z+]+)(, c\+\+)?  +.*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run watch ctl cc findings report leaks owners types diff serve mprof scores excessive query check fleet import export trace doctor"
+equal "commands" "$(echo $commands)" "run watch ctl cc findings report leaks owners resident types diff serve mprof scores excessive query check fleet import export trace doctor"
 equal "groups" "$(grep -c '^[A-Z][a-z]*\( [a-z ]*\)\?$' "$work/stdout")" 6
 run_cli help --all
 equal "status of help --all" "$status" 0
@@ -62,6 +62,8 @@ owners|2|no FILE given
 owners --min-share 101 a|2|--min-share must be at most 100
 owners --at 1s --at 2s --at 3s a|2|--at can be given at most twice
 owners /no/such/file|3|/no/such/file: No such file
+resident|2|no FILE given
+resident /no/such/file|3|/no/such/file: No such file
 types|2|no FILE given
 types --sort size a|2|must be one of peak
 types /no/such/file|3|/no/such/file: No such file

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "study/analysis/resident/bill_result.h"
 #include "study/analysis/findings/findings.h"
 #include "study/analysis/report/marks.h"
 #include "study/analysis/report/points.h"
@@ -70,6 +71,19 @@ static inline void use_findings(const struct stack_source *source, const struct 
 	leak_report_release(&leaks);
 }
 
+static inline void use_bill(const struct stack_source *source)
+{
+	const struct model *model = source->model;
+	struct bill bill = {0};
+	struct err err = {0};
+
+	if (!model->memory.count)
+		return;
+	if (bill_make(&bill, model, &model->memory.data[model->memory.count - 1], &err) == 0)
+		use_result(bill_result(&bill, source, 0, &err));
+	bill_release(&bill);
+}
+
 static inline void use_model(const struct model *model, const struct trace_info *info)
 {
 	struct symbol_table none = {0};
@@ -88,6 +102,7 @@ static inline void use_model(const struct model *model, const struct trace_info 
 	use_result(analyse_marks(model, &err));
 	use_result(analyse_snapshots(&source, 5, &err));
 	use_findings(&source, info);
+	use_bill(&source);
 	for (u64 i = 0; i < model->chunks.count; i++) {
 		struct chunk_access access;
 		struct chunk_type type;

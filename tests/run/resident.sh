@@ -41,7 +41,7 @@ case_parts()
 	at_least "stacks" "$(part stacks end_bytes)" "$(said stack)"
 	at_most "stacks" "$(part stacks end_bytes)" $(($(said stack) + 200000 + 40000 * ${1-1}))
 	# half of the first half is free between blocks; a quarter of all are free pages
-	near "fragmentation" "$(part fragmentation end_bytes)" $((10000 * 208)) 8
+	near "pinned" "$(part pinned end_bytes)" $((10000 * 208)) 8
 	near "cached" "$(part cached end_bytes)" $((10000 * 208)) 8
 	at_least "code" "$(part code end_bytes)" 1000000
 	at_least "recorder" "$(part recorder end_bytes)" 100000
@@ -92,10 +92,10 @@ case_burst()
 	near "most resident" "$(field trace.hwt .rss.max_bytes)" "$(said rss)" 1
 	near "most over time" "$(most_over_time rss_bytes trace.hwt)" "$(said rss)" 2
 	# some look saw the gap, and takes it apart
-	held=$(field trace.hwt '[.memory[] | select(.part == "cached" or .part == "fragmentation") | [.most_bytes, .gap_bytes // 0]] |
+	held=$(field trace.hwt '[.memory[] | select(.part == "cached" or .part == "pinned") | [.most_bytes, .gap_bytes // 0]] |
 		[(map(.[0]) | add), (map(.[1]) | add)] | max')
-	at_least "free pages and fragmentation" "$held" $((70 << 20))
-	at_most "those at the end" "$(field trace.hwt '[.memory[] | select(.part == "cached" or .part == "fragmentation") | .end_bytes] | add')" \
+	at_least "free pages and pinned bytes" "$held" $((70 << 20))
+	at_most "those at the end" "$(field trace.hwt '[.memory[] | select(.part == "cached" or .part == "pinned") | .end_bytes] | add')" \
 		$((4 << 20))
 	# the gap is there for a part of the run that can be seen
 	at_least "samples far above live" "$(field trace.hwt '[.memory_over_time[] | select(.other_bytes > 70000000)] | length')" 5
@@ -117,7 +117,7 @@ case_burst_killed()
 	wait "$pid"
 	at_least "most over time" "$(most_over_time rss_bytes trace.hwt)" $((78 << 20))
 	at_least "widest gap" "$(most_over_time other_bytes trace.hwt)" $((70 << 20))
-	at_least "free pages and fragmentation" "$(field trace.hwt '[.memory[] | select(.part == "cached" or .part == "fragmentation") |
+	at_least "free pages and pinned bytes" "$(field trace.hwt '[.memory[] | select(.part == "cached" or .part == "pinned") |
 		[.most_bytes, .gap_bytes // 0]] | [(map(.[0]) | add), (map(.[1]) | add)] | max')" $((70 << 20))
 	at_least "CPU time" "$(field trace.hwt .cpu_time_ns)" 1000000
 }
@@ -140,6 +140,36 @@ case_many_samples()
 	at_most "samples" "$(field trace.hwt .rss.samples)" 600
 	at_least "samples" "$(field trace.hwt .rss.samples)" 20
 }
+
+# comb PAGES THREADS   the points that are named, moved to a pool, save what was predicted.
+comb()
+{
+	local arguments="64 $1 $2 48" before after
+	# shellcheck disable=SC2086
+	before=$("$HEAPWISE_TARGETS/comb" $arguments | sed 's/.* //')
+	# shellcheck disable=SC2086
+	after=$("$HEAPWISE_TARGETS/comb" $arguments pool | sed 's/.* //')
+	# shellcheck disable=SC2086
+	"$HEAPWISE" run -q -o trace.hwt -- "$HEAPWISE_TARGETS/comb" $arguments >said || fail "status $?"
+	"$HEAPWISE" resident --at end --top 0 --format json trace.hwt >bill || fail "no bill"
+	near "sum" "$(jq .sum_bytes bill)" "$(jq .rss_bytes bill)" 1
+	near "resident" "$(jq .rss_bytes bill)" $(($(said resident) * 1024)) 1
+	near "least saving" "$(jq .cut.least_bytes bill)" $(((before - after) * 1024)) 15
+	near "most saving" "$(jq .cut.most_bytes bill)" $(((before - after) * 1024)) 15
+	equal "cause" "$(jq -r .cause bill)" pinned_by_few
+	equal "points of the cut" "$(jq -r '[.cut_points[].stack[0].function] | join(" ")' bill)" kept_block
+	equal "who left it behind" \
+		"$(jq -r '.points | max_by(.left_bytes + .cached_bytes) | .stack[0].function' bill)" burst_block
+	# each byte is charged once: to points, or to nobody where no block ever lay
+	near "pinned by points" "$(jq '[.points[].pinned_bytes] | add' bill)" \
+		"$(jq '.parts[] | select(.part == "pinned") | .bytes' bill)" 1
+	near "live of points" "$(jq '[.points[].requested_bytes] | add' bill)" \
+		"$(jq '.parts[] | select(.part == "requested") | .bytes' bill)" 1
+}
+
+case_comb_each_page() { comb 1 1; }
+case_comb_ten_pages() { comb 10 1; }
+case_comb_threads() { comb 1 8; }
 
 run_case "$1"
 finish

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The account of resident memory, on memory whose parts are known by reading. */
+#include "study/analysis/resident/cut.h"
 #include "study/analysis/resident/series.h"
 #include "test_analysis.h"
 
@@ -35,7 +36,7 @@ static struct resident_account account_of(struct feed *feed)
 	return account;
 }
 
-TEST(parts, "live blocks, slack, fragmentation and cache are counted by page")
+TEST(parts, "live blocks, slack, pinned bytes and cache are counted by page")
 {
 	struct feed feed = feed_new();
 	const struct stream_resident rows[] = {
@@ -54,10 +55,114 @@ TEST(parts, "live blocks, slack, fragmentation and cache are counted by page")
 	CHECK_EQ(account.bytes[PART_SLACK],
 		 12 + 8); /* the head of the second lies on the page before */
 	CHECK_EQ(account.bytes[PART_CACHED], 1 * PAGE); /* freed, and no block on it */
-	CHECK_EQ(account.bytes[PART_FRAGMENTATION], 3 * PAGE - 1100 - 20);
+	CHECK_EQ(account.bytes[PART_PINNED], 3 * PAGE - 1100 - 20);
 	CHECK_EQ(account.sum_bytes, 4 * PAGE);
 	CHECK_EQ(account.absent_bytes, 0);
 	model_free(feed.model);
+}
+
+static u64 tell_block_of(struct feed *feed, u32 context, u64 address, u64 size)
+{
+	tell_event(feed, (struct event){.kind = HW_MALLOC,
+					.context = context,
+					.size = size,
+					.chunk = feed->chunks,
+					.address = address});
+	return feed->chunks++;
+}
+
+static const struct bill_line *line_of(const struct bill *bill, u32 context)
+{
+	return &bill->lines[model_point_of(bill->model, context).index];
+}
+
+TEST(bill, "free bytes of a page go to those who hold it, and to whose blocks lay there last")
+{
+	struct feed feed = feed_new();
+	const struct stream_resident rows[] = {
+		{HEAP, 4 * PAGE, 4 * PAGE, MEMORY_BREAK, 0},
+	};
+	struct bill bill;
+	u64 first, second;
+
+	tell_thread(&feed, 0);
+	tell_functions(&feed, 4);
+	tell_block_of(&feed, 1, HEAP + 16, 104); /* 112 bytes from 8 on */
+	tell_block_of(&feed, 2, HEAP + 144, 104);
+	first = tell_block_of(&feed, 3, HEAP + 1024, 1016);
+	tell_block_end(&feed, first, HEAP + 1024, 1016);
+	second = tell_block_of(&feed, 2, HEAP + 1024, 504); /* in the same place */
+	tell_block_end(&feed, second, HEAP + 1024, 504);
+	tell_block_of(&feed, 1, HEAP + PAGE + 16, 24);
+	first = tell_block_of(&feed, 3, HEAP + 2 * PAGE + 16, PAGE - 24);
+	tell_block_end(&feed, first, HEAP + 2 * PAGE + 16, PAGE - 24);
+	tell_memory(&feed, rows, 1);
+	tell_end(&feed, IMAGE_EXITED);
+	CHECK_EQ(bill_make(&bill, feed.model, resident_last(feed.model), &feed.err), 0);
+	CHECK_EQ(line_of(&bill, 1)->requested_bytes, 128);
+	CHECK_EQ(line_of(&bill, 1)->slack_bytes, 16);
+	CHECK_EQ(line_of(&bill, 1)->pinned_bytes, (PAGE - 224) / 2 + PAGE - 32);
+	CHECK_EQ(line_of(&bill, 1)->alone_pages, 1);
+	CHECK_EQ(line_of(&bill, 2)->pinned_bytes, (PAGE - 224) / 2);
+	CHECK_EQ(line_of(&bill, 2)->left_bytes, 512 + 16); /* granules that it touched */
+	CHECK_EQ(line_of(&bill, 3)->left_bytes, 512);
+	CHECK_EQ(line_of(&bill, 3)->cached_bytes, PAGE);
+	CHECK_EQ(line_of(&bill, 1)->pinned_bytes + line_of(&bill, 2)->pinned_bytes,
+		 bill.account.bytes[PART_PINNED]);
+	CHECK_EQ(bill.unused_bytes[0], PAGE);
+	bill_release(&bill);
+	model_free(feed.model);
+}
+
+/* A small block of the first point in each of 64 pages, one of the second in 32 of them. */
+static struct cut cut_of_comb(u32 pages_of_second)
+{
+	struct feed feed = feed_new();
+	const struct stream_resident rows[] = {
+		{HEAP, 64 * PAGE, 64 * PAGE, MEMORY_BREAK, 0},
+	};
+	struct bill bill;
+	struct cut cut;
+
+	tell_thread(&feed, 0);
+	tell_functions(&feed, 3);
+	for (u32 i = 0; i < 64; i++) {
+		tell_block_of(&feed, 1, HEAP + i * PAGE + 1024, 24);
+		if (i < pages_of_second)
+			tell_block_of(&feed, 2, HEAP + i * PAGE + 2048, 24);
+	}
+	tell_memory(&feed, rows, 1);
+	tell_end(&feed, IMAGE_EXITED);
+	CHECK_EQ(bill_make(&bill, feed.model, resident_last(feed.model), &feed.err), 0);
+	CHECK_EQ(cut_find(&cut, &bill, &feed.err), 0);
+	CHECK_EQ(cut.bound_bytes, bill.account.bytes[PART_PINNED]);
+	if (cut.count)
+		CHECK_EQ(cut.points[0].index, model_point_of(feed.model, 1).index);
+	bill_release(&bill);
+	model_free(feed.model);
+	return cut;
+}
+
+TEST(cut, "points are moved together if only then their pages go")
+{
+	struct cut cut = cut_of_comb(0);
+
+	CHECK_EQ(cut.count, 1);
+	CHECK_EQ(cut.pages, 64);
+	CHECK_EQ(cut.live_bytes, 64 * 32);
+	CHECK_EQ(cut.most_bytes, 64 * PAGE - 64 * 32);
+	CHECK_EQ(cut.least_bytes, cut.most_bytes); /* nothing is left behind it */
+
+	cut = cut_of_comb(32);
+	CHECK_EQ(cut.count, 2);
+	CHECK_EQ(cut.pages, 64);
+	CHECK_EQ(cut.most_bytes, 64 * PAGE - 96 * 32);
+
+	cut = cut_of_comb(8); /* eight pages are not worth a second point */
+	CHECK_EQ(cut.count, 1);
+	CHECK_EQ(cut.pages, 56);
+	CHECK_EQ(cut.most_bytes, 56 * PAGE - 64 * 32);
+	CHECK_EQ(cut.least_bytes, 56 * PAGE - 64 * 32); /* they lie at the end */
 }
 
 TEST(absent, "what a block asked for and nobody touched is absent, not resident")

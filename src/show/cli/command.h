@@ -46,6 +46,7 @@ struct command {
 	C("Look", cmd_report, NULL)                                                                \
 	C("Look", cmd_leaks, NULL)                                                                 \
 	C("Look", cmd_owners, NULL)                                                                \
+	C("Look", cmd_resident, NULL)                                                              \
 	C("Look", cmd_types, NULL)                                                                 \
 	C("Look", cmd_diff, NULL)                                                                  \
 	C("Look", cmd_serve, NULL)                                                                 \

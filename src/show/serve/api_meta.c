@@ -9,6 +9,7 @@
 #include "format/atomics.h"
 #include "host/base/path.h"
 #include "show/serve/api.h"
+#include "study/analysis/places/allocator.h"
 #include "study/layout/suggest.h"
 #include "study/model/durations.h"
 #include "study/layout/weigh.h"
@@ -105,27 +106,6 @@ void api_status(struct call *call)
 static const char *arch_name(u32 machine)
 {
 	return machine == 62 ? "x86_64" : machine == 183 ? "aarch64" : "unknown";
-}
-
-/* By the libraries that were loaded: the first one that stands in for the C library's allocator, or
- * that one. NULL if nobody can tell, as of a program without libraries. */
-static const char *allocator_name(const struct model *model)
-{
-	static const char *const names[][2] = {{"libjemalloc", "jemalloc"},
-					       {"libmimalloc", "mimalloc"},
-					       {"libtcmalloc", "tcmalloc"},
-					       {"libsnmalloc", "snmalloc"},
-					       {"libhoard", "hoard"},
-					       {"ld-musl", "musl"},
-					       {"libc.so", "glibc"}};
-	const struct modmap *map = &model->contexts.modules;
-
-	for (u32 k = 0; k < sizeof names / sizeof *names; k++)
-		for (u32 i = 0; i < map->module_count; i++)
-			if (map->modules[i].told && strncmp(path_file(map->modules[i].path),
-							    names[k][0], strlen(names[k][0])) == 0)
-				return names[k][1];
-	return NULL;
 }
 
 static u64 count_functions(const struct study *trace)

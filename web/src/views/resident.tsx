@@ -13,7 +13,7 @@ import type { MemoryPart, Overview as Data } from "../lib/types";
 
 /** Parts by the words of people. Sums and what is not resident are no parts. */
 const names: Record<string, string> = {
-	requested: "Live heap", slack: "Rounding", fragmentation: "Fragmentation", cached: "Kept by the allocator", mappings: "Other mappings", files: "Mapped files", code: "Program and libraries", stacks: "Stacks", recorder: "Heapwise itself",
+	requested: "Live heap", slack: "Rounding", pinned: "Pinned", cached: "Kept by the allocator", mappings: "Other mappings", files: "Mapped files", code: "Program and libraries", stacks: "Stacks", recorder: "Heapwise itself",
 };
 
 /** What the memory of the process consists of, of which the heap is a part. */

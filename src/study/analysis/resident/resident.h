@@ -4,20 +4,7 @@
 #ifndef STUDY_ANALYSIS_RESIDENT_RESIDENT_H
 #define STUDY_ANALYSIS_RESIDENT_RESIDENT_H
 
-#include "study/model/model.h"
-
-enum resident_part {
-	PART_REQUESTED,     /* live blocks, what the program asked for */
-	PART_SLACK,         /* the allocator's headers and rounding, of these */
-	PART_FRAGMENTATION, /* the rest of the pages that live blocks lie on */
-	PART_CACHED,        /* pages of the allocator without a live block */
-	PART_MAPPINGS,      /* anonymous mappings without blocks */
-	PART_FILES,         /* mapped files that are no modules */
-	PART_CODE,          /* modules: code and data */
-	PART_STACKS,
-	PART_RECORDER,
-	PARTS
-};
+#include "study/analysis/resident/accounting.h"
 
 struct resident_account {
 	u64 bytes[PARTS];
@@ -28,6 +15,12 @@ struct resident_account {
 /* Takes memory apart that was told; one pass over the chunks. 0 or ERR_MEMORY. */
 int resident_account(const struct model *model, const struct model_memory *memory,
 		     struct resident_account *account, struct err *err);
+
+const char *resident_part_name(enum resident_part part);
+const char *resident_part_meaning(enum resident_part part);
+
+/* The same of what is laid out already; see accounting.h. */
+void resident_sum(const struct accounting *pages, struct resident_account *account);
 
 /* Of [address, address + size), what was resident at a look. */
 u64 resident_bytes(const struct model *model, const struct model_memory *memory, u64 address,

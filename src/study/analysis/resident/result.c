@@ -13,7 +13,7 @@ static const struct {
 } parts[PARTS + 3] = {
 	[PART_REQUESTED] = {"requested", "live blocks, touched part"},
 	[PART_SLACK] = {"slack", "headers and rounding of live blocks"},
-	[PART_FRAGMENTATION] = {"fragmentation", "rest of the pages with live blocks"},
+	[PART_PINNED] = {"pinned", "free bytes of pages with live blocks"},
 	[PART_CACHED] = {"cached", "free pages held by the allocator"},
 	[PART_MAPPINGS] = {"mappings", "anonymous, not the allocator's"},
 	[PART_FILES] = {"files", "mapped files without code"},
@@ -24,6 +24,9 @@ static const struct {
 	[PARTS + 1] = {"resident", "resident memory as the kernel reports it"},
 	[PARTS + 2] = {"not_resident", "live blocks, untouched or swapped out"},
 };
+
+const char *resident_part_name(enum resident_part part) { return parts[part].name; }
+const char *resident_part_meaning(enum resident_part part) { return parts[part].meaning; }
 
 struct moment {
 	const struct model_memory *memory; /* NULL = none */
@@ -72,10 +75,9 @@ static void add_caveats_of(struct result *table, const struct model *model,
 				  units_ns(tick_clock_ns(&model->clock, most->ticks)).text);
 	if (model->image.sample_bytes)
 		result_add_caveat(table, "only a sample of the blocks was recorded; most requested "
-					 "memory counts as fragmentation or cached");
+					 "memory counts as pinned or cached");
 	if (model->aggregated || model->pauses)
-		result_add_caveat(table, "some blocks are unknown; they count as fragmentation or "
-					 "cached");
+		result_add_caveat(table, "some blocks are unknown; they count as pinned or cached");
 }
 
 enum { AT_GAP = 3 };

@@ -34,7 +34,7 @@ struct resident_series {                   /* all zero = empty */
 int resident_series_make(struct resident_series *self, const struct model *model, struct err *err);
 void resident_series_release(struct resident_series *self);
 
-/* What was resident and neither live nor the recorder's: free lists, fragmentation, code, stacks,
+/* What was resident and neither live nor the recorder's: free memory, code, stacks,
  * mappings. */
 static inline u64 resident_point_gap(const struct resident_point *point)
 {
@@ -71,7 +71,7 @@ int resident_gap_find(struct resident_gap *self, const struct model *model,
 
 /* The sums of an account by cause, for a sentence. */
 enum resident_cause {
-	CAUSE_ALLOCATOR, /* headers, rounding, fragmentation, free pages that the allocator keeps */
+	CAUSE_ALLOCATOR, /* headers, rounding, pinned bytes, free pages that the allocator keeps */
 	CAUSE_MAPPINGS,  /* anonymous memory that is not the allocator's, and mapped files */
 	CAUSE_CODE,      /* program, libraries, stacks */
 	CAUSES

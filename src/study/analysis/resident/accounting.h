@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * The resident memory of one look with the blocks that were live then laid over it: for who takes
+ * it apart, by kind (resident.c) or by allocation point (bill.c).
+ *
+ *	struct accounting pages = accounting_of(model, memory);
+ *
+ *	if (accounting_make(&pages, err) == 0)
+ *		for (u64 i = 0; i < pages.memory->count; i++)
+ *			use(&pages.rows[i], accounting_part(&pages, i));
+ *	accounting_release(&pages); */
+#ifndef STUDY_ANALYSIS_RESIDENT_ACCOUNTING_H
+#define STUDY_ANALYSIS_RESIDENT_ACCOUNTING_H
+
+#include "study/model/each.h"
+
+enum { RESIDENT_PAGE = 4096 };
+
+enum resident_part {
+	PART_REQUESTED, /* live blocks, what the program asked for */
+	PART_SLACK,     /* the allocator's headers and rounding, of these */
+	PART_PINNED,    /* free bytes of pages that live blocks lie on */
+	PART_CACHED,    /* pages of the allocator without a live block */
+	PART_MAPPINGS,  /* anonymous mappings without blocks */
+	PART_FILES,     /* mapped files that are no modules */
+	PART_CODE,      /* modules: code and data */
+	PART_STACKS,
+	PART_RECORDER,
+	PARTS
+};
+
+struct accounting {
+	const struct model *model;
+	const struct model_memory *memory;
+	const struct stream_resident *rows; /* by address */
+	/* by row: of its pages in `used`; ACCOUNTING_NO_WORDS = not known page by page */
+	u64 *first_word;
+	u64 *used;              /* by page, a bit: a live block lies on it; mostly untouched */
+	u8 *has_blocks;         /* by row: one lies or lay in its mapping */
+	u64 *requested, *slack; /* by row */
+	u64 absent_bytes;       /* requested by live blocks, and not resident */
+	bool glibc;             /* the allocator is glibc's */
+	struct arena arena;
+};
+
+#define ACCOUNTING_NO_WORDS UINT64_MAX
+
+/* Of a look, with nothing laid over it. */
+struct accounting accounting_of(const struct model *model, const struct model_memory *memory);
+
+/* One pass over the chunks. 0 or ERR_MEMORY; released in either case. */
+int accounting_make(struct accounting *self, struct err *err);
+void accounting_release(struct accounting *self);
+
+/* The row that ends after the address; count if there is none. */
+u64 accounting_row(const struct accounting *self, u64 address);
+
+/* What a row is besides its blocks. */
+enum resident_part accounting_part(const struct accounting *self, u64 row);
+
+/* What of [start, end) is resident. */
+u64 accounting_bytes(struct accounting *self, u64 start, u64 end);
+
+/* From the allocator's header, where it is known, to the end of its rounding. */
+struct accounting_extent {
+	u64 start, end;
+};
+struct accounting_extent accounting_extent(const struct accounting *self, u64 address, u64 size);
+
+/* Chunks whose address and size make no sense are at no time. */
+static inline bool accounting_is_live(const struct accounting *self, const struct chunk *chunk)
+{
+	const struct chunk_page *page = chunk->page;
+	u32 at = chunk->at;
+
+	return page->alloc_ticks[at] <= self->memory->ticks &&
+	       (!page->free_ticks[at] || page->free_ticks[at] > self->memory->ticks) &&
+	       page->address[at] + page->size[at] >= page->address[at];
+}
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ * Charges resident memory to allocation points; see bill.h.
+ * Host. Blocks that are live are laid over the pages first. Then blocks that were freed, the latest
+ * first: whatever was not covered before is theirs. */
+#include "study/analysis/resident/bill.h"
+
+#include <stdlib.h>
+
+#include "host/base/order.h"
+#include "study/analysis/resident/accounting.h"
+
+enum {
+	GRANULE = 16,
+	PAGE_WORDS = RESIDENT_PAGE / GRANULE / 64,
+	PAGES_MAX = 1 << 27, /* half a TiB */
+	REST = 2048,
+};
+
+static const u32 NO_PAGE = UINT32_MAX;
+
+struct billing {
+	struct bill *bill;
+	struct accounting pages;
+	u32 *first_page; /* by row; NO_PAGE = it is not the allocator's, or not known by page */
+	u64 *covered;    /* by page, PAGE_WORDS: a bit for each granule */
+	u64 uncovered;   /* granules without a bit */
+	bool failed;     /* out of memory */
+};
+
+/* ---- pages ---- */
+
+static bool is_listed(const struct billing *self, u64 row)
+{
+	return accounting_part(&self->pages, row) == PART_CACHED &&
+	       self->pages.first_word[row] != ACCOUNTING_NO_WORDS;
+}
+
+static bool list_row(struct billing *self, u64 row)
+{
+	const struct stream_resident *rows = self->pages.rows;
+	struct bill *bill = self->bill;
+	u64 count = rows[row].bytes / RESIDENT_PAGE;
+
+	self->first_page[row] = NO_PAGE;
+	if (!is_listed(self, row) || count > PAGES_MAX - bill->page_count)
+		return true;
+	if ((!rows[row].goes_on || !bill->heaps.count) &&
+	    !vec_push(&bill->heaps, ((struct bill_heap){rows[row].start, bill->page_count, 0})))
+		return false;
+	self->first_page[row] = bill->page_count;
+	bill->page_count += (u32)count;
+	bill->heaps.data[bill->heaps.count - 1].end = bill->page_count;
+	return true;
+}
+
+static bool list_pages(struct billing *self)
+{
+	struct bill *bill = self->bill;
+	u64 rows = self->pages.memory->count;
+
+	self->first_page = arena_new_array(&self->pages.arena, u32, rows + 1);
+	for (u64 i = 0; i < rows; i++)
+		if (!self->first_page || !list_row(self, i))
+			return false;
+	bill->page_used = calloc((u64)bill->page_count + 1, sizeof *bill->page_used);
+	self->covered = calloc((u64)bill->page_count + 1, PAGE_WORDS * sizeof *self->covered);
+	self->uncovered = (u64)bill->page_count * PAGE_WORDS * 64;
+	return bill->page_used && self->covered;
+}
+
+/* What of a block lies in one page. */
+struct piece {
+	u32 page;
+	u32 from, to; /* bytes */
+};
+
+typedef void piece_fn(struct billing *self, const struct piece *piece, struct point_id point);
+
+/* Calls `each` for every listed page on which [start, end) lies. */
+static void each_piece(struct billing *self, const struct accounting_extent *extent,
+		       struct point_id point, piece_fn *each)
+{
+	const struct stream_resident *rows = self->pages.rows;
+
+	for (u64 i = accounting_row(&self->pages, extent->start);
+	     i < self->pages.memory->count && rows[i].start < extent->end; i++) {
+		u64 from = extent->start > rows[i].start ? extent->start - rows[i].start : 0;
+		u64 to = extent->end - rows[i].start;
+
+		if (self->first_page[i] == NO_PAGE)
+			continue;
+		if (to > rows[i].bytes)
+			to = rows[i].bytes;
+		while (from < to) {
+			u64 page = from / RESIDENT_PAGE, next = (page + 1) * RESIDENT_PAGE;
+			u64 end = next < to ? next : to;
+
+			each(self,
+			     &(struct piece){self->first_page[i] + (u32)page,
+					     (u32)(from % RESIDENT_PAGE),
+					     (u32)(end - page * RESIDENT_PAGE)},
+			     point);
+			from = next;
+		}
+	}
+}
+
+/* Covers the granules of a piece; how many were not. */
+static u32 cover(struct billing *self, const struct piece *piece)
+{
+	u64 *words = self->covered + (u64)piece->page * PAGE_WORDS;
+	u32 from = piece->from / GRANULE, to = (piece->to + GRANULE - 1) / GRANULE, found = 0;
+
+	while (from < to) {
+		u32 word = from / 64, low = from % 64;
+		u32 count = to - from < 64 - low ? to - from : 64 - low;
+		u64 mask = (count < 64 ? (1ull << count) - 1 : UINT64_MAX) << low;
+
+		found += (u32)__builtin_popcountll(mask & ~words[word]);
+		words[word] |= mask;
+		from += count;
+	}
+	self->uncovered -= found;
+	return found;
+}
+
+/* ---- live blocks ---- */
+
+static void add_live(struct billing *self, const struct piece *piece, struct point_id point)
+{
+	struct bill *bill = self->bill;
+	u16 *used = &bill->page_used[piece->page];
+	u32 bytes = piece->to - piece->from, room = RESIDENT_PAGE - *used;
+
+	cover(self, piece);
+	*used += (u16)(bytes < room ? bytes : room);
+	if (bytes < RESIDENT_PAGE &&
+	    !vec_push(&bill->parts, ((struct bill_part){piece->page, point.index, bytes})))
+		self->failed = true;
+}
+
+static void add_live_chunk(struct billing *self, const struct chunk *chunk)
+{
+	u64 address = chunk->page->address[chunk->at], size = chunk->page->size[chunk->at];
+	struct accounting_extent extent = accounting_extent(&self->pages, address, size);
+	struct point_id point = chunk_point(chunk);
+	struct bill_line *line = &self->bill->lines[point.index];
+
+	line->blocks++;
+	line->requested_bytes += accounting_bytes(&self->pages, address, address + size);
+	line->slack_bytes += accounting_bytes(&self->pages, extent.start, address) +
+			     accounting_bytes(&self->pages, address + size, extent.end);
+	each_piece(self, &extent, point, add_live);
+}
+
+static int by_page(const void *a, const void *b)
+{
+	const struct bill_part *x = a, *y = b;
+
+	return x->page != y->page ? rising(x->page, y->page) : rising(x->point, y->point);
+}
+
+/* One part for each point of a page. */
+static void join_parts(struct bill *bill)
+{
+	struct bill_part *parts = bill->parts.data;
+	u64 count = 0;
+
+	if (bill->parts.count)
+		qsort(parts, bill->parts.count, sizeof *parts, by_page);
+	for (u64 i = 0; i < bill->parts.count; i++) {
+		if (count && by_page(&parts[count - 1], &parts[i]) == 0)
+			parts[count - 1].bytes += parts[i].bytes;
+		else
+			parts[count++] = parts[i];
+	}
+	bill->parts.count = count;
+}
+
+/* What is free on a page goes to those who hold the page, in equal parts. */
+static void charge_pinned(struct bill *bill)
+{
+	const struct bill_part *parts = bill->parts.data;
+	u64 end;
+
+	for (u64 i = 0; i < bill->parts.count; i = end) {
+		u64 free_bytes = RESIDENT_PAGE - bill->page_used[parts[i].page];
+
+		for (end = i + 1; end < bill->parts.count && parts[end].page == parts[i].page;)
+			end++;
+		for (u64 k = i; k < end; k++)
+			bill->lines[parts[k].point].pinned_bytes +=
+				free_bytes / (end - i) + (k - i < free_bytes % (end - i));
+		if (end == i + 1)
+			bill->lines[parts[i].point].alone_pages++;
+	}
+}
+
+/* ---- freed blocks ---- */
+
+static void add_freed(struct billing *self, const struct piece *piece, struct point_id point)
+{
+	struct bill_line *line = &self->bill->lines[point.index];
+	u64 bytes = (u64)cover(self, piece) * GRANULE;
+
+	if (self->bill->page_used[piece->page])
+		line->left_bytes += bytes;
+	else
+		line->cached_bytes += bytes;
+}
+
+/* Of two blocks in one place the one that was freed later was allocated later, and has the higher
+ * number. */
+static void add_freed_chunks(struct billing *self)
+{
+	const struct model *model = self->pages.model;
+	u64 ticks = self->pages.memory->ticks;
+	struct chunk chunk = {.model = model};
+
+	for (u64 i = model->chunks.count; i-- > 0 && self->uncovered;) {
+		struct accounting_extent extent;
+
+		if (i % REST == 0)
+			model_rest(model);
+		if (!chunk_take(&chunk, i) || !chunk_is_freed(&chunk) ||
+		    chunk.page->free_ticks[chunk.at] > ticks)
+			continue;
+		extent = accounting_extent(&self->pages, chunk.page->address[chunk.at],
+					   chunk.page->size[chunk.at]);
+		each_piece(self, &extent, chunk_point(&chunk), add_freed);
+	}
+}
+
+static void count_unused(struct billing *self)
+{
+	for (u32 page = 0; page < self->bill->page_count; page++) {
+		const u64 *words = self->covered + (u64)page * PAGE_WORDS;
+		u64 *sum = &self->bill->unused_bytes[self->bill->page_used[page] != 0];
+
+		for (u32 i = 0; i < PAGE_WORDS; i++)
+			*sum += (u64)__builtin_popcountll(~words[i]) * GRANULE;
+	}
+}
+
+/* ---- all ---- */
+
+static int charge(struct billing *self, struct err *err)
+{
+	struct bill *bill = self->bill;
+
+	bill->lines = calloc((u64)bill->model->points.count + 1, sizeof *bill->lines);
+	if (!bill->lines || !list_pages(self))
+		return err_memory_for(err, "the resident memory");
+	EACH_CHUNK (chunk, bill->model)
+		if (accounting_is_live(&self->pages, &chunk))
+			add_live_chunk(self, &chunk);
+	if (self->failed)
+		return err_memory_for(err, "the resident memory");
+	join_parts(bill);
+	charge_pinned(bill);
+	add_freed_chunks(self);
+	count_unused(self);
+	return 0;
+}
+
+int bill_make(struct bill *self, const struct model *model, const struct model_memory *memory,
+	      struct err *err)
+{
+	struct billing billing = {.bill = self, .pages = accounting_of(model, memory)};
+	int status = accounting_make(&billing.pages, err);
+
+	*self = (struct bill){.model = model, .memory = memory, .glibc = billing.pages.glibc};
+	if (status == 0)
+		resident_sum(&billing.pages, &self->account);
+	if (status == 0)
+		status = charge(&billing, err);
+	free(billing.covered);
+	accounting_release(&billing.pages);
+	return status;
+}
+
+void bill_release(struct bill *self)
+{
+	free(self->lines);
+	free(self->page_used);
+	vec_release(&self->parts);
+	vec_release(&self->heaps);
+	*self = (struct bill){0};
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ * Every resident byte of the heap charged to a line of code. Defined in docs/METHODS.md.
+ *
+ *	struct bill bill = {0};
+ *
+ *	if (bill_make(&bill, model, memory, &err) == 0)
+ *		use(bill.lines[point.index].pinned_bytes);
+ *	bill_release(&bill); */
+#ifndef STUDY_ANALYSIS_RESIDENT_BILL_H
+#define STUDY_ANALYSIS_RESIDENT_BILL_H
+
+#include "study/analysis/resident/resident.h"
+
+/* What an allocation point has on its account. The first three and cached_bytes are parts of the
+ * whole, each byte in one of them; left_bytes are pinned ones a second time. */
+struct bill_line {
+	u64 requested_bytes, slack_bytes; /* of its live blocks */
+	/* free bytes of pages with live blocks, in equal parts to the points that have one there */
+	u64 pinned_bytes;
+	u64 cached_bytes; /* in pages without a live block, where its block was the last */
+	u64 left_bytes;   /* the same in pages with a live block */
+	u64 blocks;       /* live ones */
+	u64 alone_pages;  /* whose live blocks are all its own */
+};
+
+/* A live block's part of a page; by page, then by point. */
+struct bill_part {
+	u32 page;
+	u32 point;
+	u32 bytes;
+};
+
+/* A mapping of the allocator: its resident pages are [first, end), by address. */
+struct bill_heap {
+	u64 start;
+	u32 first, end;
+};
+
+struct bill { /* all zero = empty */
+	const struct model *model;
+	const struct model_memory *memory;
+	struct resident_account account;
+	struct bill_line *lines; /* by point */
+	u64 unused_bytes
+		[2]; /* in which no known block ever lay: of pages without, with a live one */
+	bool glibc;
+	/* pages of the allocator, by address, and who has live blocks there, unless one block fills
+	 * the page */
+	u32 page_count;
+	u16 *page_used; /* by page: bytes of live blocks, headers and rounding included */
+	VEC(struct bill_part) parts;
+	VEC(struct bill_heap) heaps;
+};
+
+/* Two passes over the chunks. 0 or ERR_MEMORY; released in either case. */
+int bill_make(struct bill *self, const struct model *model, const struct model_memory *memory,
+	      struct err *err);
+void bill_release(struct bill *self);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT
+ * The bill as tables, and in words; see bill_result.h.
+ * Host. */
+#include "study/analysis/resident/bill_result.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/base/order.h"
+#include "host/base/units.h"
+#include "study/analysis/places/allocator.h"
+#include "study/analysis/resident/series.h"
+#include "study/result/field.h"
+
+/* glibc's arenas of threads: 64 MiB each, aligned to that. */
+static const u64 ARENA_BYTES = 64ull << 20;
+enum {
+	ARENAS_MANY = 4,
+	LEAST_PARTS = 1000, /* points with less are shown only if all are */
+};
+
+static u64 part(const struct bill *bill, enum resident_part number)
+{
+	return bill->account.bytes[number];
+}
+
+/* ---- cause ---- */
+
+struct arenas {
+	u64 count, bytes;
+};
+
+static struct arenas find_arenas(const struct bill *bill)
+{
+	struct arenas arenas = {0};
+
+	for (u64 i = 0; bill->glibc && i < bill->heaps.count; i++) {
+		const struct bill_heap *heap = &bill->heaps.data[i];
+
+		if (heap->start % ARENA_BYTES)
+			continue;
+		arenas.count++;
+		for (u32 page = heap->first; page < heap->end; page++)
+			arenas.bytes += RESIDENT_PAGE - bill->page_used[page];
+	}
+	return arenas;
+}
+
+enum bill_cause bill_cause(const struct bill *bill, const struct cut *cut)
+{
+	u64 live = part(bill, PART_REQUESTED) + part(bill, PART_SLACK);
+	u64 pinned = part(bill, PART_PINNED), cached = part(bill, PART_CACHED);
+	u64 others = bill->account.sum_bytes - live - pinned - cached - part(bill, PART_RECORDER);
+	struct arenas arenas = find_arenas(bill);
+
+	if (live >= pinned + cached && live >= others)
+		return BILL_LIVE;
+	if (others > pinned + cached)
+		return BILL_NOT_HEAP;
+	if (cut->count && cut->most_bytes * 2 >= pinned + cached)
+		return BILL_PINNED_BY_FEW;
+	if (arenas.count > ARENAS_MANY && arenas.bytes * 2 > pinned + cached)
+		return BILL_ARENAS;
+	return pinned > cached ? BILL_PINNED_BY_MANY : BILL_NOT_GIVEN_BACK;
+}
+
+static const char *cause_name(enum bill_cause cause)
+{
+	static const char *const names[] = {
+		[BILL_LIVE] = "live",
+		[BILL_PINNED_BY_FEW] = "pinned_by_few",
+		[BILL_PINNED_BY_MANY] = "pinned_by_many",
+		[BILL_NOT_GIVEN_BACK] = "not_given_back",
+		[BILL_ARENAS] = "arenas",
+		[BILL_NOT_HEAP] = "not_heap",
+	};
+
+	return names[cause];
+}
+
+static const char *give_back(const struct bill *bill)
+{
+	static const char *const ways[][2] = {
+		{"glibc", "call malloc_trim(0) when the work is done, or lower "
+			  "MALLOC_TRIM_THRESHOLD_"},
+		{"jemalloc", "lower its decay times: MALLOC_CONF=dirty_decay_ms:1000,"
+			     "muzzy_decay_ms:0"},
+		{"tcmalloc", "raise its release rate: TCMALLOC_RELEASE_RATE=10"},
+		{"mimalloc", "lower its delay: MIMALLOC_PURGE_DELAY=0"},
+	};
+	const char *name = bill->glibc ? "glibc" : allocator_name(bill->model);
+
+	for (u32 i = 0; name && i < sizeof ways / sizeof *ways; i++)
+		if (strcmp(ways[i][0], name) == 0)
+			return ways[i][1];
+	return "see how the allocator can be made to give free pages back";
+}
+
+static const char *sentence(struct result *result, const struct bill *bill, const struct cut *cut,
+			    enum bill_cause cause)
+{
+	struct arenas arenas = find_arenas(bill);
+
+	switch (cause) {
+	case BILL_LIVE:
+		return "most of it is live; 'heapwise findings' and 'heapwise leaks' show whose";
+	case BILL_NOT_HEAP: return "most of it is not the heap: mappings, code and stacks";
+	case BILL_PINNED_BY_FEW:
+		return result_format(
+			result,
+			"blocks of %s, %s live, hold pages that are nearly free; give them a pool "
+			"or heap of their own",
+			units_things(cut->count, "point(s)").text,
+			units_bytes(cut->live_bytes).text);
+	case BILL_PINNED_BY_MANY:
+		return "live blocks are spread over pages that are nearly free; allocate what "
+		       "lives long before what is freed soon, or in pools";
+	case BILL_ARENAS:
+		return result_format(result,
+				     "%s is free in %" PRIu64 " arenas of threads; set "
+				     "MALLOC_ARENA_MAX, or M_ARENA_MAX with mallopt",
+				     units_bytes(arenas.bytes).text, arenas.count);
+	case BILL_NOT_GIVEN_BACK:
+		return result_format(result, "free pages were not given back; %s", give_back(bill));
+	}
+	return NULL;
+}
+
+/* ---- tables ---- */
+
+static struct result *parts_table(const struct bill *bill)
+{
+	static const struct result_column columns[] = {
+		COLUMN("part", "part", VALUE_TEXT, "part of the resident memory"),
+		COLUMN("bytes", "bytes", VALUE_BYTES, "resident bytes"),
+		COLUMN("share", "share", VALUE_SHARE, "share of the resident memory"),
+		COLUMN("meaning", "meaning", VALUE_TEXT, "what the part is"),
+	};
+	struct result *table = result_table("parts", "Resident memory", columns);
+
+	for (u32 i = 0; table && i < PARTS; i++)
+		result_row(table, value_text(resident_part_name(i)),
+			   value_number(bill->account.bytes[i]),
+			   value_real(units_share(bill->account.bytes[i], bill->memory->rss_bytes)),
+			   value_text(resident_part_meaning(i)));
+	return table;
+}
+
+struct charged {
+	struct point_id point;
+	u64 bytes; /* that are not live */
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct charged *x = a, *y = b;
+
+	return x->bytes != y->bytes ? rising(y->bytes, x->bytes)
+				    : rising(x->point.index, y->point.index);
+}
+
+static const struct result_column point_columns[] = {
+	COLUMN("point", NULL, VALUE_ID, "allocation point"),
+	COLUMN("pinned_bytes", "pinned", VALUE_BYTES,
+	       "free bytes of pages that its live blocks hold, shared equally with other points"),
+	COLUMN("left_bytes", "left behind", VALUE_BYTES,
+	       "free bytes of pages with live blocks, last used by its freed blocks"),
+	COLUMN("cached_bytes", "cached", VALUE_BYTES,
+	       "bytes of free pages, last used by its freed blocks"),
+	COLUMN("requested_bytes", "live", VALUE_BYTES, "resident bytes of its live blocks"),
+	COLUMN("slack_bytes", "slack", VALUE_BYTES, "headers and rounding of its live blocks"),
+	COLUMN("blocks", "blocks", VALUE_COUNT, "live blocks"),
+	COLUMN("alone_pages", NULL, VALUE_COUNT, "pages that only its live blocks hold"),
+	COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
+};
+
+static void add_point(struct result *table, const struct bill *bill,
+		      const struct stack_source *source, struct point_id point)
+{
+	const struct bill_line *line = &bill->lines[point.index];
+
+	result_row(table, value_number(point.index), value_number(line->pinned_bytes),
+		   value_number(line->left_bytes), value_number(line->cached_bytes),
+		   value_number(line->requested_bytes), value_number(line->slack_bytes),
+		   value_number(line->blocks), value_number(line->alone_pages),
+		   stack_of_point(source, point, table));
+}
+
+static struct result *points_table(const struct bill *bill, const struct stack_source *source,
+				   u64 top)
+{
+	u64 points = bill->model->points.count, count = 0, shown = 0;
+	u64 least = bill->memory->rss_bytes / LEAST_PARTS;
+	struct charged *rows = calloc(points + 1, sizeof *rows);
+	struct result *table =
+		rows ? result_table("points", "Charged to allocation points", point_columns) : NULL;
+
+	for (u32 i = 0; table && i < points; i++) {
+		const struct bill_line *line = &bill->lines[i];
+		u64 bytes = line->pinned_bytes + line->left_bytes + line->cached_bytes +
+			    line->slack_bytes;
+
+		if (bytes + line->requested_bytes)
+			rows[count++] = (struct charged){{i}, bytes};
+	}
+	if (table) {
+		qsort(rows, count, sizeof *rows, by_bytes);
+		while (shown < result_top(count, top) && (!top || rows[shown].bytes >= least))
+			add_point(table, bill, source, rows[shown++].point);
+		result_add_more(table, count, shown);
+	}
+	free(rows);
+	return table;
+}
+
+static struct result *cut_table(const struct bill *bill, const struct cut *cut,
+				const struct stack_source *source)
+{
+	struct result *table =
+		result_table("cut_points", "Worth a heap of their own", point_columns);
+
+	for (u32 i = 0; table && i < cut->count; i++)
+		add_point(table, bill, source, cut->points[i]);
+	if (table)
+		table->hidden_in_text = !cut->count;
+	return table;
+}
+
+/* ---- all ---- */
+
+static void add_fields(struct result *result, const struct bill *bill, const struct cut *cut)
+{
+	enum bill_cause cause = bill_cause(bill, cut);
+
+	result_field(result, "time_ns", "time", VALUE_NS,
+		     value_number(tick_clock_ns(&bill->model->clock, bill->memory->ticks)),
+		     "time of this look since the start of the recording");
+	result_field(result, "rss_bytes", "resident", VALUE_BYTES,
+		     value_number(bill->memory->rss_bytes),
+		     "resident memory as the kernel reports it");
+	result_field(result, "sum_bytes", "sum of parts", VALUE_BYTES,
+		     value_number(bill->account.sum_bytes), "sum of all parts");
+	result_field(result, "cause", NULL, VALUE_TEXT, value_text(cause_name(cause)),
+		     "what most of it is: live, pinned_by_few, pinned_by_many, not_given_back, "
+		     "arenas or not_heap");
+	result_field(result, "advice", "cause", VALUE_TEXT,
+		     value_text(sentence(result, bill, cut, cause)), "the same in words",
+		     .below = true);
+	result_field(result, "cut.least_bytes", cut->count ? "cut saves" : NULL, VALUE_BYTES,
+		     value_number(cut->least_bytes),
+		     "what the allocator gives back by itself if the blocks of the cut lie in a "
+		     "heap of their own",
+		     .remark = "to {cut.most_bytes} with {cut.points:point} in a heap of their "
+			       "own, which have {cut.live_bytes} live");
+	result_field(result, "cut.most_bytes", NULL, VALUE_BYTES, value_number(cut->most_bytes),
+		     "the same if all free pages are given back");
+	result_field(result, "cut.points", NULL, VALUE_COUNT, value_number(cut->count),
+		     "allocation points of the cut");
+	result_field(result, "cut.live_bytes", NULL, VALUE_BYTES, value_number(cut->live_bytes),
+		     "live bytes to be moved, on pages that they share");
+	result_field(result, "cut.bound_bytes", NULL, VALUE_BYTES, value_number(cut->bound_bytes),
+		     "pinned bytes in all; no cut saves more of them");
+	result_field(result, "unused_bytes", NULL, VALUE_BYTES,
+		     value_number(bill->unused_bytes[0] + bill->unused_bytes[1]),
+		     "bytes of the allocator's pages in which no recorded block ever lay");
+}
+
+static void add_bill_caveats(struct result *result, const struct bill *bill)
+{
+	if (!bill->glibc)
+		result_add_caveat(result, "the allocator's size classes are not known; its "
+					  "rounding counts as pinned");
+	if (bill->model->image.sample_bytes || bill->model->aggregated || bill->model->pauses)
+		result_add_caveat(result, "some blocks are unknown; their memory counts as pinned "
+					  "or cached");
+}
+
+struct result *bill_result(const struct bill *bill, const struct stack_source *source, u64 top,
+			   struct err *err)
+{
+	struct result *result = result_new(RESULT_RECORD, "resident", "Resident memory");
+	struct cut cut;
+	bool good = result && cut_find(&cut, bill, err) == 0;
+
+	if (good) {
+		add_fields(result, bill, &cut);
+		add_bill_caveats(result, bill);
+		result_add_part(result, parts_table(bill));
+		result_add_part(result, cut_table(bill, &cut, source));
+		result_add_part(result, points_table(bill, source, top));
+	}
+	return result_made_if(good, result, err, "the resident memory");
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * The bill of resident memory, what it says, and the smallest cut, as a result. */
+#ifndef STUDY_ANALYSIS_RESIDENT_BILL_RESULT_H
+#define STUDY_ANALYSIS_RESIDENT_BILL_RESULT_H
+
+#include "study/analysis/places/stacks.h"
+#include "study/analysis/resident/cut.h"
+
+/* Why so much is resident. */
+enum bill_cause {
+	BILL_LIVE,           /* most of it is live blocks */
+	BILL_PINNED_BY_FEW,  /* free bytes of pages that few points hold */
+	BILL_PINNED_BY_MANY, /* the same, and no few points hold most */
+	BILL_NOT_GIVEN_BACK, /* free pages that the allocator keeps */
+	BILL_ARENAS,         /* either, in many arenas of threads */
+	BILL_NOT_HEAP,       /* mappings, code, stacks */
+};
+
+enum bill_cause bill_cause(const struct bill *bill, const struct cut *cut);
+
+/* The record "resident" with tables of parts, points (top of them, 0 = all) and the cut; NULL and
+ * err on failure. */
+struct result *bill_result(const struct bill *bill, const struct stack_source *source, u64 top,
+			   struct err *err);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ * A burst of blocks, among which a few stay: one after every so many pages. The burst is freed,
+ * and the pages stay because of the few. With a pool, those few lie in a block of their own.
+ *
+ *	comb MEBIBYTES PAGES THREADS SIZE [pool]
+ *
+ * Prints "resident KIBIBYTES" after the burst, from the kernel. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, BURST = 1000 };
+
+static size_t pages, every, kept_bytes;
+static int pooled;
+static pthread_barrier_t done;
+
+static void *burst_block(void) { return memset(malloc(BURST), 1, BURST); }
+
+static void *kept_block(char **pool)
+{
+	char *block = *pool;
+
+	if (!pooled)
+		return memset(malloc(kept_bytes), 2, kept_bytes);
+	*pool += kept_bytes;
+	return memset(block, 2, kept_bytes);
+}
+
+static void *comb(void *unused)
+{
+	size_t count = pages * (PAGE / BURST), kept = 0;
+	char **burst = malloc(count * sizeof *burst), **stays = malloc((pages + 1) * sizeof *stays);
+	char *pool = pooled ? malloc((pages / every + 1) * kept_bytes) : NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		burst[i] = burst_block();
+		if (i % (every * (PAGE / BURST)) == 0)
+			stays[kept++] = kept_block(&pool);
+	}
+	for (size_t i = 0; i < count; i++)
+		free(burst[i]);
+	free(burst);
+	pthread_barrier_wait(&done);
+	pthread_barrier_wait(&done);
+	(void)unused;
+	return stays;
+}
+
+static long resident(void)
+{
+	FILE *file = fopen("/proc/self/smaps_rollup", "r");
+	char line[256];
+	long kibibytes = 0;
+
+	while (file && fgets(line, sizeof line, file))
+		if (sscanf(line, "Rss: %ld", &kibibytes) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kibibytes;
+}
+
+int main(int argc, char **argv)
+{
+	size_t threads = argc > 4 ? strtoul(argv[3], NULL, 10) : 0;
+	pthread_t *ids = malloc((threads + 1) * sizeof *ids);
+
+	if (argc < 5)
+		return 2;
+	every = strtoul(argv[2], NULL, 10);
+	pages = strtoul(argv[1], NULL, 10) * 256 / (threads ? threads : 1);
+	kept_bytes = strtoul(argv[4], NULL, 10);
+	pooled = argc > 5;
+	pthread_barrier_init(&done, NULL, (unsigned)(threads ? threads : 1) + 1);
+	for (size_t i = 0; i < (threads ? threads : 1); i++)
+		pthread_create(&ids[i], NULL, comb, NULL);
+	pthread_barrier_wait(&done);
+	nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+	printf("resident %ld\n", resident());
+	fflush(stdout);
+	_exit(0);
+}
