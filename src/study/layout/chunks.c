@@ -318,21 +318,44 @@ static int add_bars(struct chunks_view *view, const struct gathered *self, struc
 
 /* ---- density ---- */
 
-/* A chunk is noted where it begins and where it has ended; then sums go from left to right. */
-static void add_cells(struct chunks_view *view, const struct gathered *self,
-		      const struct time_axis *axis, u64 position, u64 rows)
+/* Neighbours are mostly in the same line and near in time: what was found for the last one is tried
+ * first. */
+struct cells {
+	const struct time_axis *axis;
+	u64 rows;
+	u64 row_first, row_end; /* rows of the same line as the last one */
+	u64 line;               /* where it begins */
+	u32 near;
+};
+
+static void find_line(struct cells *self, const struct chunks_view *view, u64 row)
 {
-	struct view_chunk chunk = chunk_in(self, position);
-	u64 row = row_of(self, position) - self->query->first_row;
-	u32 width = view->width + 1;
-	u64 line = row * view->height / rows * width;
-	int from = time_axis_bin(axis, chunk.page->alloc_ticks[chunk.at]);
-	int to = view_is_freed(&chunk) ? time_axis_bin(axis, chunk.page->free_ticks[chunk.at])
-				       : (int)view->width;
-	double size = (double)chunk.page->size[chunk.at];
+	u64 number;
+
+	if (likely(row >= self->row_first && row < self->row_end))
+		return;
+	number = row * view->height / self->rows;
+	self->line = number * (view->width + 1);
+	self->row_first = (number * self->rows + view->height - 1) / view->height;
+	self->row_end = ((number + 1) * self->rows + view->height - 1) / view->height;
+}
+
+/* A chunk is noted where it begins and where it has ended; then sums go from left to right. */
+static void add_cells(struct chunks_view *view, struct cells *self, const struct view_chunk *chunk,
+		      u64 row)
+{
+	int from = time_axis_bin_near(self->axis, chunk->page->alloc_ticks[chunk->at], &self->near);
+	int to = view_is_freed(chunk)
+			 ? time_axis_bin_near(self->axis, chunk->page->free_ticks[chunk->at],
+					      &(u32){self->near})
+			 : (int)view->width;
+	double size = (double)chunk->page->size[chunk->at];
+	u64 line;
 
 	if (from == (int)view->width || to == BEFORE_AXIS)
 		return;
+	find_line(self, view, row);
+	line = self->line;
 	view->counts[line + (u64)(from < 0 ? 0 : from)]++;
 	view->bytes[line + (u64)(from < 0 ? 0 : from)] += size;
 	if (to < (int)view->width) {
@@ -361,22 +384,26 @@ static int make_density(struct chunks_view *view, const struct gathered *self, s
 	u64 left = self->row_count > query->first_row ? self->row_count - query->first_row : 1;
 	u64 rows = query->rows && query->rows < left ? query->rows : left;
 	struct time_axis axis = {0};
-	u64 cells;
+	struct cells cells = {.axis = &axis, .rows = rows};
+	u64 count;
 
 	view->width = query->px / 4 < DENSITY_WIDTH_MAX ? query->px / 4 : DENSITY_WIDTH_MAX;
 	view->height = rows < DENSITY_HEIGHT ? (u32)rows : DENSITY_HEIGHT;
-	cells = (u64)(view->width + 1) * view->height;
-	view->counts = calloc(cells, sizeof *view->counts);
-	view->bytes = calloc(cells, sizeof *view->bytes);
+	count = (u64)(view->width + 1) * view->height;
+	view->counts = calloc(count, sizeof *view->counts);
+	view->bytes = calloc(count, sizeof *view->bytes);
 	if (!view->counts || !view->bytes ||
 	    !time_axis_init(&axis, &self->scope->trace->model->clock, query->from_ns, query->to_ns,
 			    view->width))
 		return err_memory_for(err, "the chunks");
 	for (u64 i = 0; i < self->numbers.count; i++) {
-		u64 row = row_of(self, i);
+		u64 row = row_of(self, i) - query->first_row; /* wraps where it is before */
+		struct view_chunk chunk;
 
-		if (row >= query->first_row && row - query->first_row < rows)
-			add_cells(view, self, &axis, i, rows);
+		if (row >= rows)
+			continue;
+		chunk = chunk_in(self, i);
+		add_cells(view, &cells, &chunk, row);
 	}
 	sum_cells(view);
 	time_axis_release(&axis);
