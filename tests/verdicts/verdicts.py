@@ -45,7 +45,7 @@ FITS = {
     "tidy": {"grows", "grows_in", "growth", "peak", "burst", "resident"},  # freed at the end; what it is depends on the moment of the look
     "peak": {"peak"},
     "burst": {"burst", "peak"},
-    "resident": {"resident", "fragmentation"},
+    "resident": {"resident"},
     "churn": {"churn"},
     "steps": {"growing"},
     "unused": {"unused", "write_only", "coverage"},

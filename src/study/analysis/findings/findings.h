@@ -101,7 +101,13 @@ struct finding {
 	u64 left_bytes;
 	u64 free_bytes;     /* resident: on pages without a live block */
 	u64 resident_bytes; /* resident: at its highest, without the recorder */
-	u64 lasted_ns;      /* resident; grows_in: between the scans */
+	/* resident, if somebody looked: points whose few blocks hold it, 0 = it is not few */
+	struct {
+		u64 live_bytes, saves_bytes;
+		u32 points;
+		u32 repair; /* enum bill_repair; 0 = not known */
+	} pinned;
+	u64 lasted_ns; /* resident; grows_in: between the scans */
 	bool temporary;
 	bool short_run; /* growth, leak: the run says nothing of how it would go on */
 	bool of_type;   /* peak: of a type, or of blocks of one size, at several places */

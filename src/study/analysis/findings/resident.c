@@ -2,6 +2,7 @@
  * Memory that stayed resident after it was freed: how much, and who had it.
  * Host. */
 #include "study/analysis/findings/cost.h"
+#include "study/analysis/resident/bill_result.h"
 #include "study/analysis/resident/series.h"
 #include "host/base/map.h"
 #include "study/model/each.h"
@@ -100,11 +101,68 @@ static void fill(struct finding *finding, const struct resident_gap *gap,
 					  : series->peak_bytes;
 }
 
+/* Those who hold the pages, if they are few: the one that holds most. NULL if they are not. */
+static const struct model_point *holds_most(struct finding *finding, const struct bill *bill,
+					    const struct cut *cut)
+{
+	struct point_id most = cut->points[0];
+
+	for (u32 i = 1; i < cut->count; i++)
+		if (bill->lines[cut->points[i].index].pinned_bytes >
+		    bill->lines[most.index].pinned_bytes)
+			most = cut->points[i];
+	finding->pinned.points = cut->count;
+	finding->pinned.live_bytes = cut->live_bytes;
+	finding->pinned.saves_bytes = cut->most_bytes;
+	return &bill->model->points.data[most.index];
+}
+
+/* The look of that time which is nearest to the smallest gap; NULL if there is none. */
+static const struct model_memory *look_of(const struct model *model, const struct resident_gap *gap)
+{
+	const struct model_memory *found = NULL;
+	u64 apart_ns = UINT64_MAX;
+
+	for (u64 i = 0; i < model->memory.count; i++) {
+		u64 ns = tick_clock_ns(&model->clock, model->memory.data[i].ticks);
+		u64 apart = ns < gap->at_ns ? gap->at_ns - ns : ns - gap->at_ns;
+
+		if (ns < gap->from_ns || ns > gap->to_ns || apart >= apart_ns)
+			continue;
+		found = &model->memory.data[i];
+		apart_ns = apart;
+	}
+	return found;
+}
+
+/* Why it stayed, from a look at that time. */
+static int find_cause(struct finding *finding, const struct model *model,
+		      const struct model_memory *memory, const struct model_point **point,
+		      struct err *err)
+{
+	struct bill bill = {0};
+	struct cut cut;
+	enum bill_cause cause;
+	int status = bill_make(&bill, model, memory, err);
+
+	if (status == 0)
+		status = cut_find(&cut, &bill, err);
+	if (status == 0) {
+		cause = bill_cause(&bill, &cut);
+		finding->pinned.repair = bill_repair(&bill, cause);
+		if (cause == BILL_PINNED_BY_FEW)
+			*point = holds_most(finding, &bill, &cut);
+	}
+	bill_release(&bill);
+	return status;
+}
+
 /* Whose bytes they were, and how many lie on pages without a live block. */
 static int find_place(struct finding *finding, const struct model *model,
 		      const struct resident_gap *gap, struct err *err)
 {
 	u64 ticks = tick_clock_ticks(&model->clock, gap->at_ns), held;
+	const struct model_memory *memory = look_of(model, gap);
 	struct moment moment = {0};
 	const struct model_point *point = NULL;
 	int status = moment_find(&moment, model, ticks, err);
@@ -117,6 +175,8 @@ static int find_place(struct finding *finding, const struct model *model,
 			finding->bytes - (held < finding->bytes ? held : finding->bytes);
 	}
 	moment_release(&moment);
+	if (status == 0 && point && memory)
+		status = find_cause(finding, model, memory, &point, err);
 	if (point)
 		finding->frame = point->frame;
 	return status < 0 ? status : point != NULL;

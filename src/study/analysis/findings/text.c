@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "host/base/path.h"
+#include "study/analysis/resident/bill_result.h"
 #include "study/analysis/findings/findings.h"
 #include "study/analysis/findings/text.h"
 #include "study/analysis/typing/types.h"
@@ -262,6 +263,13 @@ static void put_resident(struct strbuf *out, const struct finding *finding)
 	strbuf_addf(out, "%s stayed resident for %s with %s live: the allocator did not return %s",
 		    units_bytes(finding->of_bytes).text, units_ns(finding->lasted_ns).text,
 		    units_bytes(finding->left_bytes).text, units_bytes(finding->bytes).text);
+	if (finding->pinned.points) {
+		strbuf_addf(out, "; %s in live chunks, %s from here, hold %s of it",
+			    units_bytes(finding->pinned.live_bytes).text,
+			    finding->pinned.points > 1 ? "most" : "all",
+			    units_bytes(finding->pinned.saves_bytes).text);
+		return;
+	}
 	if (finding->free_bytes)
 		strbuf_addf(out, ", %s of it on pages without a live chunk",
 			    units_bytes(finding->free_bytes).text);
@@ -355,6 +363,8 @@ const char *finding_repair(const struct finding *finding)
 		return leak_repair(finding);
 	if (finding->of_arena)
 		return "put less into it, or free it sooner; --no-fold shows who fills it";
+	if (finding->kind == FINDING_RESIDENT && finding->pinned.repair)
+		return bill_repair_text((enum bill_repair)finding->pinned.repair);
 	if (finding->kind == FINDING_RESIDENT)
 		return 2 * finding->free_bytes >= finding->bytes ? "call malloc_trim() afterwards, "
 								   "or free in reverse order of "

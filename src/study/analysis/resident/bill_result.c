@@ -79,52 +79,83 @@ static const char *cause_name(enum bill_cause cause)
 	return names[cause];
 }
 
-static const char *give_back(const struct bill *bill)
+static enum bill_repair give_back(const struct bill *bill)
 {
-	static const char *const ways[][2] = {
-		{"glibc", "call malloc_trim(0) when the work is done, or lower "
-			  "MALLOC_TRIM_THRESHOLD_"},
-		{"jemalloc", "lower its decay times: MALLOC_CONF=dirty_decay_ms:1000,"
-			     "muzzy_decay_ms:0"},
-		{"tcmalloc", "raise its release rate: TCMALLOC_RELEASE_RATE=10"},
-		{"mimalloc", "lower its delay: MIMALLOC_PURGE_DELAY=0"},
+	static const struct {
+		const char *allocator;
+		enum bill_repair repair;
+	} ways[] = {
+		{"jemalloc", REPAIR_JEMALLOC},
+		{"tcmalloc", REPAIR_TCMALLOC},
+		{"mimalloc", REPAIR_MIMALLOC},
 	};
-	const char *name = bill->glibc ? "glibc" : allocator_name(bill->model);
+	const char *name = allocator_name(bill->model);
 
 	for (u32 i = 0; name && i < sizeof ways / sizeof *ways; i++)
-		if (strcmp(ways[i][0], name) == 0)
-			return ways[i][1];
-	return "see how the allocator can be made to give free pages back";
+		if (strcmp(ways[i].allocator, name) == 0)
+			return ways[i].repair;
+	return bill->glibc ? REPAIR_TRIM : REPAIR_GIVE_BACK;
+}
+
+enum bill_repair bill_repair(const struct bill *bill, enum bill_cause cause)
+{
+	switch (cause) {
+	case BILL_PINNED_BY_FEW: return REPAIR_POOL;
+	case BILL_PINNED_BY_MANY: return REPAIR_APART;
+	case BILL_ARENAS: return REPAIR_ARENAS;
+	case BILL_NOT_GIVEN_BACK: return give_back(bill);
+	case BILL_LIVE:
+	case BILL_NOT_HEAP:
+	case BILL_CAUSES: break;
+	}
+	return REPAIR_ELSEWHERE;
+}
+
+const char *bill_repair_text(enum bill_repair repair)
+{
+	static const char *const texts[REPAIRS] = {
+		[REPAIR_ELSEWHERE] = "see whose it is with 'heapwise findings'",
+		[REPAIR_POOL] = "give the few that stay a pool or heap of their own",
+		[REPAIR_APART] = "allocate long-lived memory apart from short-lived memory",
+		[REPAIR_ARENAS] =
+			"limit the arenas: MALLOC_ARENA_MAX=2, or mallopt(M_ARENA_MAX, 2)",
+		[REPAIR_TRIM] =
+			"call malloc_trim() afterwards, or free in reverse order of allocation",
+		[REPAIR_JEMALLOC] = "lower its decay times: "
+				    "MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0",
+		[REPAIR_TCMALLOC] = "raise its release rate: TCMALLOC_RELEASE_RATE=10",
+		[REPAIR_MIMALLOC] = "lower its delay: MIMALLOC_PURGE_DELAY=0",
+		[REPAIR_GIVE_BACK] = "make the allocator give free pages back",
+	};
+
+	return repair < REPAIRS ? texts[repair] : texts[REPAIR_ELSEWHERE];
 }
 
 static const char *sentence(struct result *result, const struct bill *bill, const struct cut *cut,
 			    enum bill_cause cause)
 {
+	static const char *const texts[BILL_CAUSES] = {
+		[BILL_LIVE] = "most of it is live",
+		[BILL_PINNED_BY_MANY] = "live blocks are spread over pages that are nearly free",
+		[BILL_NOT_GIVEN_BACK] = "free pages were not given back",
+		[BILL_NOT_HEAP] = "most of it is not the heap: mappings, code and stacks",
+	};
 	struct arenas arenas = find_arenas(bill);
+	const char *text = texts[cause];
 
-	switch (cause) {
-	case BILL_LIVE:
-		return "most of it is live; 'heapwise findings' and 'heapwise leaks' show whose";
-	case BILL_NOT_HEAP: return "most of it is not the heap: mappings, code and stacks";
-	case BILL_PINNED_BY_FEW:
-		return result_format(
-			result,
-			"blocks of %s, %s live, hold pages that are nearly free; give them a pool "
-			"or heap of their own",
-			units_things(cut->count, "point(s)").text,
-			units_bytes(cut->live_bytes).text);
-	case BILL_PINNED_BY_MANY:
-		return "live blocks are spread over pages that are nearly free; allocate what "
-		       "lives long before what is freed soon, or in pools";
-	case BILL_ARENAS:
-		return result_format(result,
-				     "%s is free in %" PRIu64 " arenas of threads; set "
-				     "MALLOC_ARENA_MAX, or M_ARENA_MAX with mallopt",
+	if (cause == BILL_PINNED_BY_FEW)
+		text = result_format(result,
+				     "blocks of %s, %s live, hold pages that are nearly free",
+				     units_things(cut->count, "point(s)").text,
+				     units_bytes(cut->live_bytes).text);
+	if (cause == BILL_ARENAS)
+		text = result_format(result, "%s is free in %" PRIu64 " arenas of threads",
 				     units_bytes(arenas.bytes).text, arenas.count);
-	case BILL_NOT_GIVEN_BACK:
-		return result_format(result, "free pages were not given back; %s", give_back(bill));
-	}
-	return NULL;
+	if (cause == BILL_NOT_HEAP)
+		return text;
+	return text ? result_format(result, "%s; %s", text,
+				    bill_repair_text(bill_repair(bill, cause)))
+		    : NULL;
 }
 
 /* ---- tables ---- */

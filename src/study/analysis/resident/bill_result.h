@@ -14,9 +14,27 @@ enum bill_cause {
 	BILL_NOT_GIVEN_BACK, /* free pages that the allocator keeps */
 	BILL_ARENAS,         /* either, in many arenas of threads */
 	BILL_NOT_HEAP,       /* mappings, code, stacks */
+	BILL_CAUSES
 };
 
 enum bill_cause bill_cause(const struct bill *bill, const struct cut *cut);
+
+/* What to do about it. */
+enum bill_repair {
+	REPAIR_ELSEWHERE, /* not here */
+	REPAIR_POOL,
+	REPAIR_APART,
+	REPAIR_ARENAS,
+	REPAIR_TRIM,
+	REPAIR_JEMALLOC,
+	REPAIR_TCMALLOC,
+	REPAIR_MIMALLOC,
+	REPAIR_GIVE_BACK,
+	REPAIRS
+};
+
+enum bill_repair bill_repair(const struct bill *bill, enum bill_cause cause);
+const char *bill_repair_text(enum bill_repair repair);
 
 /* The record "resident" with tables of parts, points (top of them, 0 = all) and the cut; NULL and
  * err on failure. */

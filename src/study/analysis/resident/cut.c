@@ -122,7 +122,7 @@ static i64 saving(const struct cutting *self, u64 moved_bytes, u64 *pages)
 }
 
 struct trial {
-	const struct page_set *set;
+	struct page_set set;
 	i64 bytes;
 	u64 moved_bytes, pages;
 	u32 added;
@@ -130,7 +130,7 @@ struct trial {
 
 static struct trial try_set(struct cutting *self, const struct page_set *set, u64 moved_bytes)
 {
-	struct trial trial = {.set = set, .moved_bytes = moved_bytes};
+	struct trial trial = {.set = *set, .moved_bytes = moved_bytes};
 
 	for (u32 i = 0; i < set->count; i++) {
 		u32 point = self->bill->parts.data[set->first + i].point;
@@ -150,8 +150,8 @@ static struct trial try_set(struct cutting *self, const struct page_set *set, u6
 
 static void take(struct cutting *self, struct cut *cut, const struct trial *trial)
 {
-	for (u32 i = 0; i < trial->set->count; i++) {
-		u32 point = self->bill->parts.data[trial->set->first + i].point;
+	for (u32 i = 0; i < trial->set.count; i++) {
+		u32 point = self->bill->parts.data[trial->set.first + i].point;
 
 		if (self->chosen[point])
 			continue;
@@ -163,33 +163,46 @@ static void take(struct cutting *self, struct cut *cut, const struct trial *tria
 	cut->live_bytes = trial->moved_bytes;
 }
 
-/* The best next step; its set is NULL if none gains enough. */
-static struct trial best_step(struct cutting *self, const struct cut *cut, i64 so_far)
+/* Each further point must gain so much. */
+static i64 worth(const struct cut *cut)
 {
 	i64 part = (i64)(cut->bound_bytes / WORTH_PARTS);
-	i64 worth = part > WORTH_BYTES ? part : WORTH_BYTES;
+
+	return part > WORTH_BYTES ? part : WORTH_BYTES;
+}
+
+static void consider(struct cutting *self, const struct cut *cut, const struct page_set *set,
+		     struct trial *best)
+{
+	struct trial trial;
+
+	if (set->count > CUT_POINTS_MAX)
+		return;
+	trial = try_set(self, set, cut->live_bytes);
+	if (cut->count + trial.added <= CUT_POINTS_MAX &&
+	    trial.bytes - worth(cut) * trial.added > best->bytes - worth(cut) * best->added)
+		*best = trial;
+}
+
+/* The best next step; it adds nothing if none gains enough. */
+static struct trial best_step(struct cutting *self, const struct cut *cut, i64 so_far)
+{
 	struct trial best = {.bytes = so_far};
 	u32 tried = 0;
 
 	for (u64 i = 0; i < self->sets.count && tried < CANDIDATES; i++) {
-		const struct page_set *set = &self->sets.data[i];
-		struct trial trial;
-
-		if (set->count > CUT_POINTS_MAX || is_chosen(self, set))
+		if (is_chosen(self, &self->sets.data[i]))
 			continue;
-		trial = try_set(self, set, cut->live_bytes);
 		tried++;
-		if (cut->count + trial.added <= CUT_POINTS_MAX &&
-		    trial.bytes - worth * trial.added > best.bytes - worth * best.added)
-			best = trial;
+		consider(self, cut, &self->sets.data[i], &best);
 	}
 	return best;
 }
 
 /* ---- what glibc gives back by itself ---- */
 
-/* Whether a block that is not in the cut lies on the page; parts end at `part`, which goes on down.
- * A page without parts is one block's alone. */
+/* Whether a block that is not in the cut lies on the page. Parts of pages behind it begin at
+ * `part`, which becomes where those of this page begin. A page without parts is one block's. */
 static bool page_stays(const struct cutting *self, u32 page, u64 *part)
 {
 	const struct bill_part *parts = self->bill->parts.data;
@@ -230,16 +243,13 @@ static void search(struct cutting *self, struct cut *cut)
 	for (;;) {
 		struct trial step = best_step(self, cut, bytes);
 
-		if (!step.set)
+		if (!step.added)
 			break;
 		take(self, cut, &step);
 		bytes = step.bytes;
 	}
-	if (!cut->count)
-		return;
-	cut->most_bytes = (u64)bytes;
-	cut->least_bytes = cut->most_bytes;
-	if (!self->bill->glibc)
+	cut->most_bytes = cut->least_bytes = (u64)bytes;
+	if (!self->bill->glibc || !cut->count)
 		return;
 	freed = (pages_at_ends(self) - at_ends) * RESIDENT_PAGE;
 	cut->least_bytes = freed > cut->live_bytes ? freed - cut->live_bytes : 0;
