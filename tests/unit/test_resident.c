@@ -114,8 +114,9 @@ TEST(bill, "free bytes of a page go to those who hold it, and to whose blocks la
 	model_free(feed.model);
 }
 
-/* A small block of the first point in each of 64 pages, one of the second in 32 of them. */
-static struct cut cut_of_comb(u32 pages_of_second)
+/* A small block of the first point in each of 64 pages, one of the second in some of them; a freed
+ * one of a third point, or of the first, in the rest of each page. */
+static struct cut cut_of_comb(u32 pages_of_second, u32 burst)
 {
 	struct feed feed = feed_new();
 	const struct stream_resident rows[] = {
@@ -125,8 +126,11 @@ static struct cut cut_of_comb(u32 pages_of_second)
 	struct cut cut;
 
 	tell_thread(&feed, 0);
-	tell_functions(&feed, 3);
+	tell_functions(&feed, 4);
 	for (u32 i = 0; i < 64; i++) {
+		u64 freed = tell_block_of(&feed, burst, HEAP + i * PAGE + 2560, 1016);
+
+		tell_block_end(&feed, freed, HEAP + i * PAGE + 2560, 1016);
 		tell_block_of(&feed, 1, HEAP + i * PAGE + 1024, 24);
 		if (i < pages_of_second)
 			tell_block_of(&feed, 2, HEAP + i * PAGE + 2048, 24);
@@ -145,7 +149,7 @@ static struct cut cut_of_comb(u32 pages_of_second)
 
 TEST(cut, "points are moved together if only then their pages go")
 {
-	struct cut cut = cut_of_comb(0);
+	struct cut cut = cut_of_comb(0, 3);
 
 	CHECK_EQ(cut.count, 1);
 	CHECK_EQ(cut.pages, 64);
@@ -153,16 +157,20 @@ TEST(cut, "points are moved together if only then their pages go")
 	CHECK_EQ(cut.most_bytes, 64 * PAGE - 64 * 32);
 	CHECK_EQ(cut.least_bytes, cut.most_bytes); /* nothing is left behind it */
 
-	cut = cut_of_comb(32);
+	cut = cut_of_comb(32, 3);
 	CHECK_EQ(cut.count, 2);
 	CHECK_EQ(cut.pages, 64);
 	CHECK_EQ(cut.most_bytes, 64 * PAGE - 96 * 32);
 
-	cut = cut_of_comb(8); /* eight pages are not worth a second point */
+	cut = cut_of_comb(8, 3); /* eight pages are not worth a second point */
 	CHECK_EQ(cut.count, 1);
 	CHECK_EQ(cut.pages, 56);
 	CHECK_EQ(cut.most_bytes, 56 * PAGE - 64 * 32);
 	CHECK_EQ(cut.least_bytes, 56 * PAGE - 64 * 32); /* they lie at the end */
+
+	cut = cut_of_comb(0, 1); /* a quarter of each page would be free in any heap */
+	CHECK_EQ(cut.count, 1);
+	CHECK_EQ(cut.most_bytes, 64 * PAGE - 64 * 32 - 64 * 1040);
 }
 
 TEST(absent, "what a block asked for and nobody touched is absent, not resident")
@@ -264,12 +272,18 @@ static void tell_big(struct feed *feed, u64 ns, u64 address, u64 size)
 
 static void tell_big_end(struct feed *feed, u64 ns, u64 chunk, u64 address)
 {
-	tell_event(feed, (struct event){.ticks = 1000 + ns, .kind = HW_FREE, .chunk = chunk, .address = address});
+	tell_event(feed, (struct event){.ticks = 1000 + ns,
+					.kind = HW_FREE,
+					.chunk = chunk,
+					.address = address});
 }
 
 static void tell_look(struct feed *feed, u64 ns, const struct stream_resident *rows, u64 count)
 {
-	struct stream_memory memory = {.ticks = 1000 + ns, .high_bytes = 90 * MIB, .rows = rows, .count = count};
+	struct stream_memory memory = {.ticks = 1000 + ns,
+				       .high_bytes = 90 * MIB,
+				       .rows = rows,
+				       .count = count};
 
 	for (u64 i = 0; i < count; i++)
 		memory.rss_bytes += rows[i].resident_bytes;
@@ -399,7 +413,8 @@ TEST(tables, "the tables have the moment far above live, and bars of live and re
 	memory = analyse_resident(feed.model, &series, &feed.err);
 	drawn = analyse_resident_drawn(feed.model, &series, &feed.err);
 	CHECK(memory && drawn);
-	CHECK_EQ(cell(memory, PART_CACHED, "gap_bytes")->number, 78 * MIB - PAGE); /* a block's head is on the last */
+	CHECK_EQ(cell(memory, PART_CACHED, "gap_bytes")->number,
+		 78 * MIB - PAGE); /* a block's head is on the last */
 	CHECK_EQ(cell(memory, PART_REQUESTED, "most_bytes")->number, 72 * MIB);
 	CHECK(!cell(memory, PART_CACHED, "end_bytes")->known);
 	CHECK_EQ(result_rows(drawn), 7); /* of eight points, two are in one part of the time */

@@ -33,6 +33,9 @@ struct cutting {
 	VEC(struct page_set) sets;
 	u64 *live;  /* by point: bytes on pages in parts */
 	u8 *chosen; /* by point: CHOSEN, TRIED or 0 */
+	/* what the cut takes in pages of its own: live, and what its freed blocks left behind; and
+	 * what they left in pages without a live block */
+	u64 moved_bytes, cached_bytes;
 };
 
 static int by_hash(const void *a, const void *b)
@@ -111,7 +114,7 @@ static bool is_chosen(const struct cutting *self, const struct page_set *set)
 }
 
 /* What the points that are chosen would save: pages that only they hold, less what their blocks
- * take in pages of their own. */
+ * take in pages of their own, and less what freed blocks of theirs would leave behind there. */
 static i64 saving(const struct cutting *self, u64 moved_bytes, u64 *pages)
 {
 	*pages = 0;
@@ -138,7 +141,7 @@ static struct trial try_set(struct cutting *self, const struct page_set *set, u6
 		if (self->chosen[point])
 			continue;
 		self->chosen[point] = TRIED;
-		trial.moved_bytes += self->live[point];
+		trial.moved_bytes += self->live[point] + self->bill->lines[point].left_bytes;
 		trial.added++;
 	}
 	trial.bytes = saving(self, trial.moved_bytes, &trial.pages);
@@ -158,9 +161,11 @@ static void take(struct cutting *self, struct cut *cut, const struct trial *tria
 		self->chosen[point] = CHOSEN;
 		cut->points[cut->count++] = (struct point_id){point};
 		cut->blocks += self->bill->lines[point].blocks;
+		cut->live_bytes += self->live[point];
+		self->cached_bytes += self->bill->lines[point].cached_bytes;
 	}
 	cut->pages = trial->pages;
-	cut->live_bytes = trial->moved_bytes;
+	self->moved_bytes = trial->moved_bytes;
 }
 
 /* Each further point must gain so much. */
@@ -178,7 +183,7 @@ static void consider(struct cutting *self, const struct cut *cut, const struct p
 
 	if (set->count > CUT_POINTS_MAX)
 		return;
-	trial = try_set(self, set, cut->live_bytes);
+	trial = try_set(self, set, self->moved_bytes);
 	if (cut->count + trial.added <= CUT_POINTS_MAX &&
 	    trial.bytes - worth(cut) * trial.added > best->bytes - worth(cut) * best->added)
 		*best = trial;
@@ -237,7 +242,7 @@ static u64 pages_at_ends(const struct cutting *self)
 
 static void search(struct cutting *self, struct cut *cut)
 {
-	u64 at_ends = pages_at_ends(self), freed;
+	u64 at_ends = pages_at_ends(self), freed, moved;
 	i64 bytes = 0;
 
 	for (;;) {
@@ -252,7 +257,8 @@ static void search(struct cutting *self, struct cut *cut)
 	if (!self->bill->glibc || !cut->count)
 		return;
 	freed = (pages_at_ends(self) - at_ends) * RESIDENT_PAGE;
-	cut->least_bytes = freed > cut->live_bytes ? freed - cut->live_bytes : 0;
+	moved = self->moved_bytes + self->cached_bytes;
+	cut->least_bytes = freed > moved ? freed - moved : 0;
 	if (cut->least_bytes > cut->most_bytes)
 		cut->most_bytes = cut->least_bytes;
 }
