@@ -34,34 +34,20 @@ static const struct option_spec options[] = {
 	FOLDING_OPTIONS,
 	OPTION_END};
 
-static u64 apart(u64 a, u64 b) { return a < b ? b - a : a - b; }
-
 /* The look of the moment that is asked for; NULL and err if there is none. */
 static const struct model_memory *look_at(const struct study *study, const char *at,
 					  struct err *err)
 {
-	const struct model *model = study->model;
-	const struct model_memory *found = resident_most(model, 0, UINT64_MAX);
+	const struct model_memory *most = resident_most(study->model, 0, UINT64_MAX);
 	struct compare_moment moment;
 
-	if (!found) {
-		err_set(err, ERR_INPUT,
-			"%s: no look at resident memory; the run was too short, or its memory "
-			"could not be read",
-			study->path);
-		return NULL;
-	}
-	if (!at)
-		return found;
-	if (compare_moment_find(model, at, &moment, err) < 0)
-		return NULL;
-	for (u64 i = 0; i < model->memory.count; i++) {
-		const struct model_memory *memory = &model->memory.data[i];
-
-		if (apart(memory->ticks, moment.ticks) < apart(found->ticks, moment.ticks))
-			found = memory;
-	}
-	return found;
+	if (!most)
+		bill_missing(study->path, err);
+	if (!most || !at)
+		return most;
+	return compare_moment_find(study->model, at, &moment, err) < 0
+		       ? NULL
+		       : resident_nearest(study->model, moment.ticks);
 }
 
 static struct result *build(struct view *view, struct err *err)

@@ -69,6 +69,7 @@ const struct route api_routes[] = {
 	GET("findings", "top", PART, api_findings, "as heapwise findings"),
 	GET("scores", "by top all", PART, api_scores, "as heapwise scores"),
 	GET("leaks", "kinds top", PART, api_leaks, "as heapwise leaks"),
+	GET("resident", "at top", ROUTE_TRACE, api_resident, "as heapwise resident"),
 	GET("types", "sort fold top offset spark guess base", PART, api_types, "as heapwise types"),
 	GET("types/fields", "type", PART, api_fields, "as heapwise types --fields"),
 	GET("owners", "at min top", ROUTE_TRACE, api_owners, "as heapwise owners"),

@@ -89,3 +89,6 @@ export function parseTime(text: string): number | null {
 	const factor = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, min: 60e9 }[match[2] ?? "ns"];
 	return Number(match[1]) * (factor ?? 1);
 }
+
+/** "1 point", "2 points". */
+export const things = (n: number | undefined, one: string) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;

@@ -5,7 +5,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { Empty, Segment } from "../lib/controls";
-import { bytes, count, ns, share } from "../lib/format";
+import { bytes, count, ns, share, things } from "../lib/format";
 import { Growth } from "../lib/growth";
 import type { Subject } from "../lib/menu";
 import { ownerName } from "../lib/names";
@@ -106,7 +106,6 @@ function Held({ data, epoch }: { data: Data; epoch: number | undefined }) {
 	);
 }
 
-const things = (n: number | undefined, one: string) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
 
 const containerColumns = { path: "Container", kind: "Kind", retained_bytes: "Retained", elements: "Elements", capacity: "Places", load: "Load", slack_bytes: "Slack" };
 

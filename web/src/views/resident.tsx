@@ -5,10 +5,14 @@ import type { ComponentChildren } from "preact";
 import { Panel, useAnswer } from "../lib/answer";
 import { scoped } from "../lib/catalogue";
 import { category } from "../lib/colour";
-import { bytes, share } from "../lib/format";
+import { bytes, ns, share, things } from "../lib/format";
 import { Lane } from "../lib/lane";
 import { Bar } from "../lib/parts";
 import { Unfiltered } from "../lib/notice";
+import { type ResultRow, ResultTable, type SchemaColumn, columnsOf } from "../lib/result";
+import { select } from "../lib/select";
+import { embedded } from "../lib/source";
+import { whole } from "../lib/state";
 import type { MemoryPart, Overview as Data } from "../lib/types";
 
 /** Parts by the words of people. Sums and what is not resident are no parts. */
@@ -61,6 +65,35 @@ function Account({ rows, children }: { rows: MemoryPart[]; children: ComponentCh
 	);
 }
 
+interface Charged {
+	time_ns: number;
+	rss_bytes: number;
+	advice: string;
+	cut: { least_bytes: number; most_bytes: number; points: number; live_bytes: number };
+	points: ResultRow[];
+	schema: Record<string, SchemaColumn[]>;
+}
+
+const charged = { stack: "Allocated by", pinned_bytes: "Pinned", left_bytes: "Left behind", cached_bytes: "Cached", requested_bytes: "Live", slack_bytes: "Rounding", blocks: "Blocks" };
+
+/** Who has it on the account: the line of code whose blocks hold the pages, or were the last there. */
+function Bill() {
+	const answer = useAnswer<Charged>(embedded ? null : "/resident", whole());
+	const data = answer.reply?.data;
+	if (!data?.points?.length) return null;
+	const { cut } = data;
+	return (
+		<section aria-label="Charged to allocation points">
+			<h2>Charged to allocation points</h2>
+			<p data-t="bill">
+				{ns(data.time_ns)} after the start, with {bytes(data.rss_bytes)} resident: {data.advice}.
+				{cut.points > 0 && <> In a heap of {cut.points === 1 ? "its" : "their"} own, {things(cut.points, "point")} with {bytes(cut.live_bytes)} live would save {cut.least_bytes < cut.most_bytes && <>{bytes(cut.least_bytes)} to </>}{bytes(cut.most_bytes)}.</>}
+			</p>
+			<ResultTable label="Charged to allocation points" rows={data.points} schema={columnsOf(data.schema.points, charged)} height={420} onSelect={({ point }) => select("p", Number(point))} menu={({ point }) => ({ title: `point ${point}`, point: Number(point) })} />
+		</section>
+	);
+}
+
 function Line({ data: { heap } }: { data: Data }) {
 	if (!heap?.rss) return null;
 	return <Lane axes label="Over the run" times={heap.t} from={0} to={heap.t.at(-1) ?? 1} unit="bytes" lines={[{ name: "resident memory", colour: category(3), values: heap.rss }, { name: "live heap", colour: category(0), dash: "4 3", values: heap.max }]} />;
@@ -73,7 +106,7 @@ export function Resident() {
 			{(data) => (
 				<div class="view overview">
 					<Unfiltered path="/overview" />
-					{data.memory && data.memory.rows.length > 0 ? <Account rows={data.memory.rows}><Line data={data} /></Account> : <><Line data={data} /><p class="quiet">The run was too short to look at its parts.</p></>}
+					{data.memory && data.memory.rows.length > 0 ? <><Account rows={data.memory.rows}><Line data={data} /></Account><Bill /></> : <><Line data={data} /><p class="quiet">The run was too short to look at its parts.</p></>}
 				</div>
 			)}
 		</Panel>

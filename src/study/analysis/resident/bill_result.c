@@ -307,6 +307,14 @@ static void add_bill_caveats(struct result *result, const struct bill *bill)
 					  "or cached");
 }
 
+int bill_missing(const char *path, struct err *err)
+{
+	return err_set(err, ERR_INPUT,
+		       "%s: no look at resident memory; the run was too short, or its memory could "
+		       "not be read",
+		       path);
+}
+
 struct result *bill_result(const struct bill *bill, const struct stack_source *source, u64 top,
 			   struct err *err)
 {

@@ -36,6 +36,9 @@ enum bill_repair {
 enum bill_repair bill_repair(const struct bill *bill, enum bill_cause cause);
 const char *bill_repair_text(enum bill_repair repair);
 
+/* The error that nobody looked. */
+int bill_missing(const char *path, struct err *err);
+
 /* The record "resident" with tables of parts, points (top of them, 0 = all) and the cut; NULL and
  * err on failure. */
 struct result *bill_result(const struct bill *bill, const struct stack_source *source, u64 top,

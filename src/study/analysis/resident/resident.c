@@ -91,6 +91,21 @@ const struct model_memory *resident_most(const struct model *model, u64 from, u6
 	return most;
 }
 
+static u64 apart(u64 a, u64 b) { return a < b ? b - a : a - b; }
+
+const struct model_memory *resident_nearest(const struct model *model, u64 ticks)
+{
+	const struct model_memory *found = NULL;
+
+	for (u64 i = 0; i < model->memory.count; i++) {
+		const struct model_memory *memory = &model->memory.data[i];
+
+		if (!found || apart(memory->ticks, ticks) < apart(found->ticks, ticks))
+			found = memory;
+	}
+	return found;
+}
+
 const struct model_memory *resident_last(const struct model *model)
 {
 	const struct model_memory *last =

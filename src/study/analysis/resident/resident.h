@@ -30,6 +30,8 @@ u64 resident_bytes(const struct model *model, const struct model_memory *memory,
  * there is none. */
 const struct model_memory *resident_most(const struct model *model, u64 from, u64 to);
 const struct model_memory *resident_last(const struct model *model);
+/* The one nearest to a time; NULL if there is none. */
+const struct model_memory *resident_nearest(const struct model *model, u64 ticks);
 
 /* The most that was ever resident: by samples, by looks, or by the kernel's own mark; 0 = nobody
  * looked. */

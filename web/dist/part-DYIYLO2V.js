@@ -1,1 +1,0 @@
-import{ab as i,da as o,pa as t,ta as r,z as e}from"./part-B2QTYEDZ.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};
