@@ -141,6 +141,36 @@ case_many_samples()
 	at_least "samples" "$(field trace.hwt .rss.samples)" 20
 }
 
+# Each snapshot is looked at, although the next regular look would come later.
+case_snapshot()
+{
+	"$HEAPWISE" run --no-symbols -o trace.hwt -- "$HEAPWISE_TARGETS/burst" 6000 >said 2>log &
+	pid=$!
+	taken=0
+	for _ in $(seq 100); do
+		sleep 0.33
+		program=$(pgrep -P "$pid" burst) && "$HEAPWISE" ctl "$program" snapshot >/dev/null 2>&1 && taken=$((taken + 1))
+		[ "$taken" -lt 4 ] || break
+	done
+	wait "$pid" || fail "status $?"
+	"$HEAPWISE" trace dump --facts trace.hwt >dump
+	equal "snapshots" "$(awk '$3 == "mark"' dump | wc -l)" 4
+	longest=$(awk '$3 == "mark" { marks[++count] = $1 }
+		/^# memory time_ns/ { looks[++seen] = $4 }
+		END {
+			for (i = 1; i <= count; i++) {
+				nearest = 1e12
+				for (k = 1; k <= seen; k++)
+					if (looks[k] >= marks[i] && looks[k] - marks[i] < nearest)
+						nearest = looks[k] - marks[i]
+				if (nearest > longest)
+					longest = nearest
+			}
+			printf "%d", longest
+		}' dump)
+	at_most "time from a snapshot to a look, ns" "$longest" 100000000
+}
+
 # comb PAGES THREADS   the points that are named, moved to a pool, save what was predicted.
 comb()
 {

@@ -378,8 +378,10 @@ static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_re
 		status = context_tell(self, record->context, err);
 	if (status == 0 && record->kind == HW_HIT)
 		return image_add_hit(self, record, err);
-	if (status == 0 && record->kind == HW_MARK)
+	if (status == 0 && record->kind == HW_MARK) {
+		self->marked = true;
 		status = mark_prepare(self, record, err);
+	}
 	return status;
 }
 
@@ -415,6 +417,7 @@ void image_mark(struct image *self, u32 mark)
 		.address = mark == HW_MARK_SNAPSHOT,
 	};
 
+	self->marked = true;
 	if (!vec_push(&self->marks, record))
 		image_fail(self, &(struct err){.code = ERR_MEMORY, .text = "out of memory"});
 }

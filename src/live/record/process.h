@@ -131,6 +131,7 @@ struct process {
 		/* when the next look may be; when it is due whatever was seen */
 		u64 look_ns, look_again_ns;
 		u64 cpu_base_ns; /* that images before this one had */
+		u64 marks;       /* looked at, or not for want of time */
 	} sampling;
 	u32 images;            /* begun so far */
 	u32 next_number;       /* of the next image in its file */

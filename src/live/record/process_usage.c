@@ -19,6 +19,10 @@ enum { STEPS = 256 }; /* the interval is that part of the time so far */
 
 static const u64 SAMPLE_NS_MIN = 10000000, SAMPLE_NS_MAX = 1000000000;
 static const u64 LOOK_AGAIN_NS = 250000000, GAP_STEP = 1 << 20;
+/* Regular looks are apart by this part of the time so far. */
+static const u64 LOOK_PART = 16;
+/* Marks that are looked at whatever that takes: somebody has chosen them. */
+static const u64 MARKS_FREE = 10;
 
 static u64 clamp(u64 value, u64 low, u64 high)
 {
@@ -101,15 +105,19 @@ static u64 gap_of(const struct process *self)
 	return self->sampling.rss_bytes > live ? self->sampling.rss_bytes - live : 0;
 }
 
+/* None follows that at the end, with which the scan begins. */
+static bool can_look(const struct process *self)
+{
+	return self->image && !self->image->resting && !self->scan && !self->scan_told;
+}
+
 /* A look takes milliseconds where there is much memory: at each new height, when more than ever is
- * resident beyond what is live, and when the run has become twice as long; but for at most a
- * hundredth of the time. None follows that at the end, with which the scan begins. */
+ * resident beyond what is live, and regularly; but for at most a hundredth of the time. */
 static bool look_is_due(const struct process *self, u64 now_ns)
 {
 	const struct sampling *seen = &self->sampling;
 
-	if (!self->image || self->image->resting || self->scan || self->scan_told ||
-	    now_ns < seen->look_ns)
+	if (!can_look(self) || now_ns < seen->look_ns)
 		return false;
 	return seen->rss_bytes > seen->looked_bytes + seen->looked_bytes / 50 ||
 	       gap_of(self) > seen->looked_gap + seen->looked_gap / 10 + GAP_STEP ||
@@ -135,8 +143,19 @@ void process_look(struct process *self, const struct berths *berths, u32 moment)
 	if (gap > seen->looked_gap)
 		seen->looked_gap = gap;
 	seen->look_ns = now_ns + 100 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
-	seen->look_again_ns =
-		now_ns + clamp(now_ns - seen->from_ns, LOOK_AGAIN_NS, UINT64_MAX - now_ns);
+	seen->look_again_ns = now_ns + clamp((now_ns - seen->from_ns) / LOOK_PART, LOOK_AGAIN_NS,
+					     UINT64_MAX - now_ns);
+}
+
+/* The program has just passed a mark. */
+static bool mark_is_due(struct process *self)
+{
+	struct sampling *seen = &self->sampling;
+
+	if (!self->image || !self->image->marked)
+		return false;
+	self->image->marked = false;
+	return can_look(self) && (seen->marks++ < MARKS_FREE || clock_now().ns >= seen->look_ns);
 }
 
 /* ---- drain thread: samples ---- */
@@ -173,6 +192,8 @@ void process_usage_cycle(struct process *self, const struct berths *berths)
 	struct sampling *seen = &self->sampling;
 	u64 now_ns;
 
+	if (mark_is_due(self))
+		process_look(self, berths, MEMORY_NOW);
 	if (!load_acquire(&self->usage_ready))
 		return;
 	now_ns = clock_now().ns;
