@@ -14,7 +14,6 @@
 #include "host/base/clock.h"
 
 enum { VERBS_MAX = 16 };
-static const u64 WAIT_NS = CONTROL_WAIT_SECONDS * 1000000000ull;
 
 static void nap(void)
 {
@@ -58,15 +57,21 @@ bool control_find(const struct control *self, u32 pid, struct process **process)
 	return false;
 }
 
-static int ask_wait(struct process *process, const struct ask *ask, u32 number)
+static u64 seconds_of(enum ask_what what)
 {
+	return what == ASK_SCAN || what == ASK_OWNERS ? CONTROL_SCAN_SECONDS : CONTROL_WAIT_SECONDS;
+}
+
+static int ask_wait(struct process *process, enum ask_what what, u32 number)
+{
+	const struct ask *ask = &process->asks[what];
 	u64 since = now_ns();
 
 	/* Acquire: pairs with the drain thread's release, `failure` is there. */
 	while ((i32)(load_acquire(&ask->done) - number) < 0) {
 		if (load_acquire(&process->finished))
 			return ESRCH;
-		if (now_ns() - since > WAIT_NS)
+		if (now_ns() - since > seconds_of(what) * 1000000000)
 			return ETIMEDOUT;
 		nap();
 	}
@@ -79,7 +84,7 @@ static int ask_one(struct control *self, struct process *process, enum ask_what 
 	u32 number = add_acq_rel(&ask->asked, 1) + 1;
 
 	drain_wake(self->drain);
-	return ask_wait(process, ask, number);
+	return ask_wait(process, what, number);
 }
 
 int control_ask(struct control *self, struct process *process, enum ask_what what)
@@ -115,9 +120,7 @@ static int failed(int failure, struct err *err)
 {
 	switch (failure) {
 	case 0: return 0;
-	case ETIMEDOUT:
-		return err_set(err, ERR_SYSTEM, "the monitor did not answer within %d seconds",
-			       CONTROL_WAIT_SECONDS);
+	case ETIMEDOUT: return err_set(err, ERR_SYSTEM, "the monitor did not answer in time");
 	case ESRCH: return err_set(err, ERR_INPUT, "the process has ended");
 	case EAGAIN: return err_set(err, ERR_INPUT, "the program has not allocated anything yet");
 	case ENODATA:

@@ -9,7 +9,10 @@
 #include "host/base/strbuf.h"
 #include "live/record/drain_thread.h"
 
-enum { CONTROL_WAIT_SECONDS = 10 };
+enum {
+	CONTROL_WAIT_SECONDS = 10,
+	CONTROL_SCAN_SECONDS = 600, /* a scan of a large program takes that long */
+};
 
 struct control {
 	struct drain *drain;

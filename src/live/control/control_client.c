@@ -18,7 +18,8 @@ enum { ANSWER_MAX = 1 << 20 };
 
 /* How long a monitor may take: to tell whom it records; and for any verb, longer than that takes in
  * the server. */
-static const struct timeval quick = {.tv_sec = 1}, patient = {.tv_sec = CONTROL_WAIT_SECONDS + 5};
+static const struct timeval quick = {.tv_sec = 1}, patient = {.tv_sec = CONTROL_WAIT_SECONDS + 5},
+			    scanning = {.tv_sec = CONTROL_SCAN_SECONDS + 5};
 
 /* 1: answered, text is the answer. 0: nobody is there. Negative: err, ERR_SYSTEM if there was no
  * answer in time. */
@@ -90,13 +91,17 @@ struct call {
 };
 
 /* What is wanted of who says in time that it records the process. 1: done; 0: it does not. */
-static int call_quick(const char *path, const struct call *call, struct err *err)
+static int call_who_knows(const char *path, const struct call *call, const struct timeval *limit,
+			  struct err *err)
 {
+	bool scan = strncmp(call->request, "scan", 4) == 0;
 	struct strbuf known = {0};
-	int status = call_socket(path, call->asks, &quick, &known, err);
+	int status = call_socket(path, call->asks, limit, &known, err);
 
 	strbuf_release(&known);
-	return status > 0 ? call_socket(path, call->request, &patient, call->reply, err) : status;
+	return status > 0 ? call_socket(path, call->request, scan ? &scanning : &patient,
+					call->reply, err)
+			  : status;
 }
 
 /* All monitors of a folder are asked: which processes they record is known to them alone. One that
@@ -116,8 +121,7 @@ static int call_folder(const char *folder, const struct call *call, bool patient
 		if (length < 6 || strcmp(entry->d_name + length - 5, ".sock") != 0)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		status = patiently ? call_socket(path, call->request, &patient, call->reply, &one)
-				   : call_quick(path, call, &one);
+		status = call_who_knows(path, call, patiently ? &patient : &quick, &one);
 		if (status < 0)
 			*err = one;
 		if (status < 0 && one.code != ERR_SYSTEM)
