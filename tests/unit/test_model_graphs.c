@@ -3,6 +3,7 @@
 #include "test_trace.h"
 
 #include "format/tracefile.h"
+#include "study/model/graphs.h"
 #include "study/model/index.h"
 
 enum { CHUNKS = HW_BLOCK_EVENTS_MAX + 10 };
@@ -18,8 +19,8 @@ static const char *write_file(void)
 	struct trace_writer *writer = writer_or_fail(path);
 	struct stream_sink sink = trace_writer_sink(writer);
 	const u64 none[4] = {0};
-	struct stream_graph first = {5, 2, 1, chunks, &root, none, NULL, NULL};
-	struct stream_graph second = {9, 2, 1, chunks, &root, starts, edges, NULL};
+	struct stream_graph first = {5, 2, 1, chunks, &root, none, NULL, NULL, NULL};
+	struct stream_graph second = {9, 2, 1, chunks, &root, starts, edges, NULL, NULL};
 	struct err err = {0};
 
 	CHECK_EQ(sink.image(sink.self, &(struct stream_image){.program = "p", .command = "p"}, &err), 0);
@@ -56,9 +57,22 @@ static void check_graphs(const struct model *model)
 	CHECK_EQ(model->graphs.data[0].ticks, 5);
 	CHECK_EQ(newest->ticks, 9);
 	CHECK_EQ(newest->chunk_count, 2);
-	CHECK(memcmp(newest->chunks, chunks, sizeof chunks) == 0);
-	CHECK(memcmp(newest->starts, starts, sizeof starts) == 0);
-	CHECK(memcmp(newest->edges, edges, sizeof edges) == 0);
+	for (u32 i = 0; i < 2; i++) {
+		CHECK_EQ(graph_chunk(newest, i), chunks[i]);
+		CHECK_EQ(graph_find(newest, chunks[i]), graph_node(newest, i));
+	}
+	CHECK_EQ(graph_find(newest, 2), UINT32_MAX);
+	/* the root leads to the second, which leads to the first */
+	CHECK_EQ(newest->chunks[0], chunks[1]);
+	CHECK_EQ(newest->starts[0], 0);
+	CHECK_EQ(newest->starts[1], 1);
+	CHECK_EQ(newest->starts[2], 1);
+	CHECK_EQ(newest->starts[3], 2);
+	CHECK_EQ(newest->edges[0].target, 1);
+	CHECK_EQ(newest->edges[0].from, 8);
+	CHECK_EQ(newest->edges[0].to, 4);
+	CHECK_EQ(newest->edges[1].target, 0);
+	CHECK_EQ(newest->edges[1].from, 16);
 	CHECK_STR(newest->roots[0].name, "/bin/p");
 }
 
@@ -111,7 +125,7 @@ TEST(sink, "a model that is told keeps what it was told")
 {
 	struct model *model = model_new();
 	struct stream_sink sink = model_sink(model);
-	struct stream_graph graph = {9, 2, 1, chunks, &root, starts, edges, NULL};
+	struct stream_graph graph = {9, 2, 1, chunks, &root, starts, edges, NULL, NULL};
 	struct err err = {0};
 
 	CHECK_EQ(sink.image(model, &(struct stream_image){.program = "p", .command = "p"}, &err), 0);

@@ -754,7 +754,7 @@ HELPER void draw_graph(struct teller *teller, struct drawn_graph *to, u64 chunks
 	if (!vec_push(&to->starts, to->edges.count))
 		FAIL("out of memory");
 	to->graph = (struct stream_graph){teller->ticks, chunks, roots, to->chunks.data,
-					  to->roots.data, to->starts.data, to->edges.data, NULL};
+					  to->roots.data, to->starts.data, to->edges.data, NULL, NULL};
 }
 
 HELPER void drawn_graph_release(struct drawn_graph *graph)

@@ -344,7 +344,7 @@ TEST(lost_chunks, "a graph of which chunks were lost has the others by their new
 	const struct stream_edge edges[] = {{2, 0, 0}, {3, 8, 0}, {2, 0, 0}, {1, 0, 0}, {3, 16, 4}, {2, 24, 0}};
 	const struct stream_root root = {.kind = ROOT_DATA, .name = "p"};
 	const struct stream_content contents[] = {{2, 0}, {3, 0}, {2, 7}, {3, 0}};
-	const struct stream_graph graph = {9, 4, 1, chunks, &root, starts, edges, contents};
+	const struct stream_graph graph = {9, 4, 1, chunks, &root, starts, edges, contents, NULL};
 	const char *path = test_path("trace");
 	struct trace_writer *writer = writer_or_fail(path);
 	struct stream_sink sink = trace_writer_sink(writer);
@@ -389,7 +389,7 @@ TEST(size, "a pointer to any of a hundred thousand chunks takes at most six byte
 		}
 	}
 	CHECK(vec_push(&drawn.starts, drawn.edges.count));
-	drawn.graph = (struct stream_graph){1, MANY, 0, drawn.chunks.data, NULL, drawn.starts.data, drawn.edges.data, NULL};
+	drawn.graph = (struct stream_graph){1, MANY, 0, drawn.chunks.data, NULL, drawn.starts.data, drawn.edges.data, NULL, NULL};
 	CHECK_EQ(sink.graph(sink.self, &drawn.graph, &err), 0);
 	close_or_fail(writer);
 	reader = trace_open(path, &err);

@@ -223,15 +223,16 @@ struct stream_content {
 	u32 untouched_pages; /* of 4 KiB, all in the chunk, that were never touched */
 };
 
-/* Who points to whom at a scan. Nodes are the chunks, by number, and then the roots. */
+/* Who points to whom at a scan. Nodes are the chunks, then the roots; pointers lead to chunks. */
 struct stream_graph {
 	u64 ticks;
 	u64 chunk_count, root_count;
-	const u64 *chunks; /* their numbers, ascending */
+	const u64 *chunks; /* their numbers, ascending unless by_number says otherwise */
 	const struct stream_root *roots;
 	const u64 *starts; /* of each node's edges, in the order of `from`; and one more */
 	const struct stream_edge *edges;
 	const struct stream_content *contents; /* of each chunk; NULL = nobody has looked */
+	const u32 *by_number; /* nodes in the order of their chunks' numbers; NULL = all are */
 };
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The pointers that scans found; see graphs.h. Host. */
+ * The pointers that scans found; see graphs.h. Host. Never recurses. */
 #include "study/model/graphs.h"
 
 #include <stdlib.h>
@@ -15,15 +15,119 @@ static void graph_free(struct stream_graph *graph)
 	free((void *)graph->starts);
 	free((void *)graph->edges);
 	free((void *)graph->contents);
+	free((void *)graph->by_number);
 }
 
-static void *copy(const void *rows, u64 count, u64 each)
-{
-	void *own = huge_alloc(count + 1, each);
+/* ---- the order of nodes ---- */
 
-	if (own && count)
-		memcpy(own, rows, count * each);
-	return own;
+#define UNSEEN UINT32_MAX
+
+struct numbering {
+	const struct stream_graph *graph;
+	u32 *place; /* by node that was told: where it goes, UNSEEN */
+	u32 *order; /* the other way round */
+	u32 *stack;
+	u32 count, depth;
+};
+
+static void see(struct numbering *self, u32 node)
+{
+	if (self->place[node] != UNSEEN)
+		return;
+	self->place[node] = 0;
+	self->stack[self->depth++] = node;
+	__builtin_prefetch(&self->graph->starts[node]);
+}
+
+static void see_targets(struct numbering *self, u64 node)
+{
+	const struct stream_graph *graph = self->graph;
+
+	for (u64 i = graph->starts[node + 1]; i-- > graph->starts[node];)
+		see(self, graph->edges[i].target);
+	if (self->depth > 1)
+		__builtin_prefetch(&graph->edges[graph->starts[self->stack[self->depth - 2]]]);
+}
+
+static void number_seen(struct numbering *self)
+{
+	while (self->depth) {
+		u32 node = self->stack[--self->depth];
+
+		self->place[node] = self->count;
+		self->order[self->count++] = node;
+		see_targets(self, node);
+	}
+}
+
+/* From the roots first; what is left is lost. */
+static void number_all(struct numbering *self)
+{
+	u64 chunks = self->graph->chunk_count, nodes = chunks + self->graph->root_count;
+
+	memset(self->place, 0xff, chunks * sizeof *self->place);
+	for (u64 root = chunks; root < nodes; root++) {
+		see_targets(self, root);
+		number_seen(self);
+	}
+	for (u32 node = 0; node < chunks; node++) {
+		see(self, node);
+		number_seen(self);
+	}
+	for (u64 root = chunks; root < nodes; root++)
+		self->order[root] = (u32)root;
+}
+
+/* ---- copies ---- */
+
+static void copy_edges(const struct numbering *self, u64 *starts, struct stream_edge *edges)
+{
+	enum { NEAR = 8, FAR = 16 };
+	const struct stream_graph *from = self->graph;
+	u64 nodes = from->chunk_count + from->root_count, count = 0;
+
+	for (u64 i = 0; i < nodes; i++) {
+		u32 node = self->order[i];
+
+		if (i + FAR < nodes)
+			__builtin_prefetch(&from->starts[self->order[i + FAR]]);
+		if (i + NEAR < nodes)
+			__builtin_prefetch(&from->edges[from->starts[self->order[i + NEAR]]]);
+		starts[i] = count;
+		for (u64 k = from->starts[node]; k < from->starts[node + 1]; k++)
+			edges[count++] = from->edges[k];
+	}
+	starts[nodes] = count;
+	for (u64 i = 0; i < count; i++)
+		edges[i].target = self->place[edges[i].target];
+}
+
+static bool copy_graph(struct numbering *self, struct stream_graph *own)
+{
+	const struct stream_graph *from = self->graph;
+	u64 nodes = from->chunk_count + from->root_count;
+	u64 *starts = huge_alloc(nodes + 1, sizeof *starts);
+	u64 *chunks = huge_alloc(from->chunk_count + 1, sizeof *chunks);
+	struct stream_edge *edges = huge_alloc(from->starts[nodes] + 1, sizeof *edges);
+	struct stream_content *contents =
+		from->contents ? huge_alloc(from->chunk_count + 1, sizeof *contents) : NULL;
+
+	own->starts = starts;
+	own->chunks = chunks;
+	own->edges = edges;
+	own->contents = contents;
+	own->by_number = self->place;
+	if (!starts || !chunks || !edges || (from->contents && !contents) || !self->place ||
+	    !self->order || !self->stack)
+		return false;
+	number_all(self);
+	copy_edges(self, starts, edges);
+	for (u64 i = 0; i < from->chunk_count; i++) {
+		chunks[i] = from->chunks[self->order[i]];
+		if (contents)
+			contents[i] = from->contents[self->order[i]];
+	}
+	return true;
 }
 
 static bool names_copy(struct model *self, struct stream_root *roots, u64 count)
@@ -46,21 +150,23 @@ int model_fill_graph(void *data, const struct stream_graph *graph, struct err *e
 	struct model *self = data;
 	struct stream_graph own = *graph;
 	u64 nodes = graph->chunk_count + graph->root_count;
-	struct stream_root *roots = copy(graph->roots, graph->root_count, sizeof(*roots));
+	struct numbering numbering = {.graph = graph,
+				      .place = huge_alloc(graph->chunk_count + 1, sizeof(u32)),
+				      .order = huge_alloc(nodes + 1, sizeof(u32)),
+				      .stack = huge_alloc(graph->chunk_count + 1, sizeof(u32))};
+	struct stream_root *roots = reallocarray(NULL, graph->root_count + 1, sizeof *roots);
+	bool good = copy_graph(&numbering, &own) && roots;
 
 	own.roots = roots;
-	own.chunks = copy(graph->chunks, graph->chunk_count, sizeof(*own.chunks));
-	own.starts = copy(graph->starts, nodes + 1, sizeof(*own.starts));
-	own.edges = copy(graph->edges, graph->starts[nodes], sizeof(*own.edges));
-	if (graph->contents)
-		own.contents = copy(graph->contents, graph->chunk_count, sizeof(*own.contents));
-	if (!roots || (graph->contents && !own.contents) || !own.chunks || !own.starts ||
-	    !own.edges || !names_copy(self, roots, own.root_count) ||
-	    !vec_push(&self->graphs, own)) {
-		graph_free(&own);
-		return err_memory_for(err, "the model");
-	}
-	return 0;
+	if (good && own.root_count)
+		memcpy(roots, graph->roots, own.root_count * sizeof *roots);
+	good = good && names_copy(self, roots, own.root_count) && vec_push(&self->graphs, own);
+	free(numbering.order);
+	free(numbering.stack);
+	if (good)
+		return 0;
+	graph_free(&own);
+	return err_memory_for(err, "the model");
 }
 
 static int skip_events(void *self, const struct event *events, u64 count, struct err *err)

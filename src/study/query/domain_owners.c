@@ -58,12 +58,12 @@ void domain_release_owners(struct domain *self)
 void domain_nodes(const struct domain *self, u64 first, u32 count, u32 *nodes)
 {
 	const struct stream_graph *graph = self->has_owners ? owners_graph(&self->owners) : NULL;
-	u64 at = graph ? bisect(i, graph->chunk_count, graph->chunks[i] < first) : 0;
+	u64 at = graph ? bisect(i, graph->chunk_count, graph_chunk(graph, i) < first) : 0;
 
 	for (u32 i = 0; i < count; i++) {
-		bool live = graph && at < graph->chunk_count && graph->chunks[at] == first + i;
+		bool live = graph && at < graph->chunk_count && graph_chunk(graph, at) == first + i;
 
-		nodes[i] = live ? (u32)at++ : NONE;
+		nodes[i] = live ? graph_node(graph, at++) : NONE;
 	}
 }
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/base/search.h"
 #include "study/analysis/owners/choose.h"
 #include "study/analysis/owners/growth.h"
 #include "study/model/each.h"
@@ -62,13 +61,6 @@ static int add_row(struct growing *self, const struct grown_row *row, struct err
 	return status;
 }
 
-static bool was_there(const struct stream_graph *before, u64 chunk)
-{
-	u64 at = bisect(i, before->chunk_count, before->chunks[i] < chunk);
-
-	return at < before->chunk_count && before->chunks[at] == chunk;
-}
-
 /* Points of which most that is new is in one of the rows: their growth is told. */
 static bool note_points(struct growing *self)
 {
@@ -83,7 +75,7 @@ static bool note_points(struct growing *self)
 		u32 path = self->growth.path_of[self->after.shape_of[node]];
 		u64 bytes = owners_bytes(&self->after, node);
 
-		if (was_there(self->span.before, graph->chunks[node]))
+		if (graph_find(self->span.before, graph->chunks[node]) != UINT32_MAX)
 			continue;
 		sums[self->after.point_of[node]].all += bytes;
 		if (self->growth.paths.data[path].told)

@@ -4,6 +4,7 @@
 #include "study/analysis/owners/choose.h"
 
 #include "study/model/each.h"
+#include "study/model/graphs.h"
 
 static u64 live_bytes(const struct model *model, const struct stream_graph *graph)
 {
@@ -11,7 +12,8 @@ static u64 live_bytes(const struct model *model, const struct stream_graph *grap
 	u64 sum = 0;
 
 	for (u64 i = 0; i < graph->chunk_count; i++)
-		if (graph->chunks[i] < model->chunks.count && chunk_take(&chunk, graph->chunks[i]))
+		if (graph_chunk(graph, i) < model->chunks.count &&
+		    chunk_take(&chunk, graph_chunk(graph, i)))
 			sum += chunk.page->size[chunk.at];
 	return sum;
 }

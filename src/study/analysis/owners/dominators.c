@@ -155,11 +155,15 @@ static bool find_leaders(struct search *self)
 	VEC(u32) starts = {0};
 	bool good = true;
 
-	for (u32 node = 0; node < self->node_count && good; node++)
+	/* all roots were seen */
+	for (u64 i = 0; i < self->query->graph->chunk_count && good; i++) {
+		u32 node = graph_node(self->query->graph, i);
+
 		if (self->number[node] == UNSEEN) {
 			good = vec_push(&starts, node);
 			search_from(self, node, false);
 		}
+	}
 	forget_from(self, first);
 	for (u64 i = starts.count; i-- && good;)
 		if (self->number[starts.data[i]] == UNSEEN) {

@@ -14,7 +14,7 @@
 #ifndef STUDY_ANALYSIS_OWNERS_DOMINATORS_H
 #define STUDY_ANALYSIS_OWNERS_DOMINATORS_H
 
-#include "host/trace/stream.h"
+#include "study/model/graphs.h"
 
 struct dominators_query {
 	const struct stream_graph *graph;

@@ -310,12 +310,13 @@ static u8 *find_fresh(const struct owner_growth *self, const struct owners *afte
 	u8 *fresh = calloc(after->tree.node_count + 1, 1);
 	u64 at = 0;
 
-	for (u32 node = 0; fresh && node < graph->chunk_count; node++) {
-		while (at < self->before->chunk_count &&
-		       self->before->chunks[at] < graph->chunks[node])
+	for (u64 i = 0; fresh && i < graph->chunk_count; i++) {
+		u64 chunk = graph_chunk(graph, i);
+
+		while (at < self->before->chunk_count && graph_chunk(self->before, at) < chunk)
 			at++;
-		fresh[node] = at == self->before->chunk_count ||
-			      self->before->chunks[at] != graph->chunks[node];
+		fresh[graph_node(graph, i)] =
+			at == self->before->chunk_count || graph_chunk(self->before, at) != chunk;
 	}
 	return fresh;
 }
@@ -335,14 +336,16 @@ static void enter(struct owner_growth *self, struct newness *walk, u32 node)
 {
 	u32 at = self->path_of[walk->owners->shape_of[node]];
 	u64 bytes = owners_bytes(walk->owners, node);
+	const u64 *chunks = owners_graph(walk->owners)->chunks;
 	struct grown_path *path = &self->paths.data[at];
 	u8 age = walk->fresh[node] ? AGE_NEW : AGE_OLD;
 
 	walk->outer[node] = walk->nearest[at];
 	walk->nearest[at] = age;
 	path->new_nodes += walk->fresh[node];
-	if (walk->fresh[node] && (path->newest == NONE || node > path->newest))
-		path->newest = node; /* chunks are numbered by birth */
+	/* chunks are numbered by birth */
+	if (walk->fresh[node] && (path->newest == NONE || chunks[node] > chunks[path->newest]))
+		path->newest = node;
 	/* what several roots hold has no owners above it: theirs are as old as it is */
 	for (; at; at = self->paths.data[at].parent) {
 		age = walk->nearest[at] ?: age;

@@ -4,8 +4,8 @@
 #include "study/analysis/owners/held.h"
 
 #include "host/base/keyed.h"
-#include "host/base/search.h"
 #include "study/model/each.h"
+#include "study/model/graphs.h"
 
 #define NONE UINT32_MAX
 
@@ -48,10 +48,7 @@ u64 owners_edge_to(const struct owners *self, u32 from, u32 to)
 
 u32 owners_node(const struct owners *self, u64 chunk)
 {
-	const struct stream_graph *graph = owners_graph(self);
-	u64 at = bisect(i, graph->chunk_count, graph->chunks[i] < chunk);
-
-	return at < graph->chunk_count && graph->chunks[at] == chunk ? (u32)at : NONE;
+	return graph_find(owners_graph(self), chunk);
 }
 
 u32 owners_add_kind(struct owners *self, const char *label, u8 what)

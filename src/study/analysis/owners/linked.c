@@ -81,7 +81,7 @@ static void join_all(struct joining *self)
 				join(self, node, graph->edges[i].target);
 }
 
-/* Numbers of groups instead of sizes, by the distance of their first chunk. */
+/* Numbers of groups instead of sizes. */
 static bool number_groups(struct joining *self)
 {
 	const struct stream_graph *graph = owners_graph(self->owners);
@@ -220,16 +220,21 @@ static void add_group(struct joining *self, const struct group *group, const u32
 	contain_end(self->to, &found);
 }
 
+/* By the distance of their first chunk. */
 static bool add_groups(struct joining *self)
 {
+	const struct owners *owners = self->owners;
 	u64 *starts = calloc(self->groups.count + 1, sizeof *starts);
 	u32 *nodes = starts ? sort_nodes(self, starts) : NULL;
 
-	for (u64 i = 1; nodes && i < self->groups.count; i++) {
-		const struct group *group = &self->groups.data[i];
+	for (u64 i = 0; nodes && i < owners->reached_count; i++) {
+		u32 node = owners->reached[i];
+		u32 at = node < owners_graph(owners)->chunk_count ? self->number[find(self, node)]
+								  : 0;
+		const struct group *group = &self->groups.data[at];
 
-		if (group->first != NONE)
-			add_group(self, group, nodes + starts[i] - group->nodes);
+		if (at && group->first == node)
+			add_group(self, group, nodes + starts[at] - group->nodes);
 	}
 	free(starts);
 	free(nodes);

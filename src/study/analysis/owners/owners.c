@@ -87,7 +87,8 @@ static bool find_kinds(struct owners *self)
 	self->kind_of[self->tree.program] = owners_add_kind(self, "the program", OWNER_PROGRAM);
 	self->kind_of[self->tree.lost] = owners_add_kind(self, "lost", OWNER_LOST);
 	unknown = owners_add_kind(self, "unknown place", OWNER_PLACE);
-	for (u32 node = 0; node < self->tree.node_count; node++) {
+	for (u32 i = 0; i < self->tree.node_count; i++) {
+		u32 node = i < chunks ? graph_node(graph, i) : i;
 		struct chunk chunk;
 		bool known = owners_chunk(self, node, &chunk);
 

@@ -37,10 +37,13 @@ static u32 node_called(const struct owners *self, const char *text)
 {
 	u32 found = NONE;
 
-	for (u32 node = 0; node < owners_graph(self)->chunk_count; node++)
+	for (u64 i = 0; i < owners_graph(self)->chunk_count; i++) {
+		u32 node = graph_node(owners_graph(self), i);
+
 		if ((found == NONE || self->tree.retained[node] > self->tree.retained[found]) &&
 		    strstr(owners_kind(self, node)->label, text))
 			found = node;
+	}
 	return found;
 }
 

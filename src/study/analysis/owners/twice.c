@@ -124,7 +124,7 @@ int owner_twice_find(struct owner_twice *self, const struct twice_query *query, 
 	bool good = true;
 
 	for (u32 i = 0; i < count && good; i++)
-		good = chunk_add(&finding, i);
+		good = chunk_add(&finding, graph_node(query->graph, i));
 	vec_sort(&self->rows, by_saving);
 	map_release(&finding.rows);
 	map_release(&finding.seen);

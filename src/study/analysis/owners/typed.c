@@ -165,8 +165,9 @@ static bool begin(struct typing *self)
 				   ? declared_named(owners->members.declared,
 						    owners->kinds.data[i].label)
 				   : NO_DECLARED;
-	for (u32 node = 0; node < owners->tree.node_count; node++) {
-		bool is_root = node >= chunks && node < owners->tree.lost;
+	for (u32 i = 0; i < owners->tree.node_count; i++) {
+		bool is_root = i >= chunks && i < owners->tree.lost;
+		u32 node = i < chunks ? graph_node(owners_graph(owners), i) : i;
 
 		owners->type_of[node] = is_root ? owners->roots.names.data[node - chunks].type
 						: types[owners->kind_of[node]];

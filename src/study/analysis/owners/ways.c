@@ -56,8 +56,11 @@ void owner_ways_find(struct owners *self)
 		(void *)(uintptr_t)owners_graph(self)->starts);
 	search(self, 0);
 	found = self->reached_count;
-	for (u32 node = 0; node < lost; node++)
+	for (u64 i = 0; i < owners_graph(self)->chunk_count; i++) {
+		u32 node = graph_node(owners_graph(self), i);
+
 		if (self->tree.holder[node] == lost)
 			see(self, node, node);
+	}
 	search(self, found);
 }
