@@ -37,6 +37,7 @@ enum hw_block_type {
 	HW_BLOCK_DEBUG_TYPES = 11, /* what debug info says of types */
 	HW_BLOCK_GRAPH = 12,       /* pointers from chunk to chunk, in columns */
 	HW_BLOCK_CONTENTS = 13,    /* which chunks of a graph are alike, in columns */
+	HW_BLOCK_NUMBERS = 14,     /* numbers beside the pointers of a graph, in columns */
 };
 
 enum { HW_BLOCK_STORED = 1 }; /* hw_block_header.flags: the payload is not compressed */
@@ -81,6 +82,7 @@ enum {
 	HW_BLOCK_NODES_MAX = 1 << 18, /* of a graph block */
 	HW_BLOCK_EDGES_MAX = 1 << 18,
 	HW_BLOCK_CONTENTS_MAX = 1 << 18,
+	HW_BLOCK_NUMBERS_MAX = 1 << 18,
 	HW_BLOCK_ROWS_MAX = 1 << 16, /* of an index block; more rows need more blocks */
 };
 
@@ -212,6 +214,16 @@ enum hw_contents_column {
 	HW_CONTENTS_COLUMN_GROUP, /* zigzag of the step from the row before */
 	HW_CONTENTS_COLUMN_PAGES, /* that were never touched */
 	HW_CONTENTS_COLUMNS
+};
+
+/* Columns of a numbers block, in the order of the payload: varints. */
+enum hw_numbers_column {
+	/* ticks and nodes of the graph, which follows; rows of all its blocks; first row here */
+	HW_NUMBERS_COLUMN_HEAD,
+	HW_NUMBERS_COLUMN_NODE,  /* the step from the row before */
+	HW_NUMBERS_COLUMN_FROM,  /* in the node: the step from the row before, if it is the same */
+	HW_NUMBERS_COLUMN_VALUE, /* not 0 */
+	HW_NUMBERS_COLUMNS
 };
 
 enum { HW_GRAPH_SLOTS = 64 }; /* words of a node whose last target is remembered */

@@ -53,7 +53,7 @@ says "$work/stderr" "no chunk 'nobody' was live at the scan"
 line=$(sed -n '/^} server;/=' "$(dirname "$0")/../targets/collections.c")
 equal "members of a variable, and a container" "$("$HEAPWISE" owners --path open_session --format json "$work/collections.hwt" |
 	jq -r .path | sed 's/\[[0-9]*\]/[]/')" \
-	"server (collections.c:$line) .db.dict → dict .table → 1,024 buckets [] → session .name → open_session (collections.c:73)"
+	"server (collections.c:$line) .db.dict → dict .table → 1,024 buckets [] → session .name → open_session (collections.c:103)"
 says "$work/text" "^ +198 KiB +100 +linked list +Registry \.sessions$"
 chunk=$("$HEAPWISE" owners --path 'session*' --format json "$work/collections.hwt" | jq .chunk)
 equal "type by pointers" "$("$HEAPWISE" owners --format json --top 0 --min-share 0 "$work/collections.hwt" |

@@ -143,6 +143,9 @@ static int see_graph(void *self, const struct stream_graph *graph, struct err *e
 	}
 	for (u64 i = 0; i < graph->chunk_count && graph->contents; i++)
 		sum ^= graph->contents[i].group + graph->contents[i].untouched_pages; /* all can be read */
+	for (u64 i = 0; i < graph->number_count; i++)
+		must(graph->numbers[i].value && graph->numbers[i].place >> 32 < nodes &&
+		     (!i || graph->numbers[i - 1].place < graph->numbers[i].place));
 	__asm__ volatile("" : : "r"(sum));
 	return 0;
 }

@@ -32,6 +32,27 @@ struct slot { /* of a table with open addressing */
 	void *value;
 };
 
+struct point {
+	double x, y, z;
+};
+
+/* Arrays with their numbers beside them. */
+struct points {
+	struct point *items;
+	size_t count, capacity;
+};
+
+struct text {
+	int length, size;
+	char *bytes;
+};
+
+struct samples {
+	unsigned capacity, used;
+	double *values;
+	long offset;
+};
+
 static struct {
 	long port;
 	struct {
@@ -41,6 +62,9 @@ static struct {
 	struct word *words;
 	struct slot *slots;
 	struct session **recent;
+	struct points points, none, full;
+	struct text text;
+	struct samples *samples;
 	struct session *buckets[512]; /* not in the heap */
 } server;
 
@@ -54,6 +78,12 @@ enum {
 	RECENT = 300,
 	RECENT_PLACES = 400,
 	INNER = 1000,
+	POINTS = 150,
+	POINT_PLACES = 400,
+	TEXT = 1234,
+	TEXT_PLACES = 4095,
+	SAMPLES = 77,
+	SAMPLE_PLACES = 20000,
 };
 
 static void *make(size_t bytes)
@@ -139,6 +169,21 @@ static void fill_recent(void)
 		server.recent[i] = open_session(i);
 }
 
+static struct points make_points(size_t count)
+{
+	return (struct points){make(POINT_PLACES * sizeof(struct point)), count, POINT_PLACES};
+}
+
+static void fill_counted(void)
+{
+	server.points = make_points(POINTS);
+	server.none = make_points(0);
+	server.full = make_points(POINT_PLACES);
+	server.text = (struct text){TEXT, TEXT_PLACES, memset(make(TEXT_PLACES + 1), 't', TEXT)};
+	server.samples = make(sizeof *server.samples);
+	*server.samples = (struct samples){SAMPLE_PLACES, SAMPLES, make(SAMPLE_PLACES * sizeof(double)), 5};
+}
+
 int main(void)
 {
 	fill_dict();
@@ -146,12 +191,18 @@ int main(void)
 	add_words();
 	fill_slots();
 	fill_recent();
+	fill_counted();
 	printf("dict .table|hash table|%d|%d\n", SESSIONS, BUCKETS);
 	printf("server .buckets|hash table|%d|512\n", INNER);
 	printf("server .jobs|linked list|%d|-\n", JOBS);
 	printf("server .words|tree|%d|-\n", WORDS);
 	printf("server .slots|hash table|%d|%d\n", KEYS, SLOTS);
 	printf("server .recent|array of pointers|%d|%d\n", RECENT, RECENT_PLACES);
+	printf("server .points.items|dynamic array|%d|%d\n", POINTS, POINT_PLACES);
+	printf("server .none.items|dynamic array|0|%d\n", POINT_PLACES);
+	printf("server .full.items|dynamic array|%d|%d\n", POINT_PLACES, POINT_PLACES);
+	printf("server .text.bytes|string|%d|%d\n", TEXT, TEXT_PLACES);
+	printf("samples .values|dynamic array|%d|%d\n", SAMPLES, SAMPLE_PLACES);
 	fflush(stdout);
 	__asm__ volatile("" : : "r"(&server) : "memory");
 	exit(0);

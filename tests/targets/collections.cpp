@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Containers of the C++ library, as members of an object on the heap, or with ON_STACK of one on the stack: prints a line with
- * name, type, elements and places of each, which `heapwise owners` must show. "-": it has no places. "?": the number is only in
- * the program's bytes. The places of a deque are those of its blocks, which differ from library to library. */
+ * name, type, elements and places of each, which `heapwise owners` must show. "-": it has no places. The places of a deque are those of its blocks, which differ from library to library. */
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -35,7 +34,8 @@ struct Registry {
 	std::list<Entry> recent_;
 	std::forward_list<int> free_;
 	std::deque<long> queue_;
-	std::string motto_;
+	std::string motto_, cleared_;
+	std::wstring wide_;
 	std::shared_ptr<Session> shared_, again_;
 	std::vector<std::shared_ptr<Session>> open_;
 	std::map<int, std::weak_ptr<Session>> watched_;
@@ -73,7 +73,12 @@ static void fill(Registry &to)
 		to.queue_.push_back(i);
 	for (int i = 0; i < 1000; i++)
 		to.queue_.pop_front();
-	to.motto_.assign(9999, 'm');
+	to.motto_.assign(20000, 'm');
+	to.motto_.resize(9999);
+	to.cleared_.assign(5000, 'c');
+	to.cleared_.clear();
+	to.wide_.reserve(3000);
+	to.wide_.assign(700, L'w');
 	to.shared_ = to.again_ = std::make_shared<Session>();
 	to.shared_->marks.assign(2500, 1);
 	/* one that was in a place which is free now, and one with counts of its own */
@@ -100,13 +105,17 @@ static void print(const char *owner, const Registry &of)
 	std::printf("%s .recent_|std::list<Entry>|150|-\n", owner);
 	std::printf("%s .free_|std::forward_list<int>|120|-\n", owner);
 #ifdef _LIBCPP_VERSION
-	std::printf("%s .queue_|std::deque<long>|?|3072\n", owner);
+	std::printf("%s .queue_|std::deque<long>|2000|3072\n", owner);
 #else
 	std::printf("%s .queue_|std::deque<long>|2000|2048\n", owner);
 #endif
 	print_shared(of.shared_);
 	print_shared(of.open_[4]);
-	std::printf("%s .motto_|std::string|?|%lu\n", owner, places(of.motto_));
+	std::printf("%s .motto_|std::string|%zu|%lu\n", owner, of.motto_.size(), places(of.motto_));
+	std::printf("%s .cleared_|std::string|%zu|%lu\n", owner, of.cleared_.size(), places(of.cleared_));
+#ifndef _LIBCPP_VERSION
+	std::printf("%s .wide_|std::wstring|%zu|%lu\n", owner, of.wide_.size(), places(of.wide_));
+#endif
 }
 
 #ifdef ON_STACK
@@ -127,11 +136,7 @@ static void serve(std::size_t count)
 
 		std::printf("open in serve|std::map<int, Session>|%zu|-\n", open.size());
 		std::printf("names in serve|std::vector<std::string>|70|%lu\n", places(names));
-#ifdef _LIBCPP_VERSION
-		std::printf("waiting in main|std::deque<long>|?|512\n");
-#else
 		std::printf("waiting in main|std::deque<long>|500|512\n");
-#endif
 		std::fflush(stdout);
 		__asm__ volatile("" : : "r"(&names), "r"(&open), "r"(&first) : "memory");
 		std::_Exit(0);

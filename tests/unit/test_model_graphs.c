@@ -19,14 +19,31 @@ static const char *write_file(void)
 	struct trace_writer *writer = writer_or_fail(path);
 	struct stream_sink sink = trace_writer_sink(writer);
 	const u64 none[4] = {0};
-	struct stream_graph first = {5, 2, 1, chunks, &root, none, NULL, NULL, NULL};
-	struct stream_graph second = {9, 2, 1, chunks, &root, starts, edges, NULL, NULL};
+	struct stream_graph first = {.ticks = 5,
+				     .chunk_count = 2,
+				     .root_count = 1,
+				     .chunks = chunks,
+				     .roots = &root,
+				     .starts = none};
+	struct stream_graph second = {.ticks = 9,
+				      .chunk_count = 2,
+				      .root_count = 1,
+				      .chunks = chunks,
+				      .roots = &root,
+				      .starts = starts,
+				      .edges = edges};
 	struct err err = {0};
 
-	CHECK_EQ(sink.image(sink.self, &(struct stream_image){.program = "p", .command = "p"}, &err), 0);
+	CHECK_EQ(sink.image(sink.self, &(struct stream_image){.program = "p", .command = "p"},
+			    &err),
+		 0);
 	CHECK_EQ(sink.thread(sink.self, &(struct stream_thread){.tid = 1}, &err), 0);
 	for (u64 i = 0; i < CHUNKS; i++) {
-		struct event e = {.kind = HW_MALLOC, .ticks = i, .address = 4096 + 64 * i, .size = 32, .chunk = i};
+		struct event e = {.kind = HW_MALLOC,
+				  .ticks = i,
+				  .address = 4096 + 64 * i,
+				  .size = 32,
+				  .chunk = i};
 
 		CHECK_EQ(sink.events(sink.self, &e, 1, &err), 0);
 	}
@@ -87,7 +104,9 @@ TEST(on_wish, "a model has the pointers of all scans if it is asked to, with an 
 	model = open_model(path, (struct model_options){.graphs = true});
 	check_graphs(model);
 	model_free(model);
-	model = open_model(path, (struct model_options){.graphs = true, .write_index = true, .made = &made});
+	model = open_model(path, (struct model_options){.graphs = true,
+							.write_index = true,
+							.made = &made});
 	CHECK(made.bytes > 0);
 	CHECK(model->store != NULL || model->order.count > 0);
 	check_graphs(model);
@@ -125,14 +144,22 @@ TEST(sink, "a model that is told keeps what it was told")
 {
 	struct model *model = model_new();
 	struct stream_sink sink = model_sink(model);
-	struct stream_graph graph = {9, 2, 1, chunks, &root, starts, edges, NULL, NULL};
+	struct stream_graph graph = {.ticks = 9,
+				     .chunk_count = 2,
+				     .root_count = 1,
+				     .chunks = chunks,
+				     .roots = &root,
+				     .starts = starts,
+				     .edges = edges};
 	struct err err = {0};
 
-	CHECK_EQ(sink.image(model, &(struct stream_image){.program = "p", .command = "p"}, &err), 0);
+	CHECK_EQ(sink.image(model, &(struct stream_image){.program = "p", .command = "p"}, &err),
+		 0);
 	CHECK_EQ(sink.graph(model, &graph, &err), 0);
 	CHECK_EQ(sink.graph(model, &graph, &err), 0);
 	CHECK_EQ(model->graphs.count, 2);
-	CHECK_EQ(sink.image(model, &(struct stream_image){.program = "q", .command = "q"}, &err), 0);
+	CHECK_EQ(sink.image(model, &(struct stream_image){.program = "q", .command = "q"}, &err),
+		 0);
 	CHECK_EQ(model->graphs.count, 0);
 	model_free(model);
 }

@@ -21,6 +21,7 @@ struct world {
 	struct scan_edges edges;
 	struct scan_mark mark;
 	struct scan_pointers pointers;
+	struct scan_numbers numbers;
 	struct scan_thread thread;
 	struct scan_graph graph;
 	u64 random;
@@ -48,8 +49,9 @@ static u64 draw_value(struct world *w)
 {
 	u64 start = (u64)(uintptr_t)w->memory + draw(w, BLOCKS) * STRIDE;
 
-	switch (draw(w, 5)) {
+	switch (draw(w, 6)) {
 	case 0: return draw(w, 1 << 20);
+	case 5: return draw(w, 1000) << 32 | draw(w, 1000); /* two numbers */
 	case 1: return start + 1 + draw(w, 1000);
 	case 2: return start + STRIDE - 1;
 	default: return start;
@@ -70,7 +72,7 @@ static void world_make(struct world *w, u64 seed)
 
 		block.address += draw(w, 10) ? 0 : draw(w, 8);
 		CHECK(vec_push(&w->index.blocks, block));
-		for (u64 k = draw(w, 20); k; k--)
+		for (u64 k = draw(w, 60); k; k--)
 			((u64 *)(void *)(w->memory + i * STRIDE))[draw(w, 250)] = draw_value(w);
 	}
 	for (u64 i = 0; i < 40; i++)
@@ -98,6 +100,8 @@ static void world_make(struct world *w, u64 seed)
 		FAIL("%s", err.text);
 	w->pointers.low = w->index.regions.data[0].start;
 	w->mark.kept = &w->pointers;
+	w->numbers.most = w->index.bytes;
+	w->mark.beside = &w->numbers;
 	scan_mark_range(&w->mark, (u64)(uintptr_t)w->roots, (u64)(uintptr_t)(w->roots + ROOT_WORDS));
 }
 
@@ -123,6 +127,7 @@ static void world_release(struct world *w)
 {
 	scan_graph_release(&w->graph);
 	vec_release(&w->pointers.words);
+	vec_release(&w->numbers.kept.words);
 	scan_mark_release(&w->mark);
 	scan_edges_release(&w->edges);
 	scan_memory_close(&w->view);
@@ -166,6 +171,43 @@ static void check_words(struct world *w, u64 node, u64 start, u64 bytes, u32 sel
 	CHECK_EQ(edge, end);
 }
 
+static bool fits(u64 word, u64 most)
+{
+	return word && (word <= most || (word >> 32 <= most && (word & UINT32_MAX) <= most));
+}
+
+/* The bytes that limit a number beside the edge. */
+static u64 most_of(const struct world *w, const struct stream_edge *edges, u64 first, u64 at)
+{
+	const struct stream_edge *edge = &edges[at];
+	u64 bytes = w->index.blocks.data[BLOCKS - 1 - edge->target].size;
+
+	if (edge->to == bytes && at >= first + 3 && edge[-3].target == edge->target && edge[-3].from + 24 == edge->from)
+		return w->index.bytes;
+	return bytes | 1;
+}
+
+/* Compares the node's numbers with the words near its edges; returns the first of the next node's. */
+static u64 check_numbers(const struct world *w, u64 node, u64 start, u64 bytes, u64 row)
+{
+	const struct stream_graph *graph = &w->graph.graph;
+
+	for (u64 at = (start + 7) & ~7ull; at + 8 <= start + bytes; at += 8) {
+		u64 word = *(const u64 *)(uintptr_t)at, first = graph->starts[node];
+		bool is_near = false;
+
+		for (u64 i = first; i < graph->starts[node + 1]; i++)
+			is_near |= llabs((i64)(graph->edges[i].from - (at - start))) <= 16 && fits(word, most_of(w, graph->edges, first, i));
+		if (!is_near)
+			continue;
+		CHECK(row < graph->number_count);
+		CHECK_EQ(graph->numbers[row].place, number_place((u32)node, (u32)(at - start)));
+		CHECK_EQ(graph->numbers[row].value, word);
+		row++;
+	}
+	return row;
+}
+
 static void check_roots(struct world *w)
 {
 	static const char *const names[] = {"first", "second", "r0", "r2"}; /* those with pointers */
@@ -183,6 +225,22 @@ static void check_roots(struct world *w)
 		CHECK_EQ(edge->from, 0);
 		CHECK_EQ(edge->to, i == 2 ? 0 : w->index.blocks.data[2].size);
 	}
+}
+
+static void check_all_numbers(const struct world *w)
+{
+	const struct stream_graph *graph = &w->graph.graph;
+	u64 row = 0;
+
+	for (u32 i = 0; i < BLOCKS; i++) {
+		const struct scan_block *block = &w->index.blocks.data[BLOCKS - 1 - i];
+
+		row = check_numbers(w, i, block->address, block->size, row);
+	}
+	for (u32 i = 0; i < 2; i++)
+		row = check_numbers(w, BLOCKS + i, graph->roots[i].address, graph->roots[i].bytes, row);
+	CHECK_EQ(row, graph->number_count);
+	CHECK(row > 20);
 }
 
 /* What the leak scan says of blocks is not changed by pointers to their ends. */
@@ -209,7 +267,8 @@ TEST(every_pointer, "the graph has each pointer that memory holds, and no other"
 
 		world_make(&w, seed);
 		places_make(&w);
-		from = (struct scan_graph_source){&w.index, &w.edges, &w.pointers, &w.thread, 1, NULL};
+		from = (struct scan_graph_source){.index = &w.index, .edges = &w.edges, .roots = &w.pointers,
+							 .root_numbers = &w.numbers.kept, .threads = &w.thread, .thread_count = 1};
 		CHECK_EQ(scan_graph_make(&w.graph, &from, &err), 0);
 		CHECK_EQ(w.graph.graph.chunk_count, BLOCKS);
 		for (u32 i = 0; i < BLOCKS; i++) {
@@ -220,6 +279,7 @@ TEST(every_pointer, "the graph has each pointer that memory holds, and no other"
 			check_words(&w, BLOCKS - 1 - i, block->address, block->size, i);
 		}
 		check_roots(&w);
+		check_all_numbers(&w);
 		check_classes(&w);
 		world_release(&w);
 	}

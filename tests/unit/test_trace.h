@@ -182,6 +182,9 @@ HELPER int log_graph(void *self, const struct stream_graph *g, struct err *err)
 			strbuf_addf(&log->graphs, " is %u, %u", g->contents[i].group, g->contents[i].untouched_pages);
 		strbuf_add(&log->graphs, "\n");
 	}
+	for (u64 i = 0; i < g->number_count; i++)
+		strbuf_addf(&log->graphs, "node %u+%u has %" PRIu64 "\n", (u32)(g->numbers[i].place >> 32),
+			    (u32)g->numbers[i].place, g->numbers[i].value);
 	return 0;
 }
 
@@ -754,7 +757,7 @@ HELPER void draw_graph(struct teller *teller, struct drawn_graph *to, u64 chunks
 	if (!vec_push(&to->starts, to->edges.count))
 		FAIL("out of memory");
 	to->graph = (struct stream_graph){teller->ticks, chunks, roots, to->chunks.data,
-					  to->roots.data, to->starts.data, to->edges.data, NULL, NULL};
+					  to->roots.data, to->starts.data, to->edges.data, NULL, NULL, 0, NULL};
 }
 
 HELPER void drawn_graph_release(struct drawn_graph *graph)

@@ -11,9 +11,10 @@
 
 struct blocks {
 	VEC(struct parcel *) parcels;
-	u64 contents; /* the first so many are of contents */
+	u64 contents; /* the first so many are of contents, */
+	u64 numbers;  /* and then so many of numbers */
 	u64 graphs;   /* that were told while they were read */
-	u64 with_contents;
+	u64 with_contents, with_numbers;
 	const struct stream_graph *want;
 	bool same;
 };
@@ -34,6 +35,10 @@ static bool same_graph(const struct stream_graph *a, const struct stream_graph *
 		    x->code != y->code || strcmp(x->name, y->name) != 0)
 			return false;
 	}
+	if (b->numbers && a->numbers &&
+	    (a->number_count != b->number_count ||
+	     (a->number_count && memcmp(a->numbers, b->numbers, a->number_count * sizeof *a->numbers))))
+		return false;
 	return !b->contents || !a->contents || !a->chunk_count ||
 	       memcmp(a->contents, b->contents, a->chunk_count * sizeof *a->contents) == 0;
 }
@@ -45,6 +50,7 @@ static int see_graph(void *self, const struct stream_graph *graph, struct err *e
 	(void)err;
 	blocks->graphs++;
 	blocks->with_contents += graph->contents != NULL;
+	blocks->with_numbers += graph->numbers != NULL;
 	blocks->same = blocks->want && same_graph(graph, blocks->want);
 	return 0;
 }
@@ -52,14 +58,22 @@ static int see_graph(void *self, const struct stream_graph *graph, struct err *e
 static void encode(struct blocks *to, const struct stream_graph *graph)
 {
 	struct graph_place place = {0};
-	u64 node = 0, row = 0;
+	u64 next = 0, row = 0;
 
-	while (graph->contents && (node < graph->chunk_count || !row)) {
-		struct parcel *parcel = contents_take(graph, &node, &row);
+	while (graph->contents && (next < graph->chunk_count || !row)) {
+		struct parcel *parcel = contents_take(graph, &next, &row);
 
 		if (!parcel || !vec_push(&to->parcels, parcel))
 			FAIL("out of memory");
 		to->contents++;
+	}
+	next = row = 0;
+	while (graph->numbers && (next < graph->number_count || !row)) {
+		struct parcel *parcel = numbers_take(graph, &next, &row);
+
+		if (!parcel || !vec_push(&to->parcels, parcel))
+			FAIL("out of memory");
+		to->numbers++;
 	}
 	do {
 		struct parcel *parcel = graph_take(graph, &place);
@@ -81,7 +95,7 @@ static int decode(struct blocks *blocks, u64 without)
 	if (!gather.guard)
 		FAIL("out of memory");
 	guard_enter(gather.guard, 0);
-	blocks->graphs = blocks->with_contents = 0;
+	blocks->graphs = blocks->with_contents = blocks->with_numbers = 0;
 	blocks->same = false;
 	for (u64 i = 0; i < blocks->parcels.count; i++) {
 		const struct raw_block *raw = &blocks->parcels.data[i]->raw;
@@ -89,10 +103,11 @@ static int decode(struct blocks *blocks, u64 without)
 
 		if (i != without && status == 0)
 			status = i < blocks->contents ? contents_gather(&gather, &block, &err)
-						      : graph_tell(&gather, &block, &err);
+				 : i < blocks->contents + blocks->numbers ? numbers_gather(&gather, &block, &err)
+									  : graph_tell(&gather, &block, &err);
 	}
 	graph_gather_release(&gather);
-	contents_gather_release(&gather.contents);
+	graph_rows_release(&gather);
 	guard_free(gather.guard);
 	return status;
 }
@@ -268,37 +283,108 @@ TEST(contents, "contents of any chunks come back with their graph, and those of 
 	}
 }
 
-TEST(bad_contents, "contents that are cut, or with any byte changed, are some contents or damaged")
+/* The first block with any byte changed, cut, or with another number of rows. */
+static void check_damage(struct blocks *blocks, u32 rows_max)
 {
-	TELLER(teller) = {.random = 11};
-	struct drawn_graph drawn = {0};
-	struct blocks blocks = {0};
-	struct parcel *parcel;
+	struct parcel *parcel = blocks->parcels.data[0];
 	u64 bytes;
 
-	draw_graph(&teller, &drawn, 30, 1, 1);
-	drawn.graph.contents = draw_contents(&teller, 30, 5);
-	encode(&blocks, &drawn.graph);
-	parcel = blocks.parcels.data[0];
 	for (u64 i = 0; i < parcel->raw.bytes; i++) {
 		for (u32 change = 1; change < 256; change++) {
 			int status;
 
 			parcel->payload[i] ^= (u8)change;
-			status = decode(&blocks, UINT64_MAX);
+			status = decode(blocks, UINT64_MAX);
 			CHECK(status == 0 || status == BLOCK_CONTENT);
 			parcel->payload[i] ^= (u8)change;
 		}
 	}
 	bytes = parcel->raw.bytes;
 	for (parcel->raw.bytes = 0; parcel->raw.bytes < bytes; parcel->raw.bytes++)
-		CHECK_EQ(decode(&blocks, UINT64_MAX), BLOCK_CONTENT);
+		CHECK_EQ(decode(blocks, UINT64_MAX), BLOCK_CONTENT);
 	parcel->raw.items++;
-	CHECK_EQ(decode(&blocks, UINT64_MAX), BLOCK_CONTENT);
-	parcel->raw.items = HW_BLOCK_CONTENTS_MAX + 1;
-	CHECK_EQ(decode(&blocks, UINT64_MAX), BLOCK_CONTENT);
+	CHECK_EQ(decode(blocks, UINT64_MAX), BLOCK_CONTENT);
+	parcel->raw.items = rows_max + 1;
+	CHECK_EQ(decode(blocks, UINT64_MAX), BLOCK_CONTENT);
+}
+
+TEST(bad_contents, "contents that are cut, or with any byte changed, are some contents or damaged")
+{
+	TELLER(teller) = {.random = 11};
+	struct drawn_graph drawn = {0};
+	struct blocks blocks = {0};
+
+	draw_graph(&teller, &drawn, 30, 1, 1);
+	drawn.graph.contents = draw_contents(&teller, 30, 5);
+	encode(&blocks, &drawn.graph);
+	check_damage(&blocks, HW_BLOCK_CONTENTS_MAX);
 	blocks_release(&blocks);
 	free((void *)drawn.graph.contents);
+	drawn_graph_release(&drawn);
+}
+
+/* ---- numbers ---- */
+
+/* Beside each node at most so many. */
+static struct stream_number *draw_numbers(struct teller *teller, struct stream_graph *graph, u64 most)
+{
+	u64 nodes = graph->chunk_count + graph->root_count;
+	struct stream_number *numbers = calloc(nodes * most + 1, sizeof *numbers);
+
+	if (!numbers)
+		FAIL("out of memory");
+	for (u64 i = 0; i < nodes; i++) {
+		u64 from = draw(teller, 9) ? 0 : 5;
+
+		for (u64 k = draw(teller, most + 1); k; k--, from += 8 * (1 + draw(teller, 3)))
+			numbers[graph->number_count++] = (struct stream_number){
+				number_place((u32)i, (u32)from), 1 + draw_number(teller) / 2};
+	}
+	graph->numbers = numbers;
+	return numbers;
+}
+
+TEST(numbers, "numbers of any nodes come back with their graph, and none, and many")
+{
+	for (u64 seed = 1; seed < 60; seed++) {
+		TELLER(teller) = {.random = seed * 41 + 1, .ticks = seed};
+		u64 count = seed == 59 ? HW_BLOCK_NUMBERS_MAX : seed % 50;
+		struct drawn_graph drawn = {0};
+		struct blocks blocks = {0};
+		struct stream_number *numbers;
+
+		draw_graph(&teller, &drawn, count, seed % 3, 1);
+		numbers = draw_numbers(&teller, &drawn.graph, seed == 58 ? 0 : 4);
+		encode(&blocks, &drawn.graph);
+		CHECK(blocks.numbers >= 1 + (seed == 59));
+		CHECK_EQ(decode(&blocks, UINT64_MAX), 0);
+		CHECK_EQ(blocks.with_numbers, 1);
+		CHECK(blocks.same);
+		/* without one of their blocks the graph is told alone */
+		for (u64 i = 0; i < blocks.numbers; i++) {
+			CHECK_EQ(decode(&blocks, i), 0);
+			CHECK_EQ(blocks.graphs, 1);
+			CHECK_EQ(blocks.with_numbers, 0);
+		}
+		blocks_release(&blocks);
+		free(numbers);
+		drawn_graph_release(&drawn);
+	}
+}
+
+TEST(bad_numbers, "numbers that are cut, or with any byte changed, are some numbers or damaged")
+{
+	TELLER(teller) = {.random = 12};
+	struct drawn_graph drawn = {0};
+	struct blocks blocks = {0};
+	struct stream_number *numbers;
+
+	draw_graph(&teller, &drawn, 30, 1, 1);
+	numbers = draw_numbers(&teller, &drawn.graph, 3);
+	encode(&blocks, &drawn.graph);
+	check_damage(&blocks, HW_BLOCK_NUMBERS_MAX);
+	blocks_release(&blocks);
+	free(numbers);
 	drawn_graph_release(&drawn);
 }
 
@@ -344,7 +430,8 @@ TEST(lost_chunks, "a graph of which chunks were lost has the others by their new
 	const struct stream_edge edges[] = {{2, 0, 0}, {3, 8, 0}, {2, 0, 0}, {1, 0, 0}, {3, 16, 4}, {2, 24, 0}};
 	const struct stream_root root = {.kind = ROOT_DATA, .name = "p"};
 	const struct stream_content contents[] = {{2, 0}, {3, 0}, {2, 7}, {3, 0}};
-	const struct stream_graph graph = {9, 4, 1, chunks, &root, starts, edges, contents, NULL};
+	const struct stream_number numbers[] = {{number_place(0, 8), 5}, {number_place(2, 24), 6}, {number_place(4, 32), 7}};
+	const struct stream_graph graph = {9, 4, 1, chunks, &root, starts, edges, contents, numbers, 3, NULL};
 	const char *path = test_path("trace");
 	struct trace_writer *writer = writer_or_fail(path);
 	struct stream_sink sink = trace_writer_sink(writer);
@@ -361,7 +448,8 @@ TEST(lost_chunks, "a graph of which chunks were lost has the others by their new
 	CHECK_EQ(info.damaged_blocks, 1);
 	CHECK_EQ(info.graphs, 1);
 	CHECK_STR(strbuf_text(&got.graphs),
-		  "9\n2: 16->5+4 is 2, 7\n5: is 3, 0\nroot 0 tid 0 0+0 code 0 'p': 24->2+0\n");
+		  "9\n2: 16->5+4 is 2, 7\n5: is 3, 0\nroot 0 tid 0 0+0 code 0 'p': 24->2+0\n"
+		  "node 0+24 has 6\nnode 2+32 has 7\n");
 }
 
 /* Records with a few pointers each, to any others: what is hardest to pack. */
@@ -389,7 +477,7 @@ TEST(size, "a pointer to any of a hundred thousand chunks takes at most six byte
 		}
 	}
 	CHECK(vec_push(&drawn.starts, drawn.edges.count));
-	drawn.graph = (struct stream_graph){1, MANY, 0, drawn.chunks.data, NULL, drawn.starts.data, drawn.edges.data, NULL, NULL};
+	drawn.graph = (struct stream_graph){1, MANY, 0, drawn.chunks.data, NULL, drawn.starts.data, drawn.edges.data, NULL, NULL, 0, NULL};
 	CHECK_EQ(sink.graph(sink.self, &drawn.graph, &err), 0);
 	close_or_fail(writer);
 	reader = trace_open(path, &err);

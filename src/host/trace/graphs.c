@@ -42,8 +42,7 @@ static void put_edge(struct strbuf *columns, struct targets *targets, u64 step,
 {
 	u64 *slot = target_slot(targets, edge->from);
 
-	/* nearly all are a number of words */
-	varint_add(&columns[HW_GRAPH_COLUMN_FROM], step % 8 ? step << 1 | 1 : step >> 2);
+	varint_add(&columns[HW_GRAPH_COLUMN_FROM], word_step(step));
 	varint_add(&columns[HW_GRAPH_COLUMN_TARGET], hw_zigzag((i64)(edge->target - *slot)));
 	varint_add(&columns[HW_GRAPH_COLUMN_TO], edge->to);
 	*slot = edge->target;
@@ -190,7 +189,7 @@ static bool get_edge(struct graph_gather *self, struct cursor *columns, struct t
 	u64 code = cursor_get(&columns[HW_GRAPH_COLUMN_FROM]), *slot;
 	struct stream_edge edge = {.to = cursor_get_u32(&columns[HW_GRAPH_COLUMN_TO])};
 
-	*from += code & 1 ? code >> 1 : code << 2;
+	*from += word_step_bytes(code);
 	slot = target_slot(targets, *from);
 	*slot += (u64)hw_unzigzag(cursor_get(&columns[HW_GRAPH_COLUMN_TARGET]));
 	columns[HW_GRAPH_COLUMN_FROM].bad |= code >> 34 || *from > UINT32_MAX;
@@ -247,10 +246,31 @@ static bool renumber(struct graph_gather *self, u32 *places)
 	return kept < self->chunks.count;
 }
 
+/* Those of nodes that are lost; and the others get their new numbers. */
+static void lost_numbers_drop(struct graph_gather *self, const u32 *places)
+{
+	u64 kept = 0, lost = 0, chunks = self->chunks.count;
+
+	for (u64 i = 0; i < chunks; i++)
+		lost += places[i] == UINT32_MAX;
+	for (u64 i = 0; i < self->number_rows.count; i++) {
+		struct stream_number one = self->number_rows.data[i];
+		u64 node = one.place >> 32;
+
+		if (node < chunks && places[node] == UINT32_MAX)
+			continue;
+		one.place = number_place(node < chunks ? places[node] : (u32)(node - lost),
+					 (u32)one.place);
+		self->number_rows.data[kept++] = one;
+	}
+	self->number_rows.count = kept;
+}
+
 static void lost_drop(struct graph_gather *self, const u32 *places)
 {
 	u64 nodes = 0, edges = 0, chunks = 0;
 
+	lost_numbers_drop(self, places);
 	for (u64 i = 0; i + 1 < self->starts.count; i++) {
 		u64 edge = self->starts.data[i], end = self->starts.data[i + 1];
 
@@ -272,7 +292,7 @@ static void lost_drop(struct graph_gather *self, const u32 *places)
 	self->chunks.count = chunks;
 }
 
-static int numbers_mend(struct graph_gather *self, struct err *err)
+static int numbering_mend(struct graph_gather *self, struct err *err)
 {
 	u32 *places = self->decoder ? malloc((self->chunks.count + 1) * sizeof(*places)) : NULL;
 
@@ -286,31 +306,14 @@ static int numbers_mend(struct graph_gather *self, struct err *err)
 	return 0;
 }
 
-/* Those that were gathered before, if they are this graph's and whole. */
-static int contents_fill(struct graph_gather *self, struct err *err)
-{
-	const struct contents_gather *from = &self->contents;
-
-	if (!from->open || from->ticks != self->graph.ticks ||
-	    from->chunk_count != self->chunks.count || from->rows.count != from->row_count)
-		return 0;
-	self->told = calloc(self->chunks.count + 1, sizeof(*self->told));
-	if (!self->told)
-		return err_memory(err);
-	for (u64 i = 0; i < from->rows.count; i++)
-		self->told[from->rows.data[i].node] = from->rows.data[i].content;
-	return 0;
-}
-
 static int whole_tell(struct graph_gather *self, struct err *err)
 {
 	struct stream_graph *graph = &self->graph;
-	int status = vec_push(&self->starts, self->edges.count) ? contents_fill(self, err)
+	int status = vec_push(&self->starts, self->edges.count) ? graph_rows_fill(self, err)
 								: err_memory(err);
 
 	if (status == 0)
-		status = numbers_mend(self, err);
-
+		status = numbering_mend(self, err);
 	if (status < 0)
 		return status;
 	graph->chunk_count = self->chunks.count;
@@ -319,6 +322,8 @@ static int whole_tell(struct graph_gather *self, struct err *err)
 	graph->starts = self->starts.data;
 	graph->edges = self->edges.data;
 	graph->contents = self->told;
+	graph->numbers = self->number_rows.data;
+	graph->number_count = self->number_rows.count;
 	return guard_graph(self->guard, graph, err);
 }
 
@@ -339,7 +344,7 @@ static int block_take(struct graph_gather *self, const struct head *head, struct
 		status = self->edges.count > self->edge_count ? BLOCK_CONTENT
 							      : whole_tell(self, err);
 	graph_gather_release(self);
-	contents_gather_release(&self->contents);
+	graph_rows_release(self);
 	return status;
 }
 
@@ -363,116 +368,6 @@ int graph_tell(struct graph_gather *self, const struct block *block, struct err 
 		return 0;
 	}
 	return block_take(self, &head, columns, block->items, err);
-}
-
-/* ---- contents ---- */
-
-static bool content_is_told(const struct stream_content *content)
-{
-	return content->group || content->untouched_pages;
-}
-
-struct parcel *contents_take(const struct stream_graph *graph, u64 *node, u64 *row)
-{
-	struct columns columns = {0};
-	struct strbuf *head = &columns.data[HW_CONTENTS_COLUMN_HEAD];
-	struct parcel *parcel;
-	u64 rows = 0, expected = 0;
-	u32 group = 0;
-
-	for (u64 i = 0; i < graph->chunk_count; i++)
-		rows += content_is_told(&graph->contents[i]);
-	varint_add(head, graph->ticks);
-	varint_add(head, graph->chunk_count);
-	varint_add(head, rows);
-	varint_add(head, *row);
-	for (; *node < graph->chunk_count && columns.items < HW_BLOCK_CONTENTS_MAX; ++*node) {
-		const struct stream_content *content = &graph->contents[*node];
-
-		if (!content_is_told(content))
-			continue;
-		varint_add(&columns.data[HW_CONTENTS_COLUMN_CHUNK], *node - expected);
-		varint_add(&columns.data[HW_CONTENTS_COLUMN_GROUP],
-			   hw_zigzag((i64)content->group - (i64)group));
-		varint_add(&columns.data[HW_CONTENTS_COLUMN_PAGES], content->untouched_pages);
-		expected = *node + 1;
-		group = content->group;
-		columns.items++;
-	}
-	*row += columns.items + !columns.items;
-	parcel = columns_take(&columns, HW_CONTENTS_COLUMNS);
-	columns_release(&columns);
-	return parcel;
-}
-
-void contents_gather_release(struct contents_gather *self)
-{
-	vec_release(&self->rows);
-	self->open = false;
-}
-
-/* Whether the block begins contents, or goes on with them. */
-static bool contents_begin(struct contents_gather *self, struct cursor *in)
-{
-	u64 ticks = cursor_get(in), chunks = cursor_get_u32(in), rows = cursor_get_u32(in);
-	u64 first = cursor_get(in);
-
-	in->bad |= rows > chunks;
-	if (in->bad)
-		return false;
-	if (first == 0) {
-		contents_gather_release(self);
-		self->ticks = ticks;
-		self->chunk_count = chunks;
-		self->row_count = rows;
-		self->open = true;
-	}
-	return self->open && self->ticks == ticks && self->chunk_count == chunks &&
-	       self->row_count == rows && self->rows.count == first;
-}
-
-static void get_content(const struct contents_gather *self, struct cursor *columns,
-			struct content_row *row)
-{
-	u64 node = (u64)row->node + cursor_get_u32(&columns[HW_CONTENTS_COLUMN_CHUNK]);
-	/* below 0 is far above */
-	u64 group = row->content.group +
-		    (u64)hw_unzigzag(cursor_get(&columns[HW_CONTENTS_COLUMN_GROUP]));
-
-	columns[HW_CONTENTS_COLUMN_CHUNK].bad |= node >= self->chunk_count;
-	columns[HW_CONTENTS_COLUMN_GROUP].bad |= group > UINT32_MAX;
-	row->node = (u32)node;
-	row->content.group = (u32)group;
-	row->content.untouched_pages = cursor_get_u32(&columns[HW_CONTENTS_COLUMN_PAGES]);
-}
-
-int contents_gather(struct graph_gather *gather, const struct block *block, struct err *err)
-{
-	struct contents_gather *self = &gather->contents;
-	struct cursor in = block_cursor(block), columns[HW_CONTENTS_COLUMNS];
-	struct content_row row = {0};
-
-	if (block->items > HW_BLOCK_CONTENTS_MAX ||
-	    !cursor_split(&in, columns, HW_CONTENTS_COLUMNS))
-		return BLOCK_CONTENT;
-	if (!contents_begin(self, &columns[HW_CONTENTS_COLUMN_HEAD])) {
-		contents_gather_release(self);
-		return columns[HW_CONTENTS_COLUMN_HEAD].bad ? BLOCK_CONTENT : 0;
-	}
-	for (u32 i = 0; i < block->items; i++) {
-		get_content(self, columns, &row);
-		if (cursors_bad(columns, HW_CONTENTS_COLUMNS) ||
-		    self->rows.count == self->row_count)
-			break;
-		if (!vec_push(&self->rows, row))
-			return err_memory(err);
-		row.node++;
-	}
-	if (!cursors_bad(columns, HW_CONTENTS_COLUMNS) &&
-	    cursors_at_end(columns, HW_CONTENTS_COLUMNS))
-		return 0;
-	contents_gather_release(self);
-	return BLOCK_CONTENT;
 }
 
 void graph_gather_release(struct graph_gather *self)

@@ -17,9 +17,14 @@ struct graph_place {
 struct parcel *graph_take(const struct stream_graph *graph, struct graph_place *place);
 bool graph_is_written(const struct stream_graph *graph, const struct graph_place *place);
 
-/* The next block of its contents, from the chunk *node on, which come before it; NULL without
- * memory. *row counts the rows so far. */
-struct parcel *contents_take(const struct stream_graph *graph, u64 *node, u64 *row);
+/* The next block of its contents, or of its numbers, which come before it; NULL without memory.
+ * *next counts what was looked at, chunks or numbers, and *row the rows so far. */
+struct parcel *contents_take(const struct stream_graph *graph, u64 *next, u64 *row);
+struct parcel *numbers_take(const struct stream_graph *graph, u64 *next, u64 *row);
+
+/* Steps from one place in a node to another: nearly all are a number of words. */
+static inline u64 word_step(u64 bytes) { return bytes % 8 ? bytes << 1 | 1 : bytes >> 2; }
+static inline u64 word_step_bytes(u64 code) { return code & 1 ? code >> 1 : code << 2; }
 
 struct decoder;
 struct guard;
@@ -29,10 +34,9 @@ struct content_row {
 	struct stream_content content;
 };
 
-/* Contents that are gathered before their graph. All zero = none. */
-struct contents_gather {
-	u64 ticks, chunk_count, row_count;
-	VEC(struct content_row) rows;
+/* Rows that are gathered before their graph. All zero = none. */
+struct rows_gather {
+	u64 ticks, node_count, row_count; /* as the blocks say; nodes that rows may be of */
 	bool open;
 };
 
@@ -48,7 +52,9 @@ struct graph_gather {
 	VEC(struct stream_edge) edges;
 	struct arena names; /* of the roots */
 	bool open;          /* the graph has begun */
-	struct contents_gather contents;
+	struct rows_gather contents, numbers;
+	VEC(struct content_row) content_rows;
+	VEC(struct stream_number) number_rows;
 	struct stream_content *told; /* contents of each chunk of the graph */
 };
 
@@ -56,12 +62,17 @@ struct graph_gather {
  * would be wrong. 0; or a negative code of the sink, with err filled; or BLOCK_CONTENT. */
 int graph_tell(struct graph_gather *self, const struct block *block, struct err *err);
 
-/* Takes a block of contents, which are told with the graph; those with a block that is missing are
- * not. 0, ERR_MEMORY or BLOCK_CONTENT. */
+/* Take a block of contents, or of numbers, which are told with the graph; those with a block that
+ * is missing are not. 0, ERR_MEMORY or BLOCK_CONTENT. */
 int contents_gather(struct graph_gather *self, const struct block *block, struct err *err);
+int numbers_gather(struct graph_gather *self, const struct block *block, struct err *err);
 
-/* Forgets what was gathered. */
+/* Contents and numbers that were gathered become the graph's, if they are of it and whole; others
+ * are forgotten. */
+int graph_rows_fill(struct graph_gather *self, struct err *err);
+
+/* Forgets what was gathered: of the graph, and what came before it. */
 void graph_gather_release(struct graph_gather *self);
-void contents_gather_release(struct contents_gather *self);
+void graph_rows_release(struct graph_gather *self);
 
 #endif

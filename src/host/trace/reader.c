@@ -258,7 +258,7 @@ static int damaged_block(struct reading *r, u64 index, enum block_status status,
 static void graph_forget(struct reading *r)
 {
 	graph_gather_release(&r->graph);
-	contents_gather_release(&r->graph.contents);
+	graph_rows_release(&r->graph);
 }
 
 /* From here on chunks are those of the image. */
@@ -317,6 +317,8 @@ static int read_payload(struct reading *r, const struct hw_block_header *header,
 				  &block, err);
 	if (header->type == HW_BLOCK_CONTENTS)
 		return contents_gather(&r->graph, &block, err);
+	if (header->type == HW_BLOCK_NUMBERS)
+		return numbers_gather(&r->graph, &block, err);
 	if (header->type == HW_BLOCK_GRAPH)
 		return graph_tell(&r->graph, &block, err);
 	return read_events(r, &block, err);
@@ -336,7 +338,8 @@ static bool is_told(const struct reading *r, u32 type)
 	       (type == HW_BLOCK_EVENTS && r->wants_events) ||
 	       (type == HW_BLOCK_ACCESSES && r->wants_accesses) ||
 	       (type == HW_BLOCK_TYPES && r->wants_types) ||
-	       ((type == HW_BLOCK_GRAPH || type == HW_BLOCK_CONTENTS) && r->wants_graphs) ||
+	       ((type == HW_BLOCK_GRAPH || type == HW_BLOCK_CONTENTS || type == HW_BLOCK_NUMBERS) &&
+		r->wants_graphs) ||
 	       (type == HW_BLOCK_ROUTINES && r->routines);
 }
 

@@ -223,6 +223,14 @@ struct stream_content {
 	u32 untouched_pages; /* of 4 KiB, all in the chunk, that were never touched */
 };
 
+/* A number beside a pointer, 8 bytes of what that stands in. */
+struct stream_number {
+	u64 place; /* see number_place; first: what they are sorted by */
+	u64 value; /* not 0 */
+};
+
+static inline u64 number_place(u32 node, u32 from) { return (u64)node << 32 | from; }
+
 /* Who points to whom at a scan. Nodes are the chunks, then the roots; pointers lead to chunks. */
 struct stream_graph {
 	u64 ticks;
@@ -232,6 +240,10 @@ struct stream_graph {
 	const u64 *starts; /* of each node's edges, in the order of `from`; and one more */
 	const struct stream_edge *edges;
 	const struct stream_content *contents; /* of each chunk; NULL = nobody has looked */
+	/* Up to two words before and behind each pointer. What is not there is 0, or too large to
+	 * be the number of anything; NULL = nobody has looked. */
+	const struct stream_number *numbers;
+	u64 number_count;
 	const u32 *by_number; /* nodes in the order of their chunks' numbers; NULL = all are */
 };
 

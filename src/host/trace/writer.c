@@ -229,14 +229,17 @@ static int write_graph(void *self, const struct stream_graph *graph, struct err 
 {
 	struct trace_writer *writer = self;
 	struct graph_place place = {0};
-	u64 node = 0, row = 0;
+	u64 next = 0, row = 0;
 
 	(void)err;
 	if (failed(writer))
 		return 0;
 	send_all(writer);
-	while (graph->contents && (node < graph->chunk_count || !row) && !failed(writer))
-		send(writer, HW_BLOCK_CONTENTS, contents_take(graph, &node, &row));
+	while (graph->contents && (next < graph->chunk_count || !row) && !failed(writer))
+		send(writer, HW_BLOCK_CONTENTS, contents_take(graph, &next, &row));
+	next = row = 0;
+	while (graph->numbers && (next < graph->number_count || !row) && !failed(writer))
+		send(writer, HW_BLOCK_NUMBERS, numbers_take(graph, &next, &row));
 	do
 		send(writer, HW_BLOCK_GRAPH, graph_take(graph, &place));
 	while (!graph_is_written(graph, &place) && !failed(writer));

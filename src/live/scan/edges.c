@@ -214,20 +214,25 @@ static void first_word_note(struct slice_work *w, u64 word)
 		mapping && mapping->kind == MAPPING_FILE;
 }
 
-static inline void words_sift(struct slice_work *w, u64 address, const u64 *words, u64 count,
-			      bool keep)
+/* What may be a pointer is kept, and the numbers beside it. */
+static inline void word_keep(struct slice_work *w, const struct scan_words *here, u64 i, u64 value)
+{
+	w->failed |= !scan_pointers_add(&w->slice->pointers, here->address + i * 8, value) ||
+		     !scan_numbers_beside(&w->slice->numbers, here, i);
+}
+
+static inline void words_sift(struct slice_work *w, const struct scan_words *here, bool keep)
 {
 	struct resolving *p = &w->pending;
 
-	for (u64 i = 0; i < count; i++) {
-		u64 value = hw_untagged(words[i]);
+	for (u64 i = 0; i < here->count; i++) {
+		u64 value = hw_untagged(here->words[i]);
 
 		if (likely(value - w->low >= w->span) || value - w->own_start < w->own_bytes ||
 		    !filter_has(w->areas, value >> AREA_BITS))
 			continue;
 		if (keep)
-			w->failed |=
-				!scan_pointers_add(&w->slice->pointers, address + i * 8, value);
+			word_keep(w, here, i, value);
 		p->values[p->count] = value;
 		p->sources[p->count++] = w->reading;
 		if (p->count == GROUP)
@@ -239,11 +244,15 @@ static inline void words_sift(struct slice_work *w, u64 address, const u64 *word
 static void words_take(void *data, u64 address, const u64 *words, u64 count)
 {
 	struct slice_work *w = data;
+	struct scan_words here = {address, words, count};
 
-	if (w->keep)
-		words_sift(w, address, words, count, true);
-	else
-		words_sift(w, address, words, count, false);
+	if (w->keep) {
+		w->failed |= !scan_numbers_begin(&w->slice->numbers, &here);
+		words_sift(w, &here, true);
+		scan_numbers_end(&w->slice->numbers, &here);
+	} else {
+		words_sift(w, &here, false);
+	}
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -394,6 +403,7 @@ int scan_edges_find(struct scan_edges *self, const struct scan_memory *memory,
 		w->span = last ? index->regions.data[last - 1].end - w->low + 1 : 0;
 		w->keep = keep;
 		w->slice->pointers.low = w->low;
+		w->slice->numbers.most = index->bytes;
 		good = scan_memory_view(&w->memory, memory, err) == 0;
 	}
 	status = good ? slices_run(self, work, slice_search, err) : err_memory(err);
@@ -563,6 +573,7 @@ void scan_edges_release(struct scan_edges *self)
 		free(self->slices[i].inside_starts);
 		free(self->slices[i].objects);
 		vec_release(&self->slices[i].pointers.words);
+		vec_release(&self->slices[i].numbers.kept.words);
 	}
 	*self = (struct scan_edges){0};
 }

@@ -7,6 +7,7 @@
 
 #include "live/scan/index.h"
 #include "live/scan/memory.h"
+#include "live/scan/numbers.h"
 #include "live/scan/pointers.h"
 
 enum { SCAN_SLICES = 4 }; /* threads at most */
@@ -33,6 +34,7 @@ struct scan_slice {
 	u64 *inside_starts; /* as starts; NULL = there are none */
 	/* All words that may be pointers to other blocks, if they are to be kept. */
 	struct scan_pointers pointers;
+	struct scan_numbers numbers; /* beside them */
 };
 
 struct scan_edges { /* all zero = none */
@@ -41,7 +43,8 @@ struct scan_edges { /* all zero = none */
 };
 
 /* Finds all pointers to starts, and keeps what may be one to a middle; `keep`: and where each of
- * them stands. Negative if it was stopped, the process vanished or there is no memory. */
+ * them stands, with the numbers beside it. Negative if it was stopped, the process vanished or
+ * there is no memory. */
 int scan_edges_find(struct scan_edges *self, const struct scan_memory *memory,
 		    const struct scan_index *index, bool keep, struct err *err);
 

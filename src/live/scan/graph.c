@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "format/arch/tag.h"
+#include "host/base/search.h"
 
 enum { PAIRS = 1024 };
 
@@ -18,8 +19,9 @@ struct pair {
 struct building {
 	struct scan_graph *to;
 	const struct scan_graph_source *from;
-	u32 *nodes; /* of each block */
-	u32 *roots; /* of each place: its number among those with pointers */
+	u32 *nodes;  /* of each block */
+	u32 *blocks; /* of each node, while numbers are taken */
+	u32 *roots;  /* of each place: its number among those with pointers */
 	bool fill;
 	u32 at;                   /* block or place of the last pointer */
 	struct pair pairs[PAIRS]; /* that were met last */
@@ -88,6 +90,15 @@ static struct holder place_of(struct building *self, u64 at)
 			       rows[self->at].address};
 }
 
+/* Places without pointers are none. */
+static bool place_is_root(const struct building *self, u64 place)
+{
+	u64 next = place + 1 < self->to->places.rows.count ? self->roots[place + 1]
+							   : self->to->graph.root_count;
+
+	return self->roots[place] < next;
+}
+
 static void pointers_take(struct building *self, const struct scan_pointers *pointers,
 			  struct holder (*holder_of)(struct building *self, u64 at))
 {
@@ -148,6 +159,95 @@ static void all_take(struct building *self, bool fill)
 	registers_take(self);
 }
 
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* What a number beside the pointer may be at most. Strings of libc++ mark their capacity with the
+ * lowest bit; its deque has four pointers into an array, to the end of it last, and then how many
+ * elements are elsewhere. */
+static u64 beside_most(const struct building *self, const struct stream_edge *edges, u64 at)
+{
+	const struct stream_edge *edge = &edges[at];
+	u64 bytes = self->from->index->blocks.data[self->blocks[edge->target]].size;
+
+	return at >= 3 && edge->to == bytes && edge[-3].target == edge->target &&
+			       edge[-3].from + 24 == edge->from
+		       ? self->from->index->bytes
+		       : bytes | 1;
+}
+
+/* Whether a pointer of the node is near, and the number may be one of what it leads to. */
+static bool is_beside_edge(const struct building *self, u32 node, u64 offset, u64 word)
+{
+	const struct scan_graph *graph = self->to;
+	u64 first = graph->starts[node], count = graph->starts[node + 1] - first;
+	const struct stream_edge *edges = graph->edges + first;
+	u64 at = bisect(i, count, edges[i].from + SCAN_BESIDE * 8ull < offset);
+
+	for (; at < count && edges[at].from <= offset + SCAN_BESIDE * 8; at++)
+		if (scan_number_fits(word, beside_most(self, edges, at)))
+			return true;
+	return false;
+}
+
+static bool numbers_take(struct building *self, const struct scan_pointers *numbers,
+			 struct holder (*holder_of)(struct building *self, u64 at))
+{
+	struct scan_pointers_reader reader = scan_pointers_read(numbers);
+	u64 at, value;
+
+	self->at = 0;
+	while (scan_numbers_next(&reader, &at, &value)) {
+		struct holder holder;
+		u64 offset;
+
+		holder = holder_of(self, at);
+		offset = at - holder.start;
+		if (at < holder.start || (holder_of == place_of && !place_is_root(self, self->at)))
+			continue;
+		if (offset < UINT32_MAX && is_beside_edge(self, holder.node, offset, value) &&
+		    !vec_push(&self->to->numbers,
+			      (struct stream_number){number_place(holder.node, (u32)offset),
+						     value}))
+			return false;
+	}
+	return true;
+}
+
+/* Some of blocks that overlap are there twice. */
+static void numbers_unite(struct scan_graph *graph)
+{
+	struct stream_number *rows = graph->numbers.data;
+	u64 kept = 0;
+
+	for (u64 i = 0; i < graph->numbers.count; i++)
+		if (!kept || rows[kept - 1].place != rows[i].place)
+			rows[kept++] = rows[i];
+	graph->numbers.count = kept;
+}
+
+static bool all_numbers_take(struct building *self)
+{
+	const struct scan_graph_source *from = self->from;
+	struct scan_graph *to = self->to;
+	u64 count = from->index->blocks.count;
+	bool good;
+
+	self->blocks = malloc((count + 1) * sizeof(*self->blocks));
+	/* also if there are none, so that this is known */
+	good = self->blocks && vec_reserve(&to->numbers, 1);
+	for (u64 i = 0; i < count && good; i++)
+		self->blocks[self->nodes[i]] = (u32)i;
+	for (u32 i = 0; i < from->edges->count && good; i++)
+		good = numbers_take(self, &from->edges->slices[i].numbers.kept, block_of);
+	if (good && to->places.ranges)
+		good = numbers_take(self, from->root_numbers, place_of);
+	good = good && scan_sort(to->numbers.data, to->numbers.count, sizeof(*to->numbers.data));
+	if (good)
+		numbers_unite(to);
+	free(self->blocks);
+	return good;
+}
+
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 struct numbered {
@@ -193,9 +293,8 @@ static void roots_take(struct building *self)
 	struct scan_places *places = &self->to->places;
 	u64 kept = 0;
 
-	for (u64 i = 0; i < places->rows.count && kept < self->to->graph.root_count; i++)
-		if (self->roots[i] == kept &&
-		    (i + 1 == places->rows.count || self->roots[i + 1] > kept))
+	for (u64 i = 0; i < places->rows.count; i++)
+		if (place_is_root(self, i))
 			places->rows.data[kept++] = places->rows.data[i];
 	places->rows.count = kept;
 }
@@ -263,6 +362,8 @@ static bool graph_fill(struct building *self)
 		return false;
 	all_take(self, true);
 	starts_mend(to, nodes);
+	if (!all_numbers_take(self))
+		return false;
 	roots_take(self);
 	return true;
 }
@@ -290,6 +391,8 @@ int scan_graph_make(struct scan_graph *self, const struct scan_graph_source *fro
 	self->graph.edges = self->edges;
 	self->graph.roots = self->places.rows.data;
 	self->graph.contents = self->contents;
+	self->graph.numbers = self->numbers.data;
+	self->graph.number_count = self->numbers.count;
 	return 0;
 }
 
@@ -299,6 +402,7 @@ void scan_graph_release(struct scan_graph *self)
 	free(self->starts);
 	free(self->edges);
 	free(self->contents);
+	vec_release(&self->numbers);
 	scan_places_release(&self->places);
 	*self = (struct scan_graph){0};
 }

@@ -15,14 +15,16 @@ struct scan_graph {                /* all zero = none */
 	u64 *chunks, *starts;
 	struct stream_edge *edges;
 	struct stream_content *contents;
+	VEC(struct stream_number) numbers;
 	struct scan_places places; /* those with pointers: the roots */
 };
 
 struct scan_graph_source {
 	const struct scan_index *index;
 	const struct scan_edges *edges;
-	const struct scan_pointers *roots; /* in ranges of memory */
-	const struct scan_thread *threads; /* those in registers */
+	const struct scan_pointers *roots;        /* in ranges of memory */
+	const struct scan_pointers *root_numbers; /* beside these */
+	const struct scan_thread *threads;        /* those in registers */
 	u64 thread_count;
 	struct scan_contents *contents; /* of the blocks; NULL = none */
 };

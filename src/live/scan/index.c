@@ -179,6 +179,8 @@ int scan_index_build(struct scan_index *self, const struct scan_memory *memory, 
 	if (!scan_sort(self->blocks.data, self->blocks.count, sizeof(struct scan_block)) ||
 	    !blocks_cut(self, memory) || !regions_make(self))
 		return out_of_memory(err);
+	for (u64 i = 0; i < self->blocks.count; i++)
+		self->bytes += self->blocks.data[i].size;
 	return 0;
 }
 

@@ -34,6 +34,7 @@ struct scan_index { /* all zero = empty */
 	VEC(struct scan_cut) cuts; /* from these blocks' sizes */
 	VEC(struct scan_region) regions;
 	VEC(u32) table;
+	u64 bytes; /* of all blocks */
 };
 
 #define NO_BLOCK UINT32_MAX

@@ -155,14 +155,20 @@ void scan_mark_value(struct scan_mark *self, u64 value) { value_follow(self, hw_
 void scan_mark_words(void *data, u64 address, const u64 *words, u64 count)
 {
 	struct scan_mark *self = data;
+	struct scan_words here = {address, words, count};
 
+	if (self->kept)
+		self->failed |= !scan_numbers_begin(self->beside, &here);
 	for (u64 i = 0; i < count; i++) {
 		u64 value = hw_untagged(words[i]);
 		bool points = value_follow(self, value);
 
 		if (self->kept && (points || scan_index_ends(self->index, value) != NO_BLOCK))
-			self->failed |= !scan_pointers_add(self->kept, address + i * 8, value);
+			self->failed |= !scan_pointers_add(self->kept, address + i * 8, value) ||
+					!scan_numbers_beside(self->beside, &here, i);
 	}
+	if (self->kept)
+		scan_numbers_end(self->beside, &here);
 }
 
 u64 scan_mark_range(struct scan_mark *self, u64 start, u64 end)

@@ -15,10 +15,11 @@ struct scan_mark {
 	u8 *classes; /* enum chunk_class of each block; CLASS_UNKNOWN = nothing leads to it */
 	VEC(u32) reachable; /* blocks to be searched */
 	VEC(u32) possible;
-	u32 how;                    /* what a pointer found now means: enum chunk_class */
-	u32 leader;                 /* of the lost blocks that are being followed */
-	bool failed;                /* there was no memory */
-	struct scan_pointers *kept; /* gets the pointers in ranges; NULL = nobody wants them */
+	u32 how;                     /* what a pointer found now means: enum chunk_class */
+	u32 leader;                  /* of the lost blocks that are being followed */
+	bool failed;                 /* there was no memory */
+	struct scan_pointers *kept;  /* gets the pointers in ranges; NULL = nobody wants them */
+	struct scan_numbers *beside; /* and the numbers beside them */
 };
 
 int scan_mark_init(struct scan_mark *self, struct scan_memory *memory,

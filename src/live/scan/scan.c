@@ -177,6 +177,7 @@ struct scanning {
 	struct scan_surroundings around;
 	/* if all pointers are kept */
 	struct scan_pointers pointers; /* in roots */
+	struct scan_numbers numbers;   /* beside these */
 	struct scan_modules modules;
 };
 
@@ -249,6 +250,7 @@ static bool owners_prepare(struct scan *self, struct scanning *s)
 	if (!self->owners)
 		return false;
 	s->pointers.low = s->index.regions.data[0].start;
+	s->numbers.most = s->index.bytes;
 	if ((last->end - s->pointers.low) >> (64 - POINTER_STEP_BITS)) {
 		err_set(&self->graph_error, ERR_SYSTEM, "the blocks are too far apart");
 		return false;
@@ -267,6 +269,7 @@ static void owners_find(struct scan *self, struct scanning *s)
 	struct scan_graph_source from = {.index = &s->index,
 					 .edges = &s->edges,
 					 .roots = &s->pointers,
+					 .root_numbers = &s->numbers.kept,
 					 .threads = s->threads,
 					 .thread_count = s->thread_count,
 					 .contents = s->contents.keys ? &s->contents : NULL};
@@ -329,6 +332,7 @@ static int memory_scan(struct scan *self, struct scanning *s, struct err *err)
 	    scan_mark_init(&s->mark, &s->memory, &s->index, &s->edges, err) < 0)
 		return err->code;
 	s->mark.kept = keep ? &s->pointers : NULL;
+	s->mark.beside = &s->numbers;
 	roots_mark(self, s);
 	if (scan_mark_finish(&s->mark, err) < 0)
 		return err->code;
@@ -389,6 +393,7 @@ static int scan_all(struct scan *self, struct err *err)
 	if (status == 0 && s.index.blocks.count && self->owners)
 		owners_find(self, &s);
 	vec_release(&s.pointers.words);
+	vec_release(&s.numbers.kept.words);
 	scan_modules_release(&s.modules);
 	scan_contents_release(&s.contents);
 	scan_mark_release(&s.mark);

@@ -234,6 +234,16 @@ static void put_root(const struct stream_root *root, u64 number)
 		 hex("code", root->code), FIELD("name", or_dash(root->name)));
 }
 
+static void put_beside(const struct stream_graph *graph, const struct stream_number *number)
+{
+	u64 node = number->place >> 32;
+	bool chunk = node < graph->chunk_count;
+
+	put_fact(FIELD("number", chunk ? "chunk" : "root"),
+		 FIELD("", chunk ? graph->chunks[node] : node - graph->chunk_count),
+		 FIELD("from", (u32)number->place), FIELD("is", number->value));
+}
+
 static int on_graph(void *data, const struct stream_graph *graph, struct err *err)
 {
 	u64 nodes = graph->chunk_count + graph->root_count;
@@ -258,6 +268,8 @@ static int on_graph(void *data, const struct stream_graph *graph, struct err *er
 			 FIELD("group", graph->contents[i].group & ~CONTENT_REPEATED),
 			 FIELD("repeated", graph->contents[i].group & CONTENT_REPEATED ? 1 : 0),
 			 FIELD("untouched_pages", graph->contents[i].untouched_pages));
+	for (u64 i = 0; i < graph->number_count && self->facts; i++)
+		put_beside(graph, &graph->numbers[i]);
 	return check_written("pointers", err);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host/base/huge.h"
+#include "host/base/order.h"
 
 /* All of it is the model's own, but the names, which are in its arena. */
 static void graph_free(struct stream_graph *graph)
@@ -16,6 +17,7 @@ static void graph_free(struct stream_graph *graph)
 	free((void *)graph->edges);
 	free((void *)graph->contents);
 	free((void *)graph->by_number);
+	free((void *)graph->numbers);
 }
 
 /* ---- the order of nodes ---- */
@@ -102,6 +104,30 @@ static void copy_edges(const struct numbering *self, u64 *starts, struct stream_
 		edges[i].target = self->place[edges[i].target];
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct stream_number *x = a, *y = b;
+
+	return rising(x->place, y->place);
+}
+
+/* The same numbers, of nodes in their new order. */
+static void copy_numbers(const struct numbering *self, struct stream_number *numbers)
+{
+	const struct stream_graph *from = self->graph;
+
+	for (u64 i = 0; i < from->number_count; i++) {
+		u32 node = (u32)(from->numbers[i].place >> 32);
+
+		numbers[i] = from->numbers[i];
+		if (node < from->chunk_count)
+			numbers[i].place =
+				number_place(self->place[node], (u32)from->numbers[i].place);
+	}
+	if (from->number_count)
+		qsort(numbers, from->number_count, sizeof *numbers, by_place);
+}
+
 static bool copy_graph(struct numbering *self, struct stream_graph *own)
 {
 	const struct stream_graph *from = self->graph;
@@ -111,17 +137,22 @@ static bool copy_graph(struct numbering *self, struct stream_graph *own)
 	struct stream_edge *edges = huge_alloc(from->starts[nodes] + 1, sizeof *edges);
 	struct stream_content *contents =
 		from->contents ? huge_alloc(from->chunk_count + 1, sizeof *contents) : NULL;
+	struct stream_number *numbers =
+		from->numbers ? huge_alloc(from->number_count + 1, sizeof *numbers) : NULL;
 
 	own->starts = starts;
 	own->chunks = chunks;
 	own->edges = edges;
 	own->contents = contents;
+	own->numbers = numbers;
 	own->by_number = self->place;
-	if (!starts || !chunks || !edges || (from->contents && !contents) || !self->place ||
-	    !self->order || !self->stack)
+	if (!starts || !chunks || !edges || (from->contents && !contents) ||
+	    (from->numbers && !numbers) || !self->place || !self->order || !self->stack)
 		return false;
 	number_all(self);
 	copy_edges(self, starts, edges);
+	if (numbers)
+		copy_numbers(self, numbers);
 	for (u64 i = 0; i < from->chunk_count; i++) {
 		chunks[i] = from->chunks[self->order[i]];
 		if (contents)

@@ -364,3 +364,86 @@ void array_add_used(struct containing *self, u32 node, u64 edge)
 	}
 	contain_end(self, &found);
 }
+
+/* ---- counted ---- */
+
+/* Integers beside a pointer, the nearest first. */
+struct beside {
+	u64 values[2];
+	u32 count;
+};
+
+static bool is_integer(const struct declared_type *type)
+{
+	return type && type->form == DECLARED_OTHER && (type->size == 4 || type->size == WORD) &&
+	       !strstr(type->name, "float") && !strstr(type->name, "double");
+}
+
+/* Those on one side of it. */
+static void look_beside(struct owners *self, u32 node, u64 edge, bool is_before, struct beside *out)
+{
+	struct owner_spot spot = owner_spot(self, node, owners_edge_offset(self, node, edge));
+
+	for (int i = 0; i < 4 && out->count < 2; i++) {
+		int halves = is_before ? -1 - i : 2 + i, word = (halves + 4) / 2 - 2;
+		i64 at = (i64)spot.offset + 4 * halves;
+		const struct declared_type *type =
+			at < 0 ? NULL : owner_members_at(&self->members, spot.type, (u64)at);
+		u64 value;
+
+		if (!is_integer(type))
+			continue;
+		value = contain_number(self, node, edge, word);
+		if (type->size < WORD)
+			value = halves % 2 ? value >> 32 : (u32)value;
+		out->values[out->count++] = value;
+	}
+}
+
+/* Of two, the one that is not the places; of one, which is, all are used. */
+static bool beside_used(const struct beside *self, u64 places, u64 *used)
+{
+	for (u32 i = 0; i < self->count; i++) {
+		*used = self->values[self->count == 2 ? 1 - i : i];
+		if (self->values[i] == places && *used <= places)
+			return true;
+	}
+	return false;
+}
+
+void array_add_counted(struct containing *self, u32 node, u64 edge)
+{
+	struct owners *owners = self->owners;
+	const struct stream_edge *to = &owners_graph(owners)->edges[edge];
+	const struct declared_type *type;
+	u64 offset, bytes = owners_bytes(owners, to->target), places, used = 0;
+	struct beside before = {0}, behind = {0};
+	struct owner_container found = {.holder = node,
+					.first = to->target,
+					.sort = CONTAINER_ARRAY,
+					.type = ""};
+
+	if (to->to || owners->container_of[to->target] || edge_is_in(owners->ignored, edge) ||
+	    owners->type_of[node] == NO_DECLARED || owners->tree.retained[to->target] < self->least)
+		return;
+	offset = found.offset = owners_edge_offset(owners, node, edge);
+	type = declared_type(owners->members.declared, owner_lead(owners, node, offset));
+	places = type && type->size ? bytes / type->size : 0;
+	if (places < ARRAY_FILLED_MIN || bytes % type->size)
+		return;
+	look_beside(owners, node, edge, false, &behind);
+	look_beside(owners, node, edge, true, &before);
+	if (!beside_used(&behind, places, &used) && !beside_used(&before, places, &used)) {
+		/* a 0 at the end of text may have a place of its own */
+		if (type->size > 1 || (!beside_used(&behind, --places, &used) &&
+				       !beside_used(&before, places, &used)))
+			return;
+	}
+	found.elements = used;
+	found.capacity = places;
+	found.slack_bytes = contain_slack(used, places, type->size);
+	if (type->size == 1)
+		found.sort = CONTAINER_TEXT;
+	if (contain_take(self, to->target))
+		contain_end(self, &found);
+}

@@ -21,4 +21,8 @@ void array_add(struct containing *self, const struct array_region *region);
 /* Adds a chunk that two pointers in a row lead to, to its start and behind what is used of it. */
 void array_add_used(struct containing *self, u32 node, u64 edge);
 
+/* Adds a chunk whose number of places stands beside the pointer to its start, with how many of them
+ * are used. */
+void array_add_counted(struct containing *self, u32 node, u64 edge);
+
 #endif

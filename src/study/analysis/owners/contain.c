@@ -77,6 +77,22 @@ u32 contain_target(const struct owners *self, u32 node, u64 offset)
 	return edge == NO_EDGE ? UINT32_MAX : owners_graph(self)->edges[edge].target;
 }
 
+u64 contain_number(const struct owners *self, u32 node, u64 edge, int words)
+{
+	const struct stream_graph *told = self->roots.told;
+	i64 from = (i64)told->edges[edge].from + words * (i64)sizeof(u64);
+	u64 place, at;
+
+	if (from < 0 || from >= UINT32_MAX)
+		return 0;
+	if (node >= told->chunk_count)
+		node = owner_roots_told(&self->roots, edge);
+	place = number_place(node, (u32)from);
+	at = bisect(i, told->number_count, told->numbers[i].place < place);
+	return at < told->number_count && told->numbers[at].place == place ? told->numbers[at].value
+									   : 0;
+}
+
 bool contain_alike(const struct owners *self, u32 a, u32 b)
 {
 	return self->kind_of[a] == self->kind_of[b] &&

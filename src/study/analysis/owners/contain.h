@@ -34,6 +34,9 @@ u64 contain_edge(const struct owners *self, u32 node, u64 offset);
 /* The chunk that it leads to, UINT32_MAX = there is none. */
 u32 contain_target(const struct owners *self, u32 node, u64 offset);
 
+/* The number beside a pointer of the node, so many words behind it or before; 0 if none is kept. */
+u64 contain_number(const struct owners *self, u32 node, u64 edge, int words);
+
 /* Whether two chunks are elements of one kind: of one type, or else from one place and of one size
  * or call stack. A place alone may be a function that allocates for all others. */
 bool contain_alike(const struct owners *self, u32 a, u32 b);

@@ -16,7 +16,7 @@ static const struct result_column columns[] = {
 	       "bytes that would be freed with the container"),
 	COLUMN("share", NULL, VALUE_SHARE, "share of all live bytes"),
 	COLUMN("elements", "elements", VALUE_COUNT,
-	       "elements; none = the pointers of the program do not say it"),
+	       "elements; none = neither pointers nor numbers beside them say it"),
 	COLUMN("capacity", "places", VALUE_COUNT,
 	       "places or buckets; none = it has none, or their size is unknown"),
 	COLUMN("load", "load", VALUE_SHARE, "elements per place"),

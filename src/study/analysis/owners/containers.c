@@ -164,6 +164,9 @@ static void add_arrays(struct containing *self)
 
 		for (u64 k = graph->starts[node]; k + 1 < graph->starts[node + 1]; k++)
 			array_add_used(self, node, k);
+		for (u64 k = graph->starts[node]; k < graph->starts[node + 1] && graph->numbers;
+		     k++)
+			array_add_counted(self, node, k);
 	}
 }
 

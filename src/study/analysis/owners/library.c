@@ -41,6 +41,22 @@ static const struct stream_edge *edge(const struct looking *self, u64 offset)
 	return at == NO_EDGE ? NULL : &owners_graph(self->owners)->edges[at];
 }
 
+/* Also one just behind a chunk, which is doubtful. */
+static const struct stream_edge *any_edge(const struct looking *self, u64 offset)
+{
+	u64 at = contain_any_edge(self->owners, self->node, self->offset + offset);
+
+	return at == NO_EDGE ? NULL : &owners_graph(self->owners)->edges[at];
+}
+
+/* The number that is so many words behind the pointer at the offset. */
+static u64 number(const struct looking *self, u64 offset, int words)
+{
+	u64 at = contain_any_edge(self->owners, self->node, self->offset + offset);
+
+	return at == NO_EDGE ? 0 : contain_number(self->owners, self->node, at, words);
+}
+
 /* ---- arrays ---- */
 
 /* A pointer to the end of the used part is none into the chunk if all of it is used. */
@@ -67,16 +83,30 @@ static bool look_at_vector(struct looking *self)
 	return true;
 }
 
-/* Its length is not in its pointers. */
+/* libstdc++: pointer, length, places without the one of the 0 at the end; libc++: places and a bit,
+ * length, pointer. Where the places are not those of the buffer, it is no such string. */
 static bool look_at_text(struct looking *self)
 {
-	u32 chunk = target(self, self->size == 3 * WORD ? 2 * WORD : 0);
+	bool is_libcxx = self->size == 3 * WORD;
+	u64 at = is_libcxx ? 2 * WORD : 0, bytes, places, length, place = 1;
+	u32 chunk = target(self, at);
 
 	if (chunk == NONE || !contain_take(self->to, chunk))
 		return false;
 	self->found.first = chunk;
-	if (strcmp(self->found.type, "std::string") == 0 && owners_bytes(self->owners, chunk))
-		self->found.capacity = owners_bytes(self->owners, chunk) - 1;
+	if (strcmp(self->found.type, "std::string") != 0)
+		place = type_bytes(self,
+				   owner_members_lead(&self->owners->members, self->type, at));
+	bytes = owners_bytes(self->owners, chunk);
+	if (!place || bytes < place)
+		return true;
+	self->found.capacity = bytes / place - 1;
+	places = is_libcxx ? number(self, at, -2) & ~(u64)1 : number(self, at, 2) + 1;
+	length = number(self, at, is_libcxx ? -1 : 1);
+	if (places * place == bytes && length < places) {
+		self->found.elements = length;
+		self->found.slack_bytes = contain_slack(length, self->found.capacity, place);
+	}
 	return true;
 }
 
@@ -117,26 +147,43 @@ static bool look_at_cursors(struct looking *self, u32 map, u64 place)
 	return true;
 }
 
+/* libc++: four pointers into the map, of which the second and third are around the blocks; the
+ * place of the first element, and how many there are. */
+static void look_at_size(struct looking *self, u32 map, u64 place)
+{
+	const struct stream_edge *first = any_edge(self, WORD), *end = any_edge(self, 2 * WORD),
+				 *last = any_edge(self, 3 * WORD);
+	bool is_known = first && end && last && first->target == map && end->target == map &&
+			last->target == map;
+	u64 all = owners_bytes(self->owners, map), used = number(self, 3 * WORD, 2), blocks;
+
+	blocks = take_blocks(self, map, is_known ? first->to : 0, is_known ? end->to : all);
+	if (!place || !blocks)
+		return;
+	self->found.capacity =
+		blocks *
+		(owners_bytes(self->owners, self->to->parts.data[self->to->parts.count - 1]) /
+		 place);
+	if (!is_known || !owners_graph(self->owners)->numbers || self->size != 6 * WORD ||
+	    number(self, 3 * WORD, 1) + used > self->found.capacity)
+		return;
+	self->found.elements = used;
+	self->found.slack_bytes = contain_slack(used, self->found.capacity, place);
+}
+
 static bool look_at_deque(struct looking *self)
 {
 	u32 map = target(self, 0);
 	const struct declared_type *element =
 		declared_type(self->owners->members.declared,
 			      owner_members_lead(&self->owners->members, self->type, 0));
-	u64 place = element ? type_bytes(self, element->of) : 0, blocks;
+	u64 place = element ? type_bytes(self, element->of) : 0;
 
 	if (map == NONE || !contain_take(self->to, map))
 		return false;
 	self->found.first = map;
-	if (look_at_cursors(self, map, place))
-		return true;
-	/* libc++: how many are used is a number */
-	blocks = take_blocks(self, map, 0, owners_bytes(self->owners, map));
-	if (place && blocks)
-		self->found.capacity =
-			blocks * (owners_bytes(self->owners,
-					       self->to->parts.data[self->to->parts.count - 1]) /
-				  place);
+	if (!look_at_cursors(self, map, place))
+		look_at_size(self, map, place);
 	return true;
 }
 

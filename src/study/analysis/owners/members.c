@@ -137,6 +137,17 @@ static u32 find_lead(struct owner_members *self, struct spot spot)
 	return type->of;
 }
 
+const struct declared_type *owner_members_at(struct owner_members *self, u32 type, u64 offset)
+{
+	const struct declared_member *member;
+	struct spot spot = {type, offset};
+	u64 place;
+
+	for (u32 i = 0; i < NESTING_MAX && go_down(self, &spot, &member, &place); i++) {
+	}
+	return spot.offset ? NULL : declared_type(self->declared, spot.type);
+}
+
 /* Elements of an array are alike. */
 static void enter_arrays(struct owner_members *self, u32 *type, u64 *offset)
 {

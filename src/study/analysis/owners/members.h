@@ -17,6 +17,9 @@ struct owner_members { /* all zero = empty */
  * library's containers are what they hold, not the base that its pointers have. */
 u32 owner_members_lead(struct owner_members *self, u32 type, u64 offset);
 
+/* What begins at this offset and has no parts, NULL = nothing does. */
+const struct declared_type *owner_members_at(struct owner_members *self, u32 type, u64 offset);
+
 /* ".list.head", "[3].name": adds what is there. Inside the standard library's classes nothing is
  * named. */
 void owner_members_put(struct owner_members *self, u32 type, u64 offset, struct strbuf *out);

@@ -406,12 +406,19 @@ int owner_roots_make(struct owner_roots *self, const struct stream_graph *graph,
 	return status;
 }
 
-u64 owner_roots_offset(const struct owner_roots *self, u32 root, u64 edge)
+u32 owner_roots_told(const struct owner_roots *self, u64 edge)
 {
 	const struct stream_graph *told = self->told;
 	const u64 *starts = told->starts + told->chunk_count;
-	u64 after = bisect(i, told->root_count, starts[i] <= edge);
-	u64 start = after ? told->roots[after - 1].address : 0;
+
+	/* the first begins where chunks end */
+	return (u32)(told->chunk_count + bisect(i, told->root_count, starts[i] <= edge) - 1);
+}
+
+u64 owner_roots_offset(const struct owner_roots *self, u32 root, u64 edge)
+{
+	const struct stream_graph *told = self->told;
+	u64 start = told->roots[owner_roots_told(self, edge) - told->chunk_count].address;
 
 	return start + told->edges[edge].from - self->roots.data[root].address;
 }

@@ -62,6 +62,8 @@ struct owner_roots { /* all zero = empty */
 
 int owner_roots_make(struct owner_roots *self, const struct stream_graph *graph,
 		     const struct owner_roots_query *query, struct err *err);
+/* The root of the trace that an edge is of, as a node of its graph. */
+u32 owner_roots_told(const struct owner_roots *self, u64 edge);
 /* Where in its variable the pointer stands, which is an edge of a root. */
 u64 owner_roots_offset(const struct owner_roots *self, u32 root, u64 edge);
 void owner_roots_release(struct owner_roots *self);
