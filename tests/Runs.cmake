@@ -198,7 +198,7 @@ foreach(case lua lua-archive lua-recorded refused installed access)
 endforeach()
 heapwise_run(redis-small redis small)
 foreach(case parts threads index killed old-kernel burst burst-killed burst-children many-samples
-	snapshot comb-each-page comb-ten-pages comb-threads)
+	snapshot huge-pages comb-each-page comb-ten-pages comb-threads)
 	heapwise_run(resident-${case} resident ${case})
 endforeach()
 heapwise_run(memory-of-contexts memory 1 60000)

@@ -104,6 +104,26 @@ case_burst()
 }
 
 # What was sampled until then is there, the last sample and the gap included.
+# Free pages are resident again since the kernel has made huge pages of them, and are not if it may not.
+case_huge_pages()
+{
+	record trace.hwt -- "$HEAPWISE_TARGETS/burst" 1500 huge >said
+	equal "status" "$status" 0
+	[ "$(said rss)" -gt $(($(said trimmed) + (60 << 20))) ] || skip "this kernel does not make huge pages on request"
+	"$HEAPWISE_TARGETS/burst" 1 disabled >disabled
+	at_least "resident with huge pages" $(($(said rss) - $(sed -n 's/^rss //p' disabled))) $((60 << 20))
+	"$HEAPWISE" resident --at 1500ms --format json trace.hwt >bill || fail "no bill"
+	equal "cause" "$(jq -r .cause bill)" huge_pages
+	at_least "bytes in huge pages" "$(jq .huge_bytes bill)" $((70 << 20))
+	near "sum" "$(jq .sum_bytes bill)" "$(jq .rss_bytes bill)" 1
+	jq -r .advice bill | grep -q "in huge pages, which are resident as a whole; turn transparent huge pages off" || fail "no advice"
+	# the same without: nothing is resident that huge pages could have made
+	record without.hwt -- "$HEAPWISE_TARGETS/burst" 1500 disabled >said
+	"$HEAPWISE" resident --at 1500ms --format json without.hwt >bill || fail "no bill without"
+	at_most "bytes in huge pages without them, the recorder's" "$(jq .huge_bytes bill)" $((4 << 20))
+	[ "$(jq -r .cause bill)" != huge_pages ] || fail "huge pages without any"
+}
+
 case_burst_killed()
 {
 	"$HEAPWISE" run --no-symbols -o trace.hwt -- "$HEAPWISE_TARGETS/burst" 60000 >said 2>log &

@@ -205,6 +205,7 @@ static void put_residents(struct strbuf *body, const struct stream_memory *memor
 		varint_add(body, row->kind << 1 | row->goes_on);
 		start = row->start;
 	}
+	varint_add(body, memory->huge_bytes);
 }
 
 void facts_add(struct facts *facts, enum hw_fact tag, const void *fact)
@@ -400,6 +401,7 @@ static int get_residents(struct teller *teller, struct cursor *in, struct stream
 		in->bad |= !get_resident(in, &at, &rows[i]) || !resident_fits(&rows[i], end);
 		end = rows[i].start + rows[i].bytes;
 	}
+	memory->huge_bytes = in->at < in->end ? cursor_get(in) : 0;
 	memory->rows = rows;
 	return 0;
 }

@@ -140,6 +140,7 @@ struct stream_memory {
 	u64 ticks;
 	u64 rss_bytes;  /* as the kernel added it up at this moment */
 	u64 high_bytes; /* the most that it ever was, by the kernel; 0 = unknown */
+	u64 huge_bytes; /* in huge pages; 0 in traces of earlier versions */
 	u32 moment;     /* enum memory_when */
 	const struct stream_resident *rows; /* by start */
 	u64 count;

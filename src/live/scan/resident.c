@@ -66,19 +66,30 @@ static bool is_recorded(const struct look *self, const struct hw_control *contro
 	       word == load_relaxed(&control->start_ticks);
 }
 
-/* The kernel's own sum at this moment, in bytes; 0 = unknown. */
-static u64 number_read(u32 pid, const char *file, const char *key)
+/* In bytes; 0 = unknown. */
+static u64 number_of(const struct strbuf *text, const char *key)
 {
-	unsigned long long kilobytes = 0;
+	const char *at = strstr(strbuf_text(text), key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
+}
+
+/* The kernel's own sums at this moment. */
+static void sums_read(struct stream_memory *told, u32 pid)
+{
 	struct strbuf text = {0};
 	char path[64];
-	const char *at;
 
-	snprintf(path, sizeof(path), "/proc/%u/%s", pid, file);
-	if (io_read_file(path, 65536, &text, NULL) == 0 && (at = strstr(strbuf_text(&text), key)))
-		sscanf(at + strlen(key), "%llu", &kilobytes);
+	snprintf(path, sizeof(path), "/proc/%u/smaps_rollup", pid);
+	if (io_read_file(path, 65536, &text, NULL) == 0) {
+		told->rss_bytes = number_of(&text, "\nRss:");
+		told->huge_bytes = number_of(&text, "\nAnonHugePages:");
+	}
+	strbuf_clear(&text);
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	if (io_read_file(path, 65536, &text, NULL) == 0)
+		told->high_bytes = number_of(&text, "\nVmHWM:");
 	strbuf_release(&text);
-	return kilobytes * 1024;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -269,8 +280,7 @@ int resident_tell(const struct berth *berth, const struct berths *berths, u32 mo
 		return 0;
 	look.shadow = load_relaxed(&berth->control->access) != HW_ACCESS_NONE;
 	own_read(&look, berth->control);
-	told.rss_bytes = number_read(pid, "smaps_rollup", "\nRss:");
-	told.high_bytes = number_read(pid, "status", "\nVmHWM:");
+	sums_read(&told, pid);
 	code_find(&look);
 	if (!look.memory.asks)
 		scan_memory_weigh(&look.memory);

@@ -177,6 +177,7 @@ static int on_memory(void *data, const struct stream_memory *memory, struct err 
 	struct model_memory row = {.ticks = memory->ticks,
 				   .rss_bytes = memory->rss_bytes,
 				   .high_bytes = memory->high_bytes,
+				   .huge_bytes = memory->huge_bytes,
 				   .first = self->residents.count,
 				   .count = memory->count,
 				   .moment = memory->moment};

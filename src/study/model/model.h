@@ -125,7 +125,7 @@ struct duration_bin {
 /* Where memory was at one moment: rows [first, first + count) of residents. */
 struct model_memory {
 	u64 ticks;
-	u64 rss_bytes, high_bytes;
+	u64 rss_bytes, high_bytes, huge_bytes;
 	u64 first, count;
 	u64 moment; /* enum memory_when */
 };

@@ -47,6 +47,14 @@ static struct arenas find_arenas(const struct bill *bill)
 	return arenas;
 }
 
+/* At least so much of the heap lies in huge pages: all else may do so, too. */
+static u64 find_huge(const struct bill *bill, u64 others)
+{
+	u64 huge = bill->memory->huge_bytes, rest = others + part(bill, PART_RECORDER);
+
+	return huge > rest ? huge - rest : 0;
+}
+
 enum bill_cause bill_cause(const struct bill *bill, const struct cut *cut)
 {
 	u64 live = part(bill, PART_REQUESTED) + part(bill, PART_SLACK);
@@ -62,6 +70,8 @@ enum bill_cause bill_cause(const struct bill *bill, const struct cut *cut)
 		return BILL_PINNED_BY_FEW;
 	if (arenas.count > ARENAS_MANY && arenas.bytes * 2 > pinned + cached)
 		return BILL_ARENAS;
+	if (find_huge(bill, others) * 2 >= pinned + cached)
+		return BILL_HUGE_PAGES;
 	return pinned > cached ? BILL_PINNED_BY_MANY : BILL_NOT_GIVEN_BACK;
 }
 
@@ -73,6 +83,7 @@ static const char *cause_name(enum bill_cause cause)
 		[BILL_PINNED_BY_MANY] = "pinned_by_many",
 		[BILL_NOT_GIVEN_BACK] = "not_given_back",
 		[BILL_ARENAS] = "arenas",
+		[BILL_HUGE_PAGES] = "huge_pages",
 		[BILL_NOT_HEAP] = "not_heap",
 	};
 
@@ -103,6 +114,7 @@ enum bill_repair bill_repair(const struct bill *bill, enum bill_cause cause)
 	case BILL_PINNED_BY_FEW: return REPAIR_POOL;
 	case BILL_PINNED_BY_MANY: return REPAIR_APART;
 	case BILL_ARENAS: return REPAIR_ARENAS;
+	case BILL_HUGE_PAGES: return REPAIR_HUGE_PAGES;
 	case BILL_NOT_GIVEN_BACK: return give_back(bill);
 	case BILL_LIVE:
 	case BILL_NOT_HEAP:
@@ -119,6 +131,8 @@ const char *bill_repair_text(enum bill_repair repair)
 		[REPAIR_APART] = "allocate long-lived memory apart from short-lived memory",
 		[REPAIR_ARENAS] =
 			"limit the arenas: MALLOC_ARENA_MAX=2, or mallopt(M_ARENA_MAX, 2)",
+		[REPAIR_HUGE_PAGES] = "turn transparent huge pages off for this program: "
+				      "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)",
 		[REPAIR_TRIM] =
 			"call malloc_trim() afterwards, or free in reverse order of allocation",
 		[REPAIR_JEMALLOC] = "lower its decay times: "
@@ -151,6 +165,9 @@ static const char *sentence(struct result *result, const struct bill *bill, cons
 	if (cause == BILL_ARENAS)
 		text = result_format(result, "%s is free in %" PRIu64 " arenas of threads",
 				     units_bytes(arenas.bytes).text, arenas.count);
+	if (cause == BILL_HUGE_PAGES)
+		text = result_format(result, "%s is in huge pages, which are resident as a whole",
+				     units_bytes(bill->memory->huge_bytes).text);
 	if (cause == BILL_NOT_HEAP)
 		return text;
 	return text ? result_format(result, "%s; %s", text,
@@ -274,7 +291,7 @@ static void add_fields(struct result *result, const struct bill *bill, const str
 		     value_number(bill->account.sum_bytes), "sum of all parts");
 	result_field(result, "cause", NULL, VALUE_TEXT, value_text(cause_name(cause)),
 		     "what most of it is: live, pinned_by_few, pinned_by_many, not_given_back, "
-		     "arenas or not_heap");
+		     "arenas, huge_pages or not_heap");
 	result_field(result, "advice", "cause", VALUE_TEXT,
 		     value_text(sentence(result, bill, cut, cause)), "the same in words",
 		     .below = true);
@@ -292,6 +309,9 @@ static void add_fields(struct result *result, const struct bill *bill, const str
 		     "live bytes to be moved, on pages that they share");
 	result_field(result, "cut.bound_bytes", NULL, VALUE_BYTES, value_number(cut->bound_bytes),
 		     "pinned bytes in all; no cut saves more of them");
+	result_field(result, "huge_bytes", NULL, VALUE_BYTES,
+		     value_number(bill->memory->huge_bytes),
+		     "resident bytes in huge pages, as the kernel reports them");
 	result_field(result, "unused_bytes", NULL, VALUE_BYTES,
 		     value_number(bill->unused_bytes[0] + bill->unused_bytes[1]),
 		     "bytes of the allocator's pages in which no recorded block ever lay");
