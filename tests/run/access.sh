@@ -270,7 +270,7 @@ idle()
 # A child that is not recorded has the heap, but no shadow: ranges of any length, also of no bytes, are the C library's alone.
 unrecorded()
 {
-	local mode program
+	local mode program told
 	cat >"$work/ranges.c" <<-'PROGRAM'
 		#include <stdlib.h>
 		#include <string.h>
@@ -296,6 +296,11 @@ unrecorded()
 		for program in plain instrumented; do
 			record "$work/$mode.hwt" --access "$mode" -- "$work/$program" >"$work/stdout"
 			equal "$mode: status of the $program program" "$status" 5
+			if [ "$program" = plain ]; then told=1; else told=0; fi
+			equal "$mode: warnings that nothing is instrumented, $program program" \
+				"$(grep -c 'WARNING: no accesses of the program were recorded' "$work/stderr")" "$told"
+			"$HEAPWISE" report "$work/$mode.hwt" >"$work/report" || fail "$mode: report"
+			equal "$mode: the same in the report, $program program" "$(grep -c '! no accesses of the program' "$work/report")" "$told"
 			record "$work/$mode.hwt" --access "$mode" -- sh -c "$work/$program; exit \$?" >"$work/stdout"
 			equal "$mode: status of the $program program, not recorded" "$status" 5
 			equal "$mode: bytes of the $program program" "$(wc -c <"$work/stdout")" 5065

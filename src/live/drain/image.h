@@ -106,6 +106,7 @@ struct image {
 	struct {
 		u64 checked, heap; /* as hw_control has them, when this recording began */
 	} access_before;
+	bool has_plain_accesses; /* no module is instrumented, though accesses are recorded */
 	bool has_routines; /* one came: from then on allocations and frees are told as steps, too */
 	bool aggregating;  /* image_aggregate was called */
 	bool marked;       /* a mark came; whoever looks then clears it */

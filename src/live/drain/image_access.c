@@ -90,6 +90,18 @@ static bool is_unchecked(const char *path)
 	return program_is_instrumented(path) && (program_has_plain(path) || unchecked_count(path));
 }
 
+/* Whether any is instrumented but ours. */
+static bool any_is_instrumented(const struct image *self)
+{
+	for (u64 i = 0; i < self->modules.count; i++) {
+		const char *path = self->modules.data[i].told.path;
+
+		if (!is_apart(path) && program_is_instrumented(path))
+			return true;
+	}
+	return false;
+}
+
 /* What was not seen: accesses of modules without instrumentation, and of those of which the
  * compiler has left some out, or that have objects without instrumentation. */
 static int note_unseen(struct image *self, struct err *err)
@@ -99,7 +111,10 @@ static int note_unseen(struct image *self, struct err *err)
 
 	if (!self->sink.note || (mode != HW_ACCESS_EXACT && mode != HW_ACCESS_ADAPTIVE))
 		return 0;
-	status = note_modules(self, "access_uninstrumented", is_plain, err);
+	self->has_plain_accesses = !any_is_instrumented(self);
+	status = image_note_number(self, "access_plain", self->has_plain_accesses, err);
+	if (status == 0)
+		status = note_modules(self, "access_uninstrumented", is_plain, err);
 	return status ? status : note_modules(self, "access_unchecked", is_unchecked, err);
 }
 

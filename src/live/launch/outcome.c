@@ -186,6 +186,7 @@ void run_fill_result(struct run *self)
 
 	result->recorded = self->root->images > 0;
 	result->images = self->root->images;
+	result->plain_accesses = self->root->plain_accesses;
 	result->routines = self->root->routines;
 	result->routine_stacks = self->root->routine_stacks;
 	memcpy(result->lisp_says, self->root->runtime_says, sizeof(result->lisp_says));

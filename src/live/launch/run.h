@@ -20,6 +20,7 @@ struct run_result {
 	u64 images; /* images of the program that were recorded */
 	u64 duration_ns;
 	bool accesses;               /* were to be recorded */
+	bool plain_accesses;         /* and no module that was loaded is instrumented */
 	bool routines;               /* some were recorded */
 	bool routine_stacks;         /* stacks were made of them */
 	struct stream_totals totals; /* of the last image of the program */

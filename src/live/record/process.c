@@ -270,6 +270,7 @@ void process_end_recording(struct process *self, u32 how, i32 value)
 	process_owners_explain(self);
 	if (image_end(self->image, &end, &self->totals, &err) < 0)
 		process_fail(self, &err);
+	self->plain_accesses = self->image->has_plain_accesses;
 	self->routines |= self->image->has_routines;
 	self->routine_stacks |= load_relaxed(&self->image->berth.control->routine_stacks) != 0;
 	self->ended_events += correlator_events(self->image->correlator);

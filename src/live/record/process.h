@@ -152,6 +152,7 @@ struct process {
 	bool python_malloc;          /* PYTHONMALLOC was set for the last image */
 	char program[4096];          /* executable of the last image */
 	struct stream_totals totals; /* of the last image that ended */
+	bool plain_accesses;         /* of the last image; see image.h */
 	bool routines;               /* some were told */
 	bool routine_stacks;         /* stacks were made of them */
 	u64 ended_events;            /* of images that ended */

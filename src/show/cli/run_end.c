@@ -327,6 +327,11 @@ void run_end_say(const struct run_plan *plan, const struct run_result *result,
 					     "could not be loaded");
 	else
 		say_totals(args, result, loading);
+	if (result->plain_accesses)
+		fprintf(stderr,
+			"heapwise: WARNING: no accesses of the program were recorded: it was not "
+			"built with 'heapwise cc'; --access valgrind records those of any "
+			"program\n");
 	if (args->routines && result->recorded && !result->routines)
 		fprintf(stderr, "heapwise: no routine was recorded: %s\n",
 			args->access && strcmp(args->access, "valgrind") == 0

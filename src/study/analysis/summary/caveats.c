@@ -140,6 +140,10 @@ static void about_routine_stacks(struct result *result, const struct model *mode
 
 static void about_method(struct result *result, const struct model *model)
 {
+	if (*model_note(model, "access_plain"))
+		result_add_caveat(result,
+				  "no accesses of the program were recorded: it was not built "
+				  "with 'heapwise cc'");
 	if (model->pauses)
 		result_add_caveat(result,
 				  "recording was paused for %s; allocations made then are not "
