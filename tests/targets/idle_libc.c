@@ -154,8 +154,11 @@ void fill_sembuf(char *p, int v, char *rest)
 	*(struct sembuf *)p = (struct sembuf){0, 1, IPC_NOWAIT};
 }
 
+static struct aiocb *asked; /* of the case: an operation that goes on by itself */
+
 void fill_aiocb(char *p, int v, char *rest)
 {
+	asked = (struct aiocb *)p;
 	*(struct aiocb *)p = (struct aiocb){.aio_fildes = descriptor(v), .aio_buf = rest, .aio_nbytes = 64};
 }
 
@@ -281,6 +284,14 @@ static void make_ready(struct ready *self, int number_of)
 	self->file = fdopen(fcntl(open("idle.data", O_RDWR), F_DUPFD, KEPT_FD), "r+");
 }
 
+/* So that what it read, and how it ended, is the same each time. */
+static void wait_for_asked(void)
+{
+	for (int i = 0; asked && i < 5000 && aio_error(asked) == EINPROGRESS; i++)
+		usleep(1000);
+	asked = NULL;
+}
+
 static void call(const struct ready *self)
 {
 	int variant = self->variant;
@@ -298,6 +309,7 @@ static void call(const struct ready *self)
 	result = self->one->call((char **)self->p, variant);
 	failure = errno;
 	arm_alarm(0);
+	wait_for_asked();
 	say(" errno %d result ", failure);
 	print_word(self, (unsigned long)result);
 	print_changes(self);
