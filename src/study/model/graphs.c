@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "host/base/huge.h"
-#include "host/base/order.h"
 
 /* All of it is the model's own, but the names, which are in its arena. */
 static void graph_free(struct stream_graph *graph)
@@ -104,28 +103,31 @@ static void copy_edges(const struct numbering *self, u64 *starts, struct stream_
 		edges[i].target = self->place[edges[i].target];
 }
 
-static int by_place(const void *a, const void *b)
+static u32 new_node(const struct numbering *self, const struct stream_number *number)
 {
-	const struct stream_number *x = a, *y = b;
+	u32 node = (u32)(number->place >> 32);
 
-	return rising(x->place, y->place);
+	return node < self->graph->chunk_count ? self->place[node] : node;
 }
 
-/* The same numbers, of nodes in their new order. */
-static void copy_numbers(const struct numbering *self, struct stream_number *numbers)
+/* The same numbers, of nodes in their new order; those of one node stay as they are. `ends` has
+ * room for each node, and is zero. */
+static void copy_numbers(const struct numbering *self, struct stream_number *numbers, u64 *ends)
 {
 	const struct stream_graph *from = self->graph;
+	u64 nodes = from->chunk_count + from->root_count, count = 0;
 
-	for (u64 i = 0; i < from->number_count; i++) {
-		u32 node = (u32)(from->numbers[i].place >> 32);
+	for (u64 i = 0; i < from->number_count; i++)
+		ends[new_node(self, &from->numbers[i])]++;
+	for (u64 i = 0; i < nodes; i++)
+		ends[i] = count += ends[i];
+	for (u64 i = from->number_count; i-- > 0;) {
+		u32 node = new_node(self, &from->numbers[i]);
 
-		numbers[i] = from->numbers[i];
-		if (node < from->chunk_count)
-			numbers[i].place =
-				number_place(self->place[node], (u32)from->numbers[i].place);
+		numbers[--ends[node]] =
+			(struct stream_number){number_place(node, (u32)from->numbers[i].place),
+					       from->numbers[i].value};
 	}
-	if (from->number_count)
-		qsort(numbers, from->number_count, sizeof *numbers, by_place);
 }
 
 static bool copy_graph(struct numbering *self, struct stream_graph *own)
@@ -151,8 +153,14 @@ static bool copy_graph(struct numbering *self, struct stream_graph *own)
 		return false;
 	number_all(self);
 	copy_edges(self, starts, edges);
-	if (numbers)
-		copy_numbers(self, numbers);
+	if (numbers && from->number_count) {
+		u64 *ends = huge_zeroed(nodes + 1, sizeof *ends);
+
+		if (!ends)
+			return false;
+		copy_numbers(self, numbers, ends);
+		free(ends);
+	}
 	for (u64 i = 0; i < from->chunk_count; i++) {
 		chunks[i] = from->chunks[self->order[i]];
 		if (contents)

@@ -223,6 +223,8 @@ static u64 take_chains(struct array *self)
 		if (is_good && self->to->parts.count - before - heads > most) {
 			most = self->to->parts.count - before - heads;
 			best = links[i];
+			if (i + 1 == count)
+				return heads + most;
 		}
 		contain_give_back(self->to, before + heads);
 	}
@@ -258,7 +260,7 @@ static u64 retained_below(const struct array *self)
 }
 
 /* Whether two pointers in a row lead to the start of a chunk and behind what is used of it. */
-static bool is_used_pair(const struct owners *self, u32 node, u64 edge)
+static inline bool is_used_pair(const struct owners *self, u32 node, u64 edge)
 {
 	const struct stream_graph *graph = owners_graph(self);
 	const struct stream_edge *begin = &graph->edges[edge], *end = begin + 1;
@@ -332,7 +334,7 @@ void array_add(struct containing *self, const struct array_region *region)
 		add(&array, is_whole);
 }
 
-void array_add_used(struct containing *self, u32 node, u64 edge)
+static void add_used(struct containing *self, u32 node, u64 edge)
 {
 	struct owners *owners = self->owners;
 	const struct stream_edge *begin = &owners_graph(owners)->edges[edge], *end = begin + 1;
@@ -346,8 +348,6 @@ void array_add_used(struct containing *self, u32 node, u64 edge)
 					.elements = CONTAINER_UNKNOWN,
 					.capacity = CONTAINER_UNKNOWN};
 
-	if (!is_used_pair(owners, node, edge))
-		return;
 	/* shared pointers in a row look alike */
 	offset = found.offset = owners_edge_offset(owners, node, edge);
 	lead = owner_lead(owners, node, offset);
@@ -363,6 +363,15 @@ void array_add_used(struct containing *self, u32 node, u64 edge)
 		found.capacity = bytes / type->size;
 	}
 	contain_end(self, &found);
+}
+
+void array_add_used(struct containing *self, u32 node)
+{
+	const struct stream_graph *graph = owners_graph(self->owners);
+
+	for (u64 i = graph->starts[node]; i + 1 < graph->starts[node + 1]; i++)
+		if (is_used_pair(self->owners, node, i))
+			add_used(self, node, i);
 }
 
 /* ---- counted ---- */
@@ -411,23 +420,23 @@ static bool beside_used(const struct beside *self, u64 places, u64 *used)
 	return false;
 }
 
-void array_add_counted(struct containing *self, u32 node, u64 edge)
+static void add_counted(struct containing *self, u32 node, const struct owner_object *object,
+			u64 edge)
 {
 	struct owners *owners = self->owners;
 	const struct stream_edge *to = &owners_graph(owners)->edges[edge];
-	const struct declared_type *type;
-	u64 offset, bytes = owners_bytes(owners, to->target), places, used = 0;
+	u64 offset = owners_edge_offset(owners, node, edge);
+	const struct declared_type *type =
+		declared_type(owners->members.declared,
+			      owner_lead_in(owners, node, object, offset));
+	u64 bytes = owners_bytes(owners, to->target), places, used = 0;
 	struct beside before = {0}, behind = {0};
 	struct owner_container found = {.holder = node,
+					.offset = offset,
 					.first = to->target,
 					.sort = CONTAINER_ARRAY,
 					.type = ""};
 
-	if (to->to || owners->container_of[to->target] || edge_is_in(owners->ignored, edge) ||
-	    owners->type_of[node] == NO_DECLARED || owners->tree.retained[to->target] < self->least)
-		return;
-	offset = found.offset = owners_edge_offset(owners, node, edge);
-	type = declared_type(owners->members.declared, owner_lead(owners, node, offset));
 	places = type && type->size ? bytes / type->size : 0;
 	if (places < ARRAY_FILLED_MIN || bytes % type->size)
 		return;
@@ -446,4 +455,22 @@ void array_add_counted(struct containing *self, u32 node, u64 edge)
 		found.sort = CONTAINER_TEXT;
 	if (contain_take(self, to->target))
 		contain_end(self, &found);
+}
+
+void array_add_counted(struct containing *self, u32 node)
+{
+	struct owners *owners = self->owners;
+	const struct stream_graph *graph = owners_graph(owners);
+	struct owner_object object;
+
+	if (owners->type_of[node] == NO_DECLARED)
+		return;
+	object = owner_object(owners, node);
+	for (u64 i = graph->starts[node]; i < graph->starts[node + 1]; i++) {
+		const struct stream_edge *to = &graph->edges[i];
+
+		if (!to->to && owners->tree.retained[to->target] >= self->least &&
+		    !owners->container_of[to->target] && !edge_is_in(owners->ignored, i))
+			add_counted(self, node, &object, i);
+	}
 }

@@ -18,11 +18,12 @@ struct array_region {
 /* Adds an array or hash table that is there, if there is one. */
 void array_add(struct containing *self, const struct array_region *region);
 
-/* Adds a chunk that two pointers in a row lead to, to its start and behind what is used of it. */
-void array_add_used(struct containing *self, u32 node, u64 edge);
+/* Adds chunks that two pointers of the node in a row lead to, to their start and behind what is
+ * used of them. */
+void array_add_used(struct containing *self, u32 node);
 
-/* Adds a chunk whose number of places stands beside the pointer to its start, with how many of them
- * are used. */
-void array_add_counted(struct containing *self, u32 node, u64 edge);
+/* Adds chunks whose number of places stands beside the node's pointer to their start, with how many
+ * of them are used. */
+void array_add_counted(struct containing *self, u32 node);
 
 #endif

@@ -57,10 +57,18 @@ void contain_end(struct containing *self, const struct owner_container *containe
 u64 contain_any_edge(const struct owners *self, u32 node, u64 offset)
 {
 	const struct stream_graph *graph = owners_graph(self);
+	enum { FEW = 8 };
 	u64 first = graph->starts[node], count = graph->starts[node + 1] - first;
-	u64 at = first + bisect(i, count, owners_edge_offset(self, node, first + i) < offset);
+	u64 at = first, end = first + count;
 
-	return at < first + count && owners_edge_offset(self, node, at) == offset ? at : NO_EDGE;
+	if (node < graph->chunk_count && count <= FEW) {
+		while (at < end && graph->edges[at].from < offset)
+			at++;
+		return at < end && graph->edges[at].from == offset ? at : NO_EDGE;
+	}
+	at = first + bisect(i, count, owners_edge_offset(self, node, first + i) < offset);
+
+	return at < end && owners_edge_offset(self, node, at) == offset ? at : NO_EDGE;
 }
 
 u64 contain_edge(const struct owners *self, u32 node, u64 offset)
@@ -91,14 +99,6 @@ u64 contain_number(const struct owners *self, u32 node, u64 edge, int words)
 	at = bisect(i, told->number_count, told->numbers[i].place < place);
 	return at < told->number_count && told->numbers[at].place == place ? told->numbers[at].value
 									   : 0;
-}
-
-bool contain_alike(const struct owners *self, u32 a, u32 b)
-{
-	return self->kind_of[a] == self->kind_of[b] &&
-	       (owners_kind(self, a)->what == OWNER_TYPE ||
-		self->point_of[a] == self->point_of[b] ||
-		owners_bytes(self, a) == owners_bytes(self, b));
 }
 
 u64 contain_slack(u64 elements, u64 capacity, u64 place_bytes)

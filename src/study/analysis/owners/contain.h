@@ -39,7 +39,13 @@ u64 contain_number(const struct owners *self, u32 node, u64 edge, int words);
 
 /* Whether two chunks are elements of one kind: of one type, or else from one place and of one size
  * or call stack. A place alone may be a function that allocates for all others. */
-bool contain_alike(const struct owners *self, u32 a, u32 b);
+static inline bool contain_alike(const struct owners *self, u32 a, u32 b)
+{
+	return self->kind_of[a] == self->kind_of[b] &&
+	       (owners_kind(self, a)->what == OWNER_TYPE ||
+		self->point_of[a] == self->point_of[b] ||
+		owners_bytes(self, a) == owners_bytes(self, b));
+}
 
 /* Of a container with so many elements of so many places. */
 u64 contain_slack(u64 elements, u64 capacity, u64 place_bytes);

@@ -160,13 +160,9 @@ static void add_arrays(struct containing *self)
 			add_array(self, node);
 	}
 	for (u64 i = 0; i < owners->reached_count && !self->failed; i++) {
-		u32 node = owners->reached[i];
-
-		for (u64 k = graph->starts[node]; k + 1 < graph->starts[node + 1]; k++)
-			array_add_used(self, node, k);
-		for (u64 k = graph->starts[node]; k < graph->starts[node + 1] && graph->numbers;
-		     k++)
-			array_add_counted(self, node, k);
+		array_add_used(self, owners->reached[i]);
+		if (graph->numbers)
+			array_add_counted(self, owners->reached[i]);
 	}
 }
 

@@ -20,6 +20,14 @@ struct vertex {
 	u32 holder;
 };
 
+/* An edge between vertices. What is changed for one is asked for when it comes, and changed when so
+ * many others have come: it waits for memory otherwise. */
+struct pred {
+	u32 from, to;
+};
+
+enum { PENDING = 16 }; /* a power of two */
+
 struct search {
 	const struct dominators_query *query;
 	struct dominators *out;
@@ -32,6 +40,8 @@ struct search {
 	u64 *pred_starts; /* by vertex, and one more */
 	u32 *preds;       /* vertices */
 	VEC(u32) leaders;
+	struct pred pending[PENDING]; /* the last ones, in a ring */
+	u32 pending_next;
 };
 
 /* ---- the graph ---- */
@@ -58,21 +68,28 @@ bool graph_is_sound(const struct stream_graph *graph)
 	return true;
 }
 
-/* The at-th node that a node leads to: one of the graph, UNSEEN if that edge does not count; false
- * after the last. */
-static bool successor(const struct search *self, u32 node, u32 at, u32 *target)
+/* Of the two nodes that the graph does not have. */
+static bool successor_added(const struct search *self, u32 node, u32 at, u32 *target)
 {
 	const struct stream_graph *graph = self->query->graph;
-	u64 edge;
 
 	if (node == self->out->program) {
 		*target = (u32)graph->chunk_count + at;
 		return at < graph->root_count;
 	}
-	if (node == self->out->lost) {
-		*target = at < self->leaders.count ? self->leaders.data[at] : UNSEEN;
-		return at < self->leaders.count;
-	}
+	*target = at < self->leaders.count ? self->leaders.data[at] : UNSEEN;
+	return at < self->leaders.count;
+}
+
+/* The at-th node that a node leads to: one of the graph, UNSEEN if that edge does not count; false
+ * after the last. */
+static inline bool successor(const struct search *self, u32 node, u32 at, u32 *target)
+{
+	const struct stream_graph *graph = self->query->graph;
+	u64 edge;
+
+	if (unlikely(node >= self->node_count))
+		return successor_added(self, node, at, target);
 	edge = graph->starts[node] + at;
 	if (edge >= graph->starts[node + 1])
 		return false;
@@ -114,11 +131,23 @@ static bool edge_leads(const struct search *self, u32 from, u32 to)
 	return to != from && (from < self->lost || to >= self->lost);
 }
 
+static void count_pred(struct search *self, u32 to)
+{
+	struct pred *place = &self->pending[self->pending_next++ % PENDING], ready = *place;
+
+	place->to = to;
+	if (to != UNSEEN)
+		__builtin_prefetch(&self->pred_starts[to], 1);
+	if (ready.to != UNSEEN)
+		self->pred_starts[ready.to]++;
+}
+
 /* All that the node leads to and was not seen; counts edges unless they will be gone once more. */
 static void search_from(struct search *self, u32 node, bool counts)
 {
 	u32 first = self->seen, vertex = first, target;
 
+	memset(self->pending, 0xff, sizeof self->pending);
 	see(self, node, 0);
 	for (;;) {
 		if (successor(self, self->out->order[vertex], self->at[vertex]++, &target)) {
@@ -131,13 +160,15 @@ static void search_from(struct search *self, u32 node, bool counts)
 				see(self, target, from);
 			}
 			if (counts && edge_leads(self, from, self->number[target]))
-				self->pred_starts[self->number[target]]++;
+				count_pred(self, self->number[target]);
 		} else if (vertex == first) {
-			return;
+			break;
 		} else {
 			vertex = self->vertices[vertex].ancestor;
 		}
 	}
+	for (u32 i = 0; i < PENDING; i++)
+		count_pred(self, UNSEEN);
 }
 
 static void forget_from(struct search *self, u32 first)
@@ -193,6 +224,17 @@ static bool number_all(struct search *self)
 
 /* ---- predecessors ---- */
 
+static void put_pred(struct search *self, struct pred pred)
+{
+	struct pred *place = &self->pending[self->pending_next++ % PENDING], ready = *place;
+
+	*place = pred;
+	if (pred.to != UNSEEN)
+		__builtin_prefetch(&self->pred_starts[pred.to], 1);
+	if (ready.to != UNSEEN)
+		self->preds[--self->pred_starts[ready.to]] = ready.from;
+}
+
 static void put_preds(struct search *self, u32 from)
 {
 	u32 node = self->out->order[from], target;
@@ -201,7 +243,7 @@ static void put_preds(struct search *self, u32 from)
 		u32 to = target == UNSEEN ? from : self->number[target];
 
 		if (edge_leads(self, from, to))
-			self->preds[--self->pred_starts[to]] = from;
+			put_pred(self, (struct pred){from, to});
 	}
 }
 
@@ -213,6 +255,7 @@ static bool list_preds(struct search *self)
 	for (u64 i = 0; i <= self->seen; i++)
 		self->pred_starts[i] = count += self->pred_starts[i];
 	self->preds = huge_alloc(count + 1, sizeof *self->preds);
+	memset(self->pending, 0xff, sizeof self->pending);
 	for (u32 from = 0; self->preds && from < self->seen; from++) {
 		/* the vertex of `lost` is no node of the graph */
 		if (from > self->lost || from + 16 < self->lost)
@@ -221,6 +264,8 @@ static bool list_preds(struct search *self)
 					 self->number);
 		put_preds(self, from);
 	}
+	for (u32 i = 0; self->preds && i < PENDING; i++)
+		put_pred(self, (struct pred){UNSEEN, UNSEEN});
 	return self->preds;
 }
 

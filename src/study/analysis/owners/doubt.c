@@ -91,17 +91,32 @@ static bool label_is_plain(const char *label)
 
 /* ---- chunks ---- */
 
-/* Chunks of text and numbers: by name, or because a pointer is declared to lead to such. */
+/* Chunks of text and numbers by their own name. */
+static bool find_plain_kinds(const struct owners *self, u8 *plain)
+{
+	u32 chunks = (u32)owners_graph(self)->chunk_count;
+	u8 *kinds = calloc(self->kinds.count + 1, 1);
+
+	for (u64 i = 0; kinds && i < self->kinds.count; i++)
+		kinds[i] = self->kinds.data[i].what == OWNER_TYPE &&
+			   label_is_plain(self->kinds.data[i].label);
+	for (u32 node = 0; kinds && node < chunks; node++)
+		plain[node] = kinds[self->kind_of[node]];
+	free(kinds);
+	return kinds;
+}
+
+/* And because a pointer is declared to lead to such. */
 static void find_plain(struct owners *self, u8 *plain)
 {
 	const struct stream_graph *graph = owners_graph(self);
 
 	for (u32 node = 0; node < self->tree.lost; node++) {
-		if (node < graph->chunk_count && owners_kind(self, node)->what == OWNER_TYPE &&
-		    label_is_plain(owners_kind(self, node)->label))
-			plain[node] = 1;
+		struct owner_object object;
+
 		if (self->type_of[node] == NO_DECLARED)
 			continue;
+		object = owner_object(self, node);
 		for (u64 i = graph->starts[node]; i < graph->starts[node + 1]; i++) {
 			u32 target = graph->edges[i].target;
 			u32 lead;
@@ -110,7 +125,8 @@ static void find_plain(struct owners *self, u8 *plain)
 			    self->type_of[target] != NO_DECLARED ||
 			    owners_kind(self, target)->what == OWNER_TYPE)
 				continue;
-			lead = owner_lead(self, node, owners_edge_offset(self, node, i));
+			lead = owner_lead_in(self, node, &object,
+					     owners_edge_offset(self, node, i));
 			if (is_plain(declared_type(self->members.declared, lead)))
 				plain[target] = 1;
 		}
@@ -140,29 +156,48 @@ bool owner_ends_find(struct owners *self)
 	return self->doubtful;
 }
 
-static bool is_doubtful(struct owners *self, u32 node, u64 edge)
+/* Pointers of a node that stand where its type has text or numbers. */
+static void doubt_places(struct owners *self, u32 node, struct recent *known)
 {
-	struct owner_spot spot = owner_spot(self, node, owners_edge_offset(self, node, edge));
+	const struct stream_graph *graph = owners_graph(self);
+	struct owner_object object = owner_object(self, node);
 
-	return is_plain_at(self->members.declared, spot.type, spot.offset);
+	for (u64 i = graph->starts[node]; i < graph->starts[node + 1]; i++) {
+		struct owner_spot spot =
+			owner_spot_in(self, node, &object, owners_edge_offset(self, node, i));
+		u64 key = owner_members_key(spot.type, spot.offset);
+		struct recent_slot *slot = recent_at(known, key);
+
+		if (slot->key != key || spot.offset >= UINT32_MAX)
+			*slot = (struct recent_slot){key, is_plain_at(self->members.declared,
+								      spot.type, spot.offset)};
+		if (slot->value)
+			add_doubt(self, i);
+	}
+}
+
+static void doubt_all(struct owners *self, u32 node)
+{
+	const struct stream_graph *graph = owners_graph(self);
+
+	for (u64 i = graph->starts[node]; i < graph->starts[node + 1]; i++)
+		add_doubt(self, i);
 }
 
 bool owner_doubts_find(struct owners *self)
 {
-	const struct stream_graph *graph = owners_graph(self);
 	u8 *plain = calloc((u64)self->tree.lost + 1, 1);
+	struct recent *known = calloc(1, sizeof *known);
+	bool good = plain && known && find_plain_kinds(self, plain);
 
-	if (plain)
+	if (good)
 		find_plain(self, plain);
-	for (u32 node = 0; plain && node < self->tree.lost; node++) {
-		bool typed = self->type_of[node] != NO_DECLARED;
-
-		if (!plain[node] && !typed)
-			continue;
-		for (u64 i = graph->starts[node]; i < graph->starts[node + 1]; i++)
-			if (plain[node] || is_doubtful(self, node, i))
-				add_doubt(self, i);
-	}
+	for (u32 node = 0; good && node < self->tree.lost; node++)
+		if (plain[node])
+			doubt_all(self, node);
+		else if (self->type_of[node] != NO_DECLARED)
+			doubt_places(self, node, known);
 	free(plain);
-	return plain && !self->members.failed;
+	free(known);
+	return good && !self->members.failed;
 }

@@ -3,6 +3,7 @@
  * Host. */
 #include "study/analysis/owners/held.h"
 
+#include "host/base/huge.h"
 #include "host/base/keyed.h"
 #include "study/model/each.h"
 #include "study/model/graphs.h"
@@ -18,22 +19,11 @@ bool owners_chunk(const struct owners *self, u32 node, struct chunk *chunk)
 	       chunk_take(chunk, graph->chunks[node]);
 }
 
-u64 owners_bytes(const struct owners *self, u32 node)
+u64 owners_large_bytes(const struct owners *self, u32 node)
 {
 	struct chunk chunk;
 
-	if (self->size_of[node] < UINT32_MAX)
-		return self->size_of[node];
 	return owners_chunk(self, node, &chunk) ? chunk.page->size[chunk.at] : 0;
-}
-
-u64 owners_edge_offset(const struct owners *self, u32 node, u64 edge)
-{
-	const struct stream_graph *graph = owners_graph(self);
-
-	if (node < graph->chunk_count)
-		return graph->edges[edge].from;
-	return owner_roots_offset(&self->roots, node - (u32)graph->chunk_count, edge);
 }
 
 u64 owners_edge_to(const struct owners *self, u32 from, u32 to)
@@ -78,6 +68,7 @@ static void enter(const struct summing *self, u32 node)
 {
 	const struct owners *owners = self->owners;
 	u64 bytes = owners_bytes(owners, node), retained = owners->tree.retained[node];
+	u32 holds = owners->first_child[node] != NONE;
 
 	for (u32 i = 0; i < self->count; i++) {
 		struct owner_summing *summing = &self->each[i];
@@ -85,8 +76,9 @@ static void enter(const struct summing *self, u32 node)
 
 		sums->chunks += node < owners_graph(owners)->chunk_count;
 		sums->bytes += bytes;
-		if (!summing->within[summing->set_of[node]]++)
+		if (!summing->within[summing->set_of[node]])
 			sums->retained += retained;
+		summing->within[summing->set_of[node]] += holds;
 	}
 }
 
@@ -96,37 +88,66 @@ static void leave(const struct summing *self, u32 node)
 		self->each[i].within[self->each[i].set_of[node]]--;
 }
 
-static void walk(const struct summing *self)
+/* All nodes, each followed by those that it holds. */
+static void list_nodes(const struct owners *self, u32 *list)
 {
-	const struct owners *owners = self->owners;
-	u32 node = owners->tree.program;
+	u32 node = self->tree.program, next;
+	u64 count = 0;
 
-	enter(self, node);
-	for (;;) {
-		u32 next = owners->first_child[node];
-
-		while (next == NONE && node != owners->tree.program) {
-			leave(self, node);
-			next = owners->next_child[node];
-			node = owners->tree.holder[node];
+	for (list[count++] = node;; list[count++] = node = next) {
+		next = self->first_child[node];
+		while (next == NONE && node != self->tree.program) {
+			next = self->next_child[node];
+			node = self->tree.holder[node];
 		}
 		if (next == NONE)
-			break;
-		node = next;
+			return;
+	}
+}
+
+static void look_ahead(const struct summing *self, u32 node)
+{
+	__builtin_prefetch(&self->owners->tree.retained[node]);
+	__builtin_prefetch(&self->owners->tree.holder[node]);
+	__builtin_prefetch(&self->owners->size_of[node]);
+	__builtin_prefetch(&self->owners->first_child[node]);
+	for (u32 i = 0; i < self->count; i++)
+		__builtin_prefetch(&self->each[i].set_of[node]);
+}
+
+static void walk(const struct summing *self, const u32 *list)
+{
+	enum { AHEAD = 16 };
+	const struct dominators *tree = &self->owners->tree;
+	u32 above = tree->program; /* that holds the node, or one that holds it */
+
+	for (u64 i = 0; i < tree->node_count; i++) {
+		u32 node = list[i];
+
+		if (i + AHEAD < tree->node_count)
+			look_ahead(self, list[i + AHEAD]);
+		for (; above != tree->holder[node]; above = tree->holder[above])
+			leave(self, above);
 		enter(self, node);
+		if (self->owners->first_child[node] != NONE)
+			above = node;
 	}
 }
 
 bool owners_sum(const struct owners *self, struct owner_summing *summings, u32 count)
 {
-	bool good = true;
+	u32 *list = huge_alloc(self->tree.node_count + 1, sizeof *list);
+	bool good = list;
 
 	for (u32 i = 0; i < count; i++) {
 		summings[i].within = calloc(summings[i].sets + 1, sizeof *summings[i].within);
 		good &= summings[i].within != NULL;
 	}
-	if (good)
-		walk(&(struct summing){self, summings, count});
+	if (good) {
+		list_nodes(self, list);
+		walk(&(struct summing){self, summings, count}, list);
+	}
+	free(list);
 	for (u32 i = 0; i < count; i++)
 		free(summings[i].within);
 	return good;

@@ -118,9 +118,6 @@ struct owners { /* all zero = empty */
 struct chunk;
 bool owners_chunk(const struct owners *self, u32 node, struct chunk *chunk);
 
-/* Bytes of a node's own: 0 of roots. */
-u64 owners_bytes(const struct owners *self, u32 node);
-
 /* The node of a chunk, or UINT32_MAX if it was not live at the scan. */
 u32 owners_node(const struct owners *self, u64 chunk);
 
@@ -134,9 +131,6 @@ struct owner_summing {
 };
 bool owners_sum(const struct owners *self, struct owner_summing *summings, u32 count);
 
-/* Where in its node a pointer stands: of an edge of this node, by number. */
-u64 owners_edge_offset(const struct owners *self, u32 node, u64 edge);
-
 /* The first pointer from one node to another that counts, UINT64_MAX = there is none. */
 u64 owners_edge_to(const struct owners *self, u32 from, u32 to);
 
@@ -146,6 +140,25 @@ u32 owners_add_kind(struct owners *self, const char *label, u8 what);
 static inline const struct stream_graph *owners_graph(const struct owners *self)
 {
 	return &self->roots.graph;
+}
+
+u64 owners_large_bytes(const struct owners *self, u32 node);
+
+/* Bytes of a node's own: 0 of roots. */
+static inline u64 owners_bytes(const struct owners *self, u32 node)
+{
+	return likely(self->size_of[node] < UINT32_MAX) ? self->size_of[node]
+							: owners_large_bytes(self, node);
+}
+
+/* Where in its node a pointer stands: of an edge of this node, by number. */
+static inline u64 owners_edge_offset(const struct owners *self, u32 node, u64 edge)
+{
+	const struct stream_graph *graph = owners_graph(self);
+
+	if (likely(node < graph->chunk_count))
+		return graph->edges[edge].from;
+	return owner_roots_offset(&self->roots, node - (u32)graph->chunk_count, edge);
 }
 
 static inline const struct owner_kind *owners_kind(const struct owners *self, u32 node)

@@ -161,14 +161,14 @@ static void enter_arrays(struct owner_members *self, u32 *type, u64 *offset)
 	}
 }
 
-u32 owner_members_lead(struct owner_members *self, u32 type, u64 offset)
+static u32 known_lead(struct owner_members *self, u32 type, u64 offset)
 {
 	u64 key, *known;
 	u32 found;
 
 	enter_arrays(self, &type, &offset);
 	key = (u64)type << 32 ^ offset;
-	if (type == NO_DECLARED || offset > UINT32_MAX)
+	if (offset > UINT32_MAX)
 		return NO_DECLARED;
 	known = map_find(&self->leads, key);
 	if (known)
@@ -176,6 +176,20 @@ u32 owner_members_lead(struct owner_members *self, u32 type, u64 offset)
 	found = find_lead(self, (struct spot){type, offset});
 	self->failed |= !map_put(&self->leads, key, found) || declared_failed(self->declared);
 	return found;
+}
+
+u32 owner_members_lead(struct owner_members *self, u32 type, u64 offset)
+{
+	u64 key = owner_members_key(type, offset);
+	struct recent_slot *slot = recent_at(&self->last_leads, key);
+
+	if (type == NO_DECLARED)
+		return NO_DECLARED;
+	if (offset >= UINT32_MAX)
+		return known_lead(self, type, offset);
+	if (slot->key != key)
+		*slot = (struct recent_slot){key, known_lead(self, type, offset)};
+	return (u32)slot->value;
 }
 
 /* ---- names ---- */

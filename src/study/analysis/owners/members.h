@@ -4,14 +4,19 @@
 #define STUDY_ANALYSIS_OWNERS_MEMBERS_H
 
 #include "host/base/map.h"
+#include "host/base/recent.h"
 #include "host/base/strbuf.h"
 #include "host/symbols/types/declared.h"
 
 struct owner_members { /* all zero = empty */
 	struct declared *declared;
-	struct map leads; /* type and offset → type + 1 that a pointer there leads to */
+	struct map leads;         /* type and offset → type that a pointer there leads to */
+	struct recent last_leads; /* the same, elements of arrays each by itself */
 	bool failed;
 };
+
+/* A type and an offset below UINT32_MAX as one number, which is not 0. */
+static inline u64 owner_members_key(u32 type, u64 offset) { return (u64)type << 32 | (offset + 1); }
 
 /* The type of what a pointer at this offset leads to, NO_DECLARED = unknown. Nodes of the standard
  * library's containers are what they hold, not the base that its pointers have. */

@@ -8,6 +8,7 @@
 #include "host/base/huge.h"
 #include "host/base/keyed.h"
 #include "host/base/path.h"
+#include "host/base/recent.h"
 #include "study/analysis/owners/containers.h"
 #include "study/analysis/owners/doubt.h"
 #include "study/analysis/owners/shared.h"
@@ -58,7 +59,7 @@ static u32 place_kind(struct owners *self, struct point_id point)
 	return (u32)*known - 1;
 }
 
-static u32 chunk_kind(struct owners *self, const struct chunk *chunk)
+static u32 ask_kind(struct owners *self, const struct chunk *chunk)
 {
 	struct type_answer answer = type_of_chunk(self->query.types, chunk->number);
 	u64 *known;
@@ -71,6 +72,22 @@ static u32 chunk_kind(struct owners *self, const struct chunk *chunk)
 	return known ? (u32)(*known - 1) : NONE;
 }
 
+/* Unless something was told of single chunks (`known` is NULL), those of a point and a size are
+ * called alike. */
+static u32 chunk_kind(struct owners *self, const struct chunk *chunk, struct recent *known)
+{
+	u64 size = chunk->page->size[chunk->at];
+	u64 key = ((u64)chunk_point(chunk).index + 1) << 32 | size;
+	struct recent_slot *slot;
+
+	if (size > UINT32_MAX || !known)
+		return ask_kind(self, chunk);
+	slot = recent_at(known, key);
+	if (slot->key != key)
+		*slot = (struct recent_slot){key, ask_kind(self, chunk)};
+	return (u32)slot->value;
+}
+
 static u32 size_of(const struct chunk *chunk)
 {
 	u64 size = chunk->page->size[chunk->at];
@@ -78,33 +95,57 @@ static u32 size_of(const struct chunk *chunk)
 	return size < UINT32_MAX ? (u32)size : UINT32_MAX;
 }
 
+/* Chunks in the order of their numbers, as their columns have them. */
+static bool find_chunk_kinds(struct owners *self, u32 unknown)
+{
+	enum { AHEAD = 16 };
+	const struct stream_graph *graph = owners_graph(self);
+	u32 no_point = (u32)self->model->points.count;
+	struct recent recent = {0}, *known = type_is_told(self->query.types) ? NULL : &recent;
+
+	for (u64 i = 0; i < graph->chunk_count; i++) {
+		u32 node = graph_node(graph, i), ahead;
+		struct chunk chunk;
+		bool is_known = owners_chunk(self, node, &chunk);
+
+		if (i + AHEAD < graph->chunk_count) {
+			ahead = graph_node(graph, i + AHEAD);
+			__builtin_prefetch(&graph->chunks[ahead]);
+			__builtin_prefetch(&self->size_of[ahead], 1);
+			__builtin_prefetch(&self->point_of[ahead], 1);
+			__builtin_prefetch(&self->kind_of[ahead], 1);
+		}
+		self->size_of[node] = is_known ? size_of(&chunk) : 0;
+		self->point_of[node] = is_known && no_point ? chunk_point(&chunk).index : no_point;
+		self->kind_of[node] =
+			is_known && no_point ? chunk_kind(self, &chunk, known) : unknown;
+		if (self->kind_of[node] == NONE)
+			return false;
+	}
+	return !self->query.types->failed;
+}
+
 static bool find_kinds(struct owners *self)
 {
-	const struct stream_graph *graph = owners_graph(self);
-	u32 chunks = (u32)graph->chunk_count;
+	u32 chunks = (u32)owners_graph(self)->chunk_count;
 	u32 no_point = (u32)self->model->points.count, unknown;
 
 	self->kind_of[self->tree.program] = owners_add_kind(self, "the program", OWNER_PROGRAM);
 	self->kind_of[self->tree.lost] = owners_add_kind(self, "lost", OWNER_LOST);
 	unknown = owners_add_kind(self, "unknown place", OWNER_PLACE);
-	for (u32 i = 0; i < self->tree.node_count; i++) {
-		u32 node = i < chunks ? graph_node(graph, i) : i;
-		struct chunk chunk;
-		bool known = owners_chunk(self, node, &chunk);
-
-		self->size_of[node] = known ? size_of(&chunk) : 0;
-		self->point_of[node] = known && no_point ? chunk_point(&chunk).index : no_point;
-		if (node >= chunks && node < self->tree.lost)
+	if (unknown == NONE || !find_chunk_kinds(self, unknown))
+		return false;
+	for (u32 node = chunks; node < self->tree.node_count; node++) {
+		self->size_of[node] = 0;
+		self->point_of[node] = no_point;
+		if (node < self->tree.lost)
 			self->kind_of[node] =
 				owners_add_kind(self, self->roots.names.data[node - chunks].label,
 						OWNER_ROOT);
-		else if (node < chunks)
-			self->kind_of[node] =
-				known && no_point ? chunk_kind(self, &chunk) : unknown;
 		if (self->kind_of[node] == NONE)
 			return false;
 	}
-	return !self->query.types->failed;
+	return true;
 }
 
 /* ---- the tree ---- */
@@ -178,26 +219,47 @@ static u32 several_kind(struct owners *self, u32 root)
 	return kind;
 }
 
-static u32 shape_of(struct owners *self, u32 node, const u32 *nearest)
+/* Of roots; keys of shapes with kinds are larger. */
+static u32 several_shape(struct owners *self, u32 root, u32 program, struct recent *known)
 {
-	u32 holder = self->tree.holder[node], parent = self->shape_of[holder], several;
+	u64 key = (u64)root + 1;
+	struct recent_slot *slot = recent_at(known, key);
+	u32 kind;
 
-	if (holder == self->tree.program && node < owners_graph(self)->chunk_count) {
-		several = several_kind(self, nearest[node]);
-		parent = several == NONE ? NONE : add_shape(self, parent, several);
-	}
-	return parent == NONE ? NONE : shape_below(self, parent, self->kind_of[node]);
+	if (slot->key == key)
+		return (u32)slot->value;
+	kind = several_kind(self, root);
+	*slot = (struct recent_slot){key, kind == NONE ? NONE : add_shape(self, program, kind)};
+	return (u32)slot->value;
+}
+
+static u32 shape_of(struct owners *self, u32 node, const u32 *nearest, struct recent *known)
+{
+	u32 holder = self->tree.holder[node], parent = self->shape_of[holder];
+	struct recent_slot *slot;
+	u64 key;
+
+	if (holder == self->tree.program && node < owners_graph(self)->chunk_count)
+		parent = several_shape(self, nearest[node], parent, known);
+	if (parent == NONE)
+		return NONE;
+	key = ((u64)parent + 1) << 32 | self->kind_of[node];
+	slot = recent_at(known, key);
+	if (slot->key != key)
+		*slot = (struct recent_slot){key, shape_below(self, parent, self->kind_of[node])};
+	return (u32)slot->value;
 }
 
 static bool find_shapes(struct owners *self)
 {
 	u32 *nearest = nearest_roots(self), program = self->tree.program;
+	struct recent known = {0};
 	bool good = nearest;
 
 	self->shape_of[program] = add_shape(self, 0, self->kind_of[program]);
 	good &= self->shape_of[program] != NONE;
 	for (u64 i = 1; i < self->tree.node_count && good; i++) {
-		u32 node = self->tree.order[i], shape = shape_of(self, node, nearest);
+		u32 node = self->tree.order[i], shape = shape_of(self, node, nearest, &known);
 		struct owner_shape *at = shape == NONE ? NULL : &self->shapes.data[shape];
 
 		good = at;

@@ -33,35 +33,18 @@ struct owner_object owner_object(struct owners *self, u32 node)
 	return object;
 }
 
-static struct owner_spot spot_in(const struct owners *self, u32 node,
-				 const struct owner_object *object, u64 offset)
-{
-	struct owner_spot spot = {.type = NO_DECLARED, .offset = offset};
-
-	if (!object->type || offset < object->base)
-		return spot;
-	spot.type = self->type_of[node];
-	spot.offset = offset - object->base;
-	if (!object->is_many)
-		return spot;
-	spot.is_many = true;
-	spot.object = spot.offset / object->type->size;
-	spot.offset %= object->type->size;
-	return spot;
-}
-
 struct owner_spot owner_spot(struct owners *self, u32 node, u64 offset)
 {
 	struct owner_object object = owner_object(self, node);
 
-	return spot_in(self, node, &object, offset);
+	return owner_spot_in(self, node, &object, offset);
 }
 
 u32 owner_lead(struct owners *self, u32 node, u64 offset)
 {
-	struct owner_spot spot = owner_spot(self, node, offset);
+	struct owner_object object = owner_object(self, node);
 
-	return owner_members_lead(&self->members, spot.type, spot.offset);
+	return owner_lead_in(self, node, &object, offset);
 }
 
 /* The names of the standard library's own helpers say nothing. */
@@ -108,14 +91,12 @@ static bool take_edge(struct typing *self, u32 node, const struct owner_object *
 	struct owners *owners = self->owners;
 	const struct stream_edge *at = &owners_graph(owners)->edges[edge];
 	const struct declared_type *type;
-	struct owner_spot spot;
 	u32 lead;
 
 	/* it has one, and where that begins is said by pointers to there only */
 	if (owners->type_of[at->target] != NO_DECLARED && !at->to)
 		return true;
-	spot = spot_in(owners, node, object, owners_edge_offset(owners, node, edge));
-	lead = owner_members_lead(&owners->members, spot.type, spot.offset);
+	lead = owner_lead_in(owners, node, object, owners_edge_offset(owners, node, edge));
 	type = declared_type(owners->members.declared, lead);
 	if (!type || !fits(owners, type, at->target, at->to))
 		return true;

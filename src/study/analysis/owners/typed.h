@@ -17,15 +17,39 @@ struct owner_object {
 };
 struct owner_object owner_object(struct owners *self, u32 node);
 
-/* An offset of a node in terms of its type: which object, and where in it. */
+/* An offset of a node in terms of its type: which object, and where in it. Whoever asks for many
+ * of a node asks for its object first. */
 struct owner_spot {
 	u32 type; /* NO_DECLARED = unknown: offset is that of the node */
 	bool is_many;
 	u64 object, offset;
 };
+static inline struct owner_spot owner_spot_in(const struct owners *self, u32 node,
+					      const struct owner_object *object, u64 offset)
+{
+	struct owner_spot spot = {.type = NO_DECLARED, .offset = offset};
+
+	if (!object->type || offset < object->base)
+		return spot;
+	spot.type = self->type_of[node];
+	spot.offset = offset - object->base;
+	if (!object->is_many)
+		return spot;
+	spot.is_many = true;
+	spot.object = spot.offset / object->type->size;
+	spot.offset %= object->type->size;
+	return spot;
+}
 struct owner_spot owner_spot(struct owners *self, u32 node, u64 offset);
 
 /* The declared type of what a pointer at this offset of a node leads to. */
+static inline u32 owner_lead_in(struct owners *self, u32 node, const struct owner_object *object,
+				u64 offset)
+{
+	struct owner_spot spot = owner_spot_in(self, node, object, offset);
+
+	return owner_members_lead(&self->members, spot.type, spot.offset);
+}
 u32 owner_lead(struct owners *self, u32 node, u64 offset);
 
 #endif
