@@ -146,6 +146,14 @@ bool outbox_settled(struct outbox *outbox)
 	return settled;
 }
 
+void outbox_settle(struct outbox *outbox)
+{
+	pthread_mutex_lock(&outbox->lock);
+	while (outbox->waiting_bytes)
+		pthread_cond_wait(&outbox->emptied, &outbox->lock);
+	pthread_mutex_unlock(&outbox->lock);
+}
+
 u64 outbox_bytes(const struct outbox *outbox) { return load_relaxed(&outbox->file.end); }
 
 int outbox_failed(const struct outbox *outbox)

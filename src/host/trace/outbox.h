@@ -37,6 +37,9 @@ void outbox_fail(struct outbox *outbox, int failure);
 /* Whether nothing waits to be written, safe from any thread. */
 bool outbox_settled(struct outbox *outbox);
 
+/* Waits until nothing does. */
+void outbox_settle(struct outbox *outbox);
+
 u64 outbox_bytes(const struct outbox *outbox);
 int outbox_failed(const struct outbox *outbox);
 

@@ -447,6 +447,8 @@ int trace_writer_flush(struct trace_writer *writer, struct err *err)
 
 bool trace_writer_settled(struct trace_writer *writer) { return outbox_settled(writer->outbox); }
 
+void trace_writer_settle(struct trace_writer *writer) { outbox_settle(writer->outbox); }
+
 u64 trace_writer_bytes(const struct trace_writer *writer) { return outbox_bytes(writer->outbox); }
 
 int trace_writer_failed(const struct trace_writer *writer) { return outbox_failed(writer->outbox); }

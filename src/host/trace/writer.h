@@ -30,6 +30,9 @@ int trace_writer_flush(struct trace_writer *writer, struct err *err);
  * any thread. */
 bool trace_writer_settled(struct trace_writer *writer);
 
+/* Waits until it is. */
+void trace_writer_settle(struct trace_writer *writer);
+
 /* Bytes written to disk so far, safe from any thread. */
 u64 trace_writer_bytes(const struct trace_writer *writer);
 

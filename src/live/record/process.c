@@ -227,9 +227,12 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 		image_mark(self->image, HW_MARK_PAUSED);
 	}
 	strbuf_release(&command);
-	/* Without the image nothing of the trace can be read, should we be killed. */
+	/* Without the image nothing of the trace can be read, should we be killed. Until the file
+	 * has it, nothing that follows is read, and the program gets no further than its rings. */
 	if (self->image && self->writer && trace_writer_flush(self->writer, &err) < 0)
 		process_fail(self, &err);
+	if (self->writer && self->images == 1)
+		trace_writer_settle(self->writer);
 }
 
 static void runtime_find(struct process *self)
