@@ -198,7 +198,10 @@ foreach(case lua lua-archive lua-recorded refused installed access)
 endforeach()
 heapwise_run(redis-small redis small)
 foreach(case parts threads index killed old-kernel burst burst-killed burst-children many-samples
-	snapshot huge-pages comb-each-page comb-ten-pages comb-threads)
+	snapshot huge-pages slack-glibc slack-jemalloc slack-tcmalloc slack-mimalloc slack-own
+	comb-each-page comb-ten-pages comb-threads comb-jemalloc-each-page comb-jemalloc-ten-pages
+	comb-jemalloc-threads comb-tcmalloc-each-page comb-tcmalloc-ten-pages comb-tcmalloc-threads
+	comb-mimalloc-each-page comb-mimalloc-ten-pages comb-mimalloc-threads)
 	heapwise_run(resident-${case} resident ${case})
 endforeach()
 heapwise_run(memory-of-contexts memory 1 60000)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # resident.sh CASE   the account of resident memory against what the program reads of /proc and of its C library.
 . "$(dirname "$0")/lib.sh"
+sources=$(cd "$(dirname "$0")/../targets" && pwd)
 cd "$work" || exit 1
 [ -r /proc/self/smaps_rollup ] && [ -r /proc/self/pagemap ] || skip "this kernel does not tell where memory is"
 
@@ -191,22 +192,81 @@ case_snapshot()
 	at_most "time from a snapshot to a look, ns" "$longest" 100000000
 }
 
-# comb PAGES THREADS   the points that are named, moved to a pool, save what was predicted.
+# target_with LIBRARY NAME   a target program with this allocator, "c" for the C library's
+target_with()
+{
+	[ "$1" != c ] || { cp "$HEAPWISE_TARGETS/$2" . && return; }
+	${CC-gcc} -O1 -g -fno-builtin "$sources/$2.c" -o "$2" -Wl,--no-as-needed "-l$1" -lpthread 2>log && return
+	grep -q "cannot find -l" log || { cat log; fail "cannot be built"; exit 1; }
+	case $1 in
+	jemalloc) lacks libjemalloc-dev ;;
+	tcmalloc*) lacks libgoogle-perftools-dev ;;
+	*) lacks "lib$1-dev" ;;
+	esac
+}
+
+# slack LIBRARY BASIS   headers and rounding of blocks of all sizes, as the allocator itself says
+slack()
+{
+	local header=$((10000 * ${3-0}))
+
+	target_with "$1" slack
+	for most in 100 1000 8000 20000; do
+		"$HEAPWISE" run -q --no-symbols -o trace.hwt -- ./slack 10000 $most >said || fail "status $?"
+		"$HEAPWISE" resident --no-symbols --at end --format json trace.hwt >bill || fail "no bill"
+		equal "basis" "$(jq -r .slack_basis bill)" "$2"
+		near "slack of up to $most" "$(jq '.parts[] | select(.part == "slack") | .bytes' bill)" \
+			$(($(said usable) - $(said requested) + header)) 1
+	done
+}
+
+case_slack_glibc() { slack c "by glibc's rules" 8; }
+case_slack_jemalloc() { slack jemalloc "by jemalloc's size classes"; }
+case_slack_tcmalloc() { slack tcmalloc_minimal "by tcmalloc's size classes"; }
+case_slack_mimalloc() { slack mimalloc "by mimalloc's size classes"; }
+
+# An allocator that nobody knows
+case_slack_own()
+{
+	target_with c slack
+	${CC-gcc} -O1 -g -fno-builtin -DOWN_HEAP "$sources/slack.c" -o slack 2>log || { cat log; fail "cannot be built"; }
+	"$HEAPWISE" run -q --no-symbols -o trace.hwt -- ./slack 10000 1000 >said || fail "status $?"
+	"$HEAPWISE" resident --no-symbols --at end --format json trace.hwt >bill || fail "no bill"
+	equal "basis" "$(jq -r .slack_basis bill)" "inferred from addresses"
+	near "slack" "$(jq '.parts[] | select(.part == "slack") | .bytes' bill)" $(($(said usable) - $(said requested))) 1
+	# blocks of glibc's that are said to be of an allocator whose rules they break
+	target_with c slack
+	printf 'int mi_malloc_is_here; void *mi_malloc(unsigned long size) { return size ? &mi_malloc_is_here : 0; }\n' >mi.c
+	${CC-gcc} -O1 -shared -fPIC mi.c -o libmimalloc.so.2 && LD_PRELOAD=$work/libmimalloc.so.2 "$HEAPWISE" run -q --no-symbols \
+		-o trace.hwt -- ./slack 10000 1000 >said || fail "status $?"
+	"$HEAPWISE" resident --no-symbols --at end --format json trace.hwt >bill || fail "no bill"
+	equal "basis" "$(jq -r .slack_basis bill)" "inferred from addresses"
+}
+
+# comb LIBRARY MEBIBYTES PAGES THREADS   the points that are named, moved to a pool, save what was predicted: with glibc, which gives back what
+# lies at the end of a heap, at once; with others once all free pages are given back. Of allocators with size classes those that stay have
+# the size of the burst's, or they would not share its pages.
 comb()
 {
-	local arguments="64 $1 $2 48" before after
+	local arguments="$2 $3 $4 1000" when=released plain pool
+
+	[ "$1" != c ] || arguments="$2 $3 $4 48" when=
+	target_with "$1" comb
 	# shellcheck disable=SC2086
-	before=$("$HEAPWISE_TARGETS/comb" $arguments | sed 's/.* //')
-	# shellcheck disable=SC2086
-	after=$("$HEAPWISE_TARGETS/comb" $arguments pool | sed 's/.* //')
-	# shellcheck disable=SC2086
-	"$HEAPWISE" run -q -o trace.hwt -- "$HEAPWISE_TARGETS/comb" $arguments >said || fail "status $?"
+	{
+		plain=$(./comb $arguments plain $when | sed 's/.* //')
+		pool=$(./comb $arguments pool $when | sed 's/.* //')
+		"$HEAPWISE" run -q -o trace.hwt -- ./comb $arguments >said || fail "status $?"
+	}
 	"$HEAPWISE" resident --at end --top 0 --format json trace.hwt >bill || fail "no bill"
 	near "sum" "$(jq .sum_bytes bill)" "$(jq .rss_bytes bill)" 1
 	near "resident" "$(jq .rss_bytes bill)" $(($(said resident) * 1024)) 1
-	near "least saving" "$(jq .cut.least_bytes bill)" $(((before - after) * 1024)) 15
-	near "most saving" "$(jq .cut.most_bytes bill)" $(((before - after) * 1024)) 15
-	equal "cause" "$(jq -r .cause bill)" pinned_by_few
+	near "most saving" "$(jq .cut.most_bytes bill)" $(((plain - pool) * 1024)) 15
+	if [ "$1" = c ]; then
+		near "least saving" "$(jq .cut.least_bytes bill)" $(((plain - pool) * 1024)) 15
+	else
+		equal "least saving" "$(jq .cut.least_bytes bill)" 0
+	fi
 	equal "points of the cut" "$(jq -r '[.cut_points[].stack[0].function] | join(" ")' bill)" kept_block
 	equal "who left it behind" \
 		"$(jq -r '.points | max_by(.left_bytes + .cached_bytes) | .stack[0].function' bill)" burst_block
@@ -215,11 +275,34 @@ comb()
 		"$(jq '.parts[] | select(.part == "pinned") | .bytes' bill)" 1
 	near "live of points" "$(jq '[.points[].requested_bytes] | add' bill)" \
 		"$(jq '.parts[] | select(.part == "requested") | .bytes' bill)" 1
+	# pages between those that are held are free, and need nothing but to be given back; mimalloc gives back 64 KiB at once, or nothing
+	case $1-$3 in
+	jemalloc-10 | tcmalloc*-10) equal "cause" "$(jq -r .cause bill)" not_given_back ;;
+	*) equal "cause" "$(jq -r .cause bill)" pinned_by_few ;;
+	esac
 }
 
-case_comb_each_page() { comb 1 1; }
-case_comb_ten_pages() { comb 10 1; }
-case_comb_threads() { comb 1 8; }
+case_comb_each_page() { comb c 64 1 1; }
+case_comb_ten_pages() { comb c 64 10 1; }
+case_comb_threads() { comb c 64 1 8; }
+case_comb_jemalloc_each_page() { comb jemalloc 64 1 1; }
+case_comb_jemalloc_ten_pages() { comb jemalloc 64 10 1; }
+case_comb_jemalloc_threads() { comb jemalloc 64 1 8; }
+# It has caches, of up to 2 MiB a class, that nobody can empty.
+case_comb_tcmalloc_each_page() { comb tcmalloc_minimal 128 1 1; }
+case_comb_tcmalloc_ten_pages() { comb tcmalloc_minimal 256 10 1; }
+case_comb_tcmalloc_threads() { comb tcmalloc_minimal 128 1 8; }
+
+# It gives back what is free for a while, and only what another call of its finds to be.
+comb_mimalloc()
+{
+	export MIMALLOC_DECOMMIT_DELAY=0 MIMALLOC_SEGMENT_DECOMMIT_DELAY=0 MIMALLOC_PURGE_DELAY=0
+	comb mimalloc "$@"
+}
+
+case_comb_mimalloc_each_page() { comb_mimalloc 64 1 1; }
+case_comb_mimalloc_ten_pages() { comb_mimalloc 64 10 1; }
+case_comb_mimalloc_threads() { comb_mimalloc 64 1 8; }
 
 run_case "$1"
 finish

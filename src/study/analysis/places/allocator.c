@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Tells allocators by the names of their libraries.
+ * Tells allocators by the names of their libraries and functions.
  * Host. */
 #include "study/analysis/places/allocator.h"
 
@@ -7,30 +7,57 @@
 
 #include "host/base/path.h"
 
-/* Whether an allocator that is linked into the program was recorded. */
-static bool has_own_malloc(const struct model *model)
+/* Whether an entry of this allocator was recorded, "malloc". */
+static bool has_entry(const struct model *model, const char *function)
 {
-	for (u64 i = 0; i < model->notes.count; i++)
-		if (strcmp(model->notes.data[i].key, "custom_allocators") == 0 &&
-		    strstr(model->notes.data[i].value, "entry malloc recorded"))
+	for (u64 i = 0; function && i < model->notes.count; i++) {
+		const char *at = model->notes.data[i].value, *end;
+
+		if (strcmp(model->notes.data[i].key, "custom_allocators") != 0)
+			continue;
+		for (; (at = strstr(at, function)); at = end) {
+			end = at + strlen(function);
+			if (strncmp(end, " recorded", 9) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool has_module(const struct model *model, const char *name)
+{
+	const struct modmap *map = &model->contexts.modules;
+
+	for (u32 i = 0; i < map->module_count; i++)
+		if (map->modules[i].told &&
+		    strncmp(path_file(map->modules[i].path), name, strlen(name)) == 0)
 			return true;
 	return false;
 }
 
+/* Whether an allocator that is linked into the program was recorded. */
+static bool has_own_malloc(const struct model *model) { return has_entry(model, "entry malloc"); }
+
 const char *allocator_name(const struct model *model)
 {
-	static const char *const names[][2] = {
-		{"libjemalloc", "jemalloc"}, {"libmimalloc", "mimalloc"},
-		{"libtcmalloc", "tcmalloc"}, {"libsnmalloc", "snmalloc"},
-		{"libhoard", "hoard"},       {"libgc.so", "libgc"},
-		{"ld-musl", "musl"},         {"libc.so", "glibc"}};
-	const struct modmap *map = &model->contexts.modules;
+	/* A library without a frame on any stack is not among the modules, but functions that only
+	 * it has may have been recorded; some programs put a prefix before them. */
+	static const struct {
+		const char *module, *name, *function;
+	} known[] = {{"libjemalloc", "jemalloc", "mallocx"},
+		     {"libmimalloc", "mimalloc", "mi_malloc"},
+		     {"libtcmalloc", "tcmalloc", "tc_malloc"},
+		     {"libsnmalloc", "snmalloc", NULL},
+		     {"libhoard", "hoard", NULL},
+		     {"libgc.so", "libgc", NULL},
+		     {"ld-musl", "musl", NULL},
+		     {"libc.so", "glibc", NULL}};
+	bool own = has_own_malloc(model);
 
-	for (u32 k = 0; k < sizeof names / sizeof *names && !has_own_malloc(model); k++)
-		for (u32 i = 0; i < map->module_count; i++)
-			if (map->modules[i].told && strncmp(path_file(map->modules[i].path),
-							    names[k][0], strlen(names[k][0])) == 0)
-				return names[k][1];
+	for (u32 i = 0; i < sizeof known / sizeof *known; i++)
+		if ((!own && has_module(model, known[i].module)) ||
+		    has_entry(model, known[i].function))
+			return known[i].name;
 	return NULL;
 }
 

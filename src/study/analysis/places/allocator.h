@@ -5,9 +5,9 @@
 
 #include "study/model/model.h"
 
-/* "glibc", "jemalloc", …, by the libraries that were loaded: the first one that stands in for the C
- * library's allocator, or that one. NULL if nobody can tell, as of a program without libraries, or
- * with an allocator of its own. */
+/* "glibc", "jemalloc", …, by the libraries that were loaded and the functions that were recorded:
+ * the first one that stands in for the C library's allocator, or that one. NULL if nobody can tell,
+ * as of a program without libraries, or with an allocator of its own. */
 const char *allocator_name(const struct model *model);
 
 /* Whether glibc's rules hold for the chunks; assumed if nothing is known. */

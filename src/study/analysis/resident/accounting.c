@@ -4,12 +4,14 @@
 #include "study/analysis/resident/accounting.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/base/bytemap.h"
 #include "host/base/search.h"
 #include "study/analysis/places/allocator.h"
+#include "study/analysis/resident/neighbours.h"
 
-enum { GLIBC_HEAD = 8, GLIBC_LEAST = 32, GLIBC_STEP = 16, GLIBC_MAPPED_LEAST = 128 << 10 };
+enum { GLIBC_HEADS = 16, GLIBC_MAPPED_LEAST = 128 << 10 };
 
 /* A trace may claim any address space; and the recorder reserves much of it. */
 static const u64 WORDS_MAX = 1ull << 24;
@@ -63,37 +65,37 @@ u64 accounting_bytes(struct accounting *self, u64 start, u64 end)
 	return end < start ? 0 : add_range(self, start, end, NULL);
 }
 
-/* glibc puts 8 bytes before a block and rounds up to 16; no chunk of its is below 32. */
-static u64 glibc_bytes(u64 size)
+/* Its pages stay, resident or not, as long as the block lives. */
+static void hold_range(struct accounting *self, struct class_extent span)
 {
-	u64 bytes = (size + GLIBC_HEAD + GLIBC_STEP - 1) & ~(u64)(GLIBC_STEP - 1);
+	for (u64 i = accounting_row(self, span.start);
+	     i < self->memory->count && self->rows[i].start < span.end; i++) {
+		const struct stream_resident *row = &self->rows[i];
+		u64 from = span.start > row->start ? span.start : row->start;
+		u64 to = span.end < row->start + row->bytes ? span.end : row->start + row->bytes;
 
-	return bytes < GLIBC_LEAST ? GLIBC_LEAST : bytes;
-}
-
-struct accounting_extent accounting_extent(const struct accounting *self, u64 address, u64 size)
-{
-	if (!self->glibc || size > UINT32_MAX)
-		return (struct accounting_extent){address, address + size};
-	return (struct accounting_extent){address - GLIBC_HEAD,
-					  address - GLIBC_HEAD + glibc_bytes(size)};
+		if (to > from)
+			mark_used(self, i, from, to);
+	}
 }
 
 static void add_block(struct accounting *self, u64 address, u64 size)
 {
-	struct accounting_extent extent = accounting_extent(self, address, size);
+	struct class_extent block = size_classes_block(&self->classes, address, size);
+	struct class_extent span = size_classes_span(&self->classes, address, size);
 
 	self->absent_bytes += size - add_range(self, address, address + size, self->requested);
-	add_range(self, extent.start, address, self->slack);
-	add_range(self, address + size, extent.end, self->slack);
+	add_range(self, block.start, address, self->slack);
+	add_range(self, address + size, block.end, self->slack);
+	if (span.start < block.start || span.end > block.end)
+		hold_range(self, span);
 }
 
 /* glibc maps large blocks one by one and unmaps them when they are freed; the kernel joins them
  * with what else is mapped beside them. */
 static bool is_mapped_alone(const struct accounting *self, u64 address, u64 size)
 {
-	return self->glibc && size >= GLIBC_MAPPED_LEAST &&
-	       address % RESIDENT_PAGE == 2 * GLIBC_HEAD;
+	return self->glibc && size >= GLIBC_MAPPED_LEAST && address % RESIDENT_PAGE == GLIBC_HEADS;
 }
 
 /* A mapping in which a block lies, or lay, is the allocator's; its rows are marked later. */
@@ -109,15 +111,63 @@ static void note_mapping(struct accounting *self, u64 address, u64 size)
 
 static void add_blocks(struct accounting *self)
 {
+	EACH_CHUNK (chunk, self->model)
+		if (accounting_is_live(self, &chunk))
+			add_block(self, chunk.page->address[chunk.at], chunk.page->size[chunk.at]);
+}
+
+static bool clear(struct accounting *self)
+{
+	u64 bytes = (self->memory->count + 1) * sizeof *self->slack;
+
+	memset(self->requested, 0, bytes);
+	memset(self->slack, 0, bytes);
+	self->absent_bytes = 0;
+	free(self->used);
+	self->used = calloc(self->words, sizeof *self->used);
+	return self->used;
+}
+
+static bool is_live_at(const struct chunk *chunk, u64 ticks)
+{
+	return chunk->page->alloc_ticks[chunk->at] <= ticks &&
+	       (!chunk->page->free_ticks[chunk->at] || chunk->page->free_ticks[chunk->at] > ticks);
+}
+
+/* Blocks at the peak are next to each other more often than those that a burst leaves. */
+static bool see_neighbour(const struct accounting *self, const struct chunk *chunk,
+			  struct neighbours *seen)
+{
+	u64 address = chunk->page->address[chunk->at], size = chunk->page->size[chunk->at];
+
+	return (!accounting_is_live(self, chunk) || neighbours_add(seen, 0, address, size)) &&
+	       (!is_live_at(chunk, self->model->totals.peak_ticks) ||
+		neighbours_add(seen, 1, address, size));
+}
+
+/* The allocator's rules are tried first; where the addresses say otherwise all is done again. */
+static bool lay_out(struct accounting *self)
+{
+	struct neighbours seen = {.windows = neighbours_windows(self->model)};
+	bool good = true;
+
 	EACH_CHUNK (chunk, self->model) {
 		u64 address = chunk.page->address[chunk.at], size = chunk.page->size[chunk.at];
 
+		good = good && see_neighbour(self, &chunk, &seen);
 		if (chunk.page->alloc_ticks[chunk.at] > self->memory->ticks)
 			continue;
 		note_mapping(self, address, size);
 		if (accounting_is_live(self, &chunk))
 			add_block(self, address, size);
 	}
+	if (good && neighbours_judge(&seen, &self->classes)) {
+		good = clear(self);
+		if (good)
+			add_blocks(self);
+	}
+	neighbours_release(&seen);
+	return good;
 }
 
 /* ---- what is what ---- */
@@ -172,7 +222,8 @@ static bool prepare(struct accounting *self)
 		self->first_word[i] = words;
 		words += row->bytes / RESIDENT_PAGE / 64 + 1;
 	}
-	self->used = calloc(words + 1, sizeof *self->used);
+	self->words = words + 1;
+	self->used = calloc(self->words, sizeof *self->used);
 	return self->first_word && self->has_blocks && self->requested && self->slack && self->used;
 }
 
@@ -186,16 +237,18 @@ struct accounting accounting_of(const struct model *model, const struct model_me
 
 int accounting_make(struct accounting *self, struct err *err)
 {
+	self->classes = size_classes_of(self->model);
 	self->glibc = allocator_is_glibc(self->model);
-	if (!prepare(self))
+	if (!prepare(self) || !lay_out(self))
 		return err_memory_for(err, "the resident memory");
-	add_blocks(self);
+	self->glibc &= self->classes.basis == CLASSES_RULES;
 	spread(self);
 	return 0;
 }
 
 void accounting_release(struct accounting *self)
 {
+	size_classes_release(&self->classes);
 	arena_release(&self->arena);
 	free(self->used);
 }

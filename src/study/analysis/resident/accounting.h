@@ -11,6 +11,7 @@
 #ifndef STUDY_ANALYSIS_RESIDENT_ACCOUNTING_H
 #define STUDY_ANALYSIS_RESIDENT_ACCOUNTING_H
 
+#include "study/analysis/resident/classes.h"
 #include "study/model/each.h"
 
 enum { RESIDENT_PAGE = 4096 };
@@ -18,7 +19,7 @@ enum { RESIDENT_PAGE = 4096 };
 enum resident_part {
 	PART_REQUESTED, /* live blocks, what the program asked for */
 	PART_SLACK,     /* the allocator's headers and rounding, of these */
-	PART_PINNED,    /* free bytes of pages that live blocks lie on */
+	PART_PINNED,    /* free bytes of pages that live blocks hold */
 	PART_CACHED,    /* pages of the allocator without a live block */
 	PART_MAPPINGS,  /* anonymous mappings without blocks */
 	PART_FILES,     /* mapped files that are no modules */
@@ -34,11 +35,13 @@ struct accounting {
 	const struct stream_resident *rows; /* by address */
 	/* by row: of its pages in `used`; ACCOUNTING_NO_WORDS = not known page by page */
 	u64 *first_word;
-	u64 *used;              /* by page, a bit: a live block lies on it; mostly untouched */
+	u64 words;              /* of `used` */
+	u64 *used;              /* by page, a bit: a live block holds it; mostly untouched */
 	u8 *has_blocks;         /* by row: one lies or lay in its mapping */
 	u64 *requested, *slack; /* by row */
 	u64 absent_bytes;       /* requested by live blocks, and not resident */
-	bool glibc;             /* the allocator is glibc's */
+	struct size_classes classes;
+	bool glibc; /* the allocator is glibc's */
 	struct arena arena;
 };
 
@@ -59,12 +62,6 @@ enum resident_part accounting_part(const struct accounting *self, u64 row);
 
 /* What of [start, end) is resident. */
 u64 accounting_bytes(struct accounting *self, u64 start, u64 end);
-
-/* From the allocator's header, where it is known, to the end of its rounding. */
-struct accounting_extent {
-	u64 start, end;
-};
-struct accounting_extent accounting_extent(const struct accounting *self, u64 address, u64 size);
 
 /* Chunks whose address and size make no sense are at no time. */
 static inline bool accounting_is_live(const struct accounting *self, const struct chunk *chunk)

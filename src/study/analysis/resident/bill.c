@@ -24,6 +24,8 @@ struct billing {
 	u32 *first_page; /* by row; NO_PAGE = it is not the allocator's, or not known by page */
 	u64 *covered;    /* by page, PAGE_WORDS: a bit for each granule */
 	u64 uncovered;   /* granules without a bit */
+	bool in_span;    /* the block in progress lies in a span that is given back as a whole */
+	u32 span_first;  /* of that span; NO_PAGE = it has no page yet */
 	bool failed;     /* out of memory */
 };
 
@@ -63,9 +65,12 @@ static bool list_pages(struct billing *self)
 		if (!self->first_page || !list_row(self, i))
 			return false;
 	bill->page_used = calloc((u64)bill->page_count + 1, sizeof *bill->page_used);
+	bill->page_span = calloc((u64)bill->page_count + 1, sizeof *bill->page_span);
 	self->covered = calloc((u64)bill->page_count + 1, PAGE_WORDS * sizeof *self->covered);
 	self->uncovered = (u64)bill->page_count * PAGE_WORDS * 64;
-	return bill->page_used && self->covered;
+	for (u32 page = 0; bill->page_span && page < bill->page_count; page++)
+		bill->page_span[page] = page;
+	return bill->page_used && bill->page_span && self->covered;
 }
 
 /* What of a block lies in one page. */
@@ -77,7 +82,7 @@ struct piece {
 typedef void piece_fn(struct billing *self, const struct piece *piece, struct point_id point);
 
 /* Calls `each` for every listed page on which [start, end) lies. */
-static void each_piece(struct billing *self, const struct accounting_extent *extent,
+static void each_piece(struct billing *self, const struct class_extent *extent,
 		       struct point_id point, piece_fn *each)
 {
 	const struct stream_resident *rows = self->pages.rows;
@@ -134,23 +139,45 @@ static void add_live(struct billing *self, const struct piece *piece, struct poi
 
 	cover(self, piece);
 	*used += (u16)(bytes < room ? bytes : room);
-	if (bytes < RESIDENT_PAGE &&
+	if ((bytes < RESIDENT_PAGE || self->in_span) &&
 	    !vec_push(&bill->parts, ((struct bill_part){piece->page, point.index, bytes})))
 		self->failed = true;
+}
+
+/* Joins a page to those before it. Two spans never share a page; where they seem to, the first one
+ * that is seen has it. */
+static void add_to_span(struct billing *self, const struct piece *piece, struct point_id point)
+{
+	struct bill *bill = self->bill;
+	u32 page = piece->page, *span = &bill->page_span[page];
+	bool leads = page + 1 < bill->page_count && bill->page_span[page + 1] == page;
+
+	(void)point;
+	if (*span == page && !leads && self->span_first != NO_PAGE &&
+	    bill->page_span[page - 1] == self->span_first)
+		*span = self->span_first;
+	else
+		self->span_first = *span;
 }
 
 static void add_live_chunk(struct billing *self, const struct chunk *chunk)
 {
 	u64 address = chunk->page->address[chunk->at], size = chunk->page->size[chunk->at];
-	struct accounting_extent extent = accounting_extent(&self->pages, address, size);
+	const struct size_classes *classes = &self->pages.classes;
+	struct class_extent block = size_classes_block(classes, address, size);
+	struct class_extent span = size_classes_span(classes, address, size);
 	struct point_id point = chunk_point(chunk);
 	struct bill_line *line = &self->bill->lines[point.index];
 
 	line->blocks++;
 	line->requested_bytes += accounting_bytes(&self->pages, address, address + size);
-	line->slack_bytes += accounting_bytes(&self->pages, extent.start, address) +
-			     accounting_bytes(&self->pages, address + size, extent.end);
-	each_piece(self, &extent, point, add_live);
+	line->slack_bytes += accounting_bytes(&self->pages, block.start, address) +
+			     accounting_bytes(&self->pages, address + size, block.end);
+	self->in_span = span.start < block.start || span.end > block.end;
+	self->span_first = NO_PAGE;
+	each_piece(self, &block, point, add_live);
+	if (self->in_span)
+		each_piece(self, &span, point, add_to_span);
 }
 
 static int by_page(const void *a, const void *b)
@@ -160,14 +187,15 @@ static int by_page(const void *a, const void *b)
 	return x->page != y->page ? rising(x->page, y->page) : rising(x->point, y->point);
 }
 
-/* One part for each point of a page. */
+/* One part for each point of a page or span. */
 static void join_parts(struct bill *bill)
 {
 	struct bill_part *parts = bill->parts.data;
 	u64 count = 0;
 
-	if (bill->parts.count)
-		qsort(parts, bill->parts.count, sizeof *parts, by_page);
+	for (u64 i = 0; i < bill->parts.count; i++)
+		parts[i].page = bill->page_span[parts[i].page];
+	vec_sort(&bill->parts, by_page);
 	for (u64 i = 0; i < bill->parts.count; i++) {
 		if (count && by_page(&parts[count - 1], &parts[i]) == 0)
 			parts[count - 1].bytes += parts[i].bytes;
@@ -177,33 +205,42 @@ static void join_parts(struct bill *bill)
 	bill->parts.count = count;
 }
 
-/* What is free on a page goes to those who hold the page, in equal parts. */
+/* What is free on a page or span goes to those who hold it, in equal parts. */
 static void charge_pinned(struct bill *bill)
 {
 	const struct bill_part *parts = bill->parts.data;
 	u64 end;
 
 	for (u64 i = 0; i < bill->parts.count; i = end) {
-		u64 free_bytes = RESIDENT_PAGE - bill->page_used[parts[i].page];
+		u32 page = parts[i].page, pages_end = bill_span_end(bill, page);
+		u64 free_bytes = (u64)(pages_end - page) * RESIDENT_PAGE -
+				 bill_span_used(bill, page, pages_end);
 
-		for (end = i + 1; end < bill->parts.count && parts[end].page == parts[i].page;)
+		for (end = i + 1; end < bill->parts.count && parts[end].page == page;)
 			end++;
 		for (u64 k = i; k < end; k++)
 			bill->lines[parts[k].point].pinned_bytes +=
 				free_bytes / (end - i) + (k - i < free_bytes % (end - i));
 		if (end == i + 1)
-			bill->lines[parts[i].point].alone_pages++;
+			bill->lines[parts[i].point].alone_pages += pages_end - page;
 	}
 }
 
 /* ---- freed blocks ---- */
+
+/* Only spans with a live block have more than one page. */
+static bool is_held(const struct bill *bill, u32 page)
+{
+	return bill->page_used[page] || bill->page_span[page] != page ||
+	       bill_span_end(bill, page) > page + 1;
+}
 
 static void add_freed(struct billing *self, const struct piece *piece, struct point_id point)
 {
 	struct bill_line *line = &self->bill->lines[point.index];
 	u64 bytes = (u64)cover(self, piece) * GRANULE;
 
-	if (self->bill->page_used[piece->page])
+	if (is_held(self->bill, piece->page))
 		line->left_bytes += bytes;
 	else
 		line->cached_bytes += bytes;
@@ -218,16 +255,16 @@ static void add_freed_chunks(struct billing *self)
 	struct chunk chunk = {.model = model};
 
 	for (u64 i = model->chunks.count; i-- > 0 && self->uncovered;) {
-		struct accounting_extent extent;
+		struct class_extent block;
 
 		if (i % REST == 0)
 			model_rest(model);
 		if (!chunk_take(&chunk, i) || !chunk_is_freed(&chunk) ||
 		    chunk.page->free_ticks[chunk.at] > ticks)
 			continue;
-		extent = accounting_extent(&self->pages, chunk.page->address[chunk.at],
+		block = size_classes_block(&self->pages.classes, chunk.page->address[chunk.at],
 					   chunk.page->size[chunk.at]);
-		each_piece(self, &extent, chunk_point(&chunk), add_freed);
+		each_piece(self, &block, chunk_point(&chunk), add_freed);
 	}
 }
 
@@ -235,7 +272,7 @@ static void count_unused(struct billing *self)
 {
 	for (u32 page = 0; page < self->bill->page_count; page++) {
 		const u64 *words = self->covered + (u64)page * PAGE_WORDS;
-		u64 *sum = &self->bill->unused_bytes[self->bill->page_used[page] != 0];
+		u64 *sum = &self->bill->unused_bytes[is_held(self->bill, page)];
 
 		for (u32 i = 0; i < PAGE_WORDS; i++)
 			*sum += (u64)__builtin_popcountll(~words[i]) * GRANULE;
@@ -269,7 +306,11 @@ int bill_make(struct bill *self, const struct model *model, const struct model_m
 	struct billing billing = {.bill = self, .pages = accounting_of(model, memory)};
 	int status = accounting_make(&billing.pages, err);
 
-	*self = (struct bill){.model = model, .memory = memory, .glibc = billing.pages.glibc};
+	*self = (struct bill){.model = model,
+			      .memory = memory,
+			      .glibc = billing.pages.glibc,
+			      .basis = billing.pages.classes.basis,
+			      .allocator = size_classes_allocator(&billing.pages.classes)};
 	if (status == 0)
 		resident_sum(&billing.pages, &self->account);
 	if (status == 0)
@@ -283,6 +324,7 @@ void bill_release(struct bill *self)
 {
 	free(self->lines);
 	free(self->page_used);
+	free(self->page_span);
 	vec_release(&self->parts);
 	vec_release(&self->heaps);
 	*self = (struct bill){0};

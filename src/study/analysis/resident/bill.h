@@ -23,7 +23,8 @@ struct bill_line {
 	u64 alone_pages;  /* whose live blocks are all its own */
 };
 
-/* A live block's part of a page; by page, then by point. */
+/* A live block's part of pages that are given back together: of one page, or of those of a span,
+ * where `page` is the first. By page, then by point. */
 struct bill_part {
 	u32 page;
 	u32 point;
@@ -44,10 +45,13 @@ struct bill { /* all zero = empty */
 	u64 unused_bytes
 		[2]; /* in which no known block ever lay: of pages without, with a live one */
 	bool glibc;
+	enum classes_basis basis; /* of slack */
+	const char *allocator;    /* whose rules say what slack is; NULL = no rules are used */
 	/* pages of the allocator, by address, and who has live blocks there, unless one block fills
 	 * the page */
 	u32 page_count;
 	u16 *page_used; /* by page: bytes of live blocks, headers and rounding included */
+	u32 *page_span; /* by page: the first one of those that are given back together with it */
 	VEC(struct bill_part) parts;
 	VEC(struct bill_heap) heaps;
 };
@@ -56,5 +60,25 @@ struct bill { /* all zero = empty */
 int bill_make(struct bill *self, const struct model *model, const struct model_memory *memory,
 	      struct err *err);
 void bill_release(struct bill *self);
+
+/* The page behind those that are given back together with this one, which is the first of them. */
+static inline u32 bill_span_end(const struct bill *self, u32 page)
+{
+	u32 end = page + 1;
+
+	while (end < self->page_count && self->page_span[end] == page)
+		end++;
+	return end;
+}
+
+/* Bytes of live blocks on the pages [page, end). */
+static inline u64 bill_span_used(const struct bill *self, u32 page, u32 end)
+{
+	u64 bytes = 0;
+
+	for (; page < end; page++)
+		bytes += self->page_used[page];
+	return bytes;
+}
 
 #endif

@@ -277,6 +277,18 @@ static struct result *cut_table(const struct bill *bill, const struct cut *cut,
 
 /* ---- all ---- */
 
+static const char *basis_text(struct result *result, const struct bill *bill)
+{
+	switch (bill->basis) {
+	case CLASSES_RULES:
+		return result_format(result, bill->glibc ? "by %s's rules" : "by %s's size classes",
+				     bill->allocator);
+	case CLASSES_INFERRED: return "inferred from addresses";
+	case CLASSES_UNKNOWN: break;
+	}
+	return "unknown";
+}
+
 static void add_fields(struct result *result, const struct bill *bill, const struct cut *cut)
 {
 	enum bill_cause cause = bill_cause(bill, cut);
@@ -289,6 +301,10 @@ static void add_fields(struct result *result, const struct bill *bill, const str
 		     "resident memory as the kernel reports it");
 	result_field(result, "sum_bytes", "sum of parts", VALUE_BYTES,
 		     value_number(bill->account.sum_bytes), "sum of all parts");
+	result_field(result, "slack_basis", "slack", VALUE_TEXT,
+		     value_text(basis_text(result, bill)),
+		     "how headers and rounding of blocks are known: by the rules or size classes "
+		     "of an allocator, inferred from addresses, or unknown");
 	result_field(result, "cause", NULL, VALUE_TEXT, value_text(cause_name(cause)),
 		     "what most of it is: live, pinned_by_few, pinned_by_many, not_given_back, "
 		     "arenas, huge_pages or not_heap");
@@ -297,8 +313,8 @@ static void add_fields(struct result *result, const struct bill *bill, const str
 		     .below = true);
 	result_field(result, "cut.least_bytes", cut->count ? "cut saves" : NULL, VALUE_BYTES,
 		     value_number(cut->least_bytes),
-		     "what the allocator gives back by itself if the blocks of the cut lie in a "
-		     "heap of their own",
+		     "what the allocator gives back at once if the blocks of the cut lie in a heap "
+		     "of their own; 0 of others than glibc's, which keep free pages for later",
 		     .remark = "to {cut.most_bytes} with {cut.points:point} in a heap of their "
 			       "own, which have {cut.live_bytes} live");
 	result_field(result, "cut.most_bytes", NULL, VALUE_BYTES, value_number(cut->most_bytes),
@@ -319,7 +335,7 @@ static void add_fields(struct result *result, const struct bill *bill, const str
 
 static void add_bill_caveats(struct result *result, const struct bill *bill)
 {
-	if (!bill->glibc)
+	if (bill->basis == CLASSES_UNKNOWN)
 		result_add_caveat(result, "the allocator's size classes are not known; its "
 					  "rounding counts as pinned");
 	if (bill->model->image.sample_bytes || bill->model->aggregated || bill->model->pauses)

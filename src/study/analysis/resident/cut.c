@@ -66,13 +66,16 @@ static bool list_sets(struct cutting *self)
 	struct page_set set;
 
 	for (u64 i = 0; i < bill->parts.count; i += set.count) {
-		set = (struct page_set){.first = i, .pages = 1};
+		u32 end = bill_span_end(bill, parts[i].page);
+
+		set = (struct page_set){.first = i, .pages = end - parts[i].page};
 		for (u64 k = i; k < bill->parts.count && parts[k].page == parts[i].page; k++) {
 			set.hash = mix(set.hash, parts[k].point + 1ull);
 			set.count++;
 			self->live[parts[k].point] += parts[k].bytes;
 		}
-		set.free_bytes = RESIDENT_PAGE - bill->page_used[parts[i].page];
+		set.free_bytes =
+			(u64)set.pages * RESIDENT_PAGE - bill_span_used(bill, parts[i].page, end);
 		if (!vec_push(&self->sets, set))
 			return false;
 	}
@@ -90,7 +93,7 @@ static void join_sets(struct cutting *self)
 	qsort(sets, self->sets.count, sizeof *sets, by_hash);
 	for (u64 i = 0; i < self->sets.count; i++) {
 		if (count && sets[count - 1].hash == sets[i].hash) {
-			sets[count - 1].pages++;
+			sets[count - 1].pages += sets[i].pages;
 			sets[count - 1].free_bytes += sets[i].free_bytes;
 		} else {
 			sets[count++] = sets[i];
@@ -253,7 +256,7 @@ static void search(struct cutting *self, struct cut *cut)
 		take(self, cut, &step);
 		bytes = step.bytes;
 	}
-	cut->most_bytes = cut->least_bytes = (u64)bytes;
+	cut->most_bytes = (u64)bytes;
 	if (!self->bill->glibc || !cut->count)
 		return;
 	freed = (pages_at_ends(self) - at_ends) * RESIDENT_PAGE;

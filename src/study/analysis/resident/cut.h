@@ -13,8 +13,9 @@ struct cut {
 	u32 count;                              /* 0 = none is worth it */
 	u64 blocks, live_bytes;                 /* that they have, headers and rounding included */
 	u64 pages;                              /* that only they hold */
-	/* What would be saved, less what the blocks take elsewhere. least: with glibc, what lies at
-	 * the end of a heap and is given back at once; most: with all free pages given back. */
+	/* What would be saved, less what the blocks take elsewhere. least: at once, which is what
+	 * lies at the end of a heap of glibc's, others keep pages for later; most: with all free
+	 * pages given back. */
 	u64 least_bytes, most_bytes;
 	u64 bound_bytes; /* no cut lets go of more of the pages with live blocks */
 };
