@@ -4,11 +4,10 @@
 
 Each program fills its heap and frees most of it. At 20 looks the sum of the bill must be within 1 % of what the kernel
 says at that moment (smaps_rollup). Then the cause is judged by an oracle, which acts on the same process: malloc_trim,
-MEMORY PURGE or active defragmentation of redis; and by a further run with MALLOC_ARENA_MAX=1. Prints a table.
+MEMORY PURGE of redis; and by a further run with MALLOC_ARENA_MAX=1. Prints a table.
 
 redis-libc, redis-libc-large   redis built with MALLOC=libc, values of 100 and of 4,000 bytes: malloc_trim
 redis-jemalloc                 the installed redis, values of 4,000 bytes: MEMORY PURGE
-redis-defrag                   redis built with its own jemalloc, values of 100 bytes: activedefrag
 python3                        objects of Python, PYTHONMALLOC=malloc: malloc_trim
 service                        a C++ service whose sessions are freed by other threads: malloc_trim, MALLOC_ARENA_MAX=1
 vim                            a large file is edited, and left: malloc_trim"""
@@ -115,15 +114,9 @@ class Redis:
         time.sleep(1)
 
     def oracle(self, pid):
-        if self.build == "jemalloc":
-            self.ask("config", "set", "active-defrag-ignore-bytes", "1mb", "active-defrag-threshold-lower", "1",
-                     "active-defrag-cycle-min", "50", "active-defrag-cycle-max", "75")
-            if "OK" not in self.ask("config", "set", "activedefrag", "yes"):
-                raise Failed("no active defragmentation")
-            time.sleep(10)
-        elif self.build:
+        if self.build:
             trim(pid)
-        if self.build != "libc":
+        else:
             self.ask("memory", "purge")
 
     def end(self, _):
@@ -203,7 +196,7 @@ def built_redis(malloc):
 
 
 CASES = {"redis-libc": Redis("libc", 100), "redis-libc-large": Redis("libc", 4000), "redis-jemalloc": Redis(None, 4000),
-         "redis-defrag": Redis("jemalloc", 100), "python3": Python, "service": Service, "vim": Vim}
+         "python3": Python, "service": Service, "vim": Vim}
 
 
 # ---- a run, and what is read of it ----
@@ -284,9 +277,7 @@ def check(name):
         looks, marks = moments("one.hwt")
         fewer = before["rss_bytes"] - bill("one.hwt", min(look for look in looks if look >= marks[0]))["rss_bytes"]
     cause = before["cause"]
-    wrong = judged(cause if name != "redis-defrag" else "not_given_back", before, released, fewer)
-    if name == "redis-defrag" and not cause.startswith("pinned"):
-        wrong = f"{cause}, but defragmentation gave back {released} bytes"
+    wrong = judged(cause, before, released, fewer)
     print(" | ".join(["", name, f"{100 * max(off):.2f} %", *map(megabytes, (before["rss_bytes"], *(
         before["bytes"][part] for part in ("requested", "slack", "pinned", "cached")))), before["slack_basis"], cause,
         megabytes(released), megabytes(fewer) if fewer is not None else "", "yes" if not wrong else f"no: {wrong}", ""]).strip(), flush=True)

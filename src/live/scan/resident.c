@@ -92,6 +92,30 @@ static void sums_read(struct stream_memory *told, u32 pid)
 	strbuf_release(&text);
 }
 
+/* By the kernel's counters, in bytes, which is quick but not exact; 0 = unknown. */
+static u64 counter_read(u32 pid)
+{
+	unsigned long long pages = 0;
+	struct strbuf text = {0};
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/statm", pid);
+	if (io_read_file(path, 256, &text, NULL) == 0)
+		sscanf(strbuf_text(&text), "%*u %llu", &pages);
+	strbuf_release(&text);
+	return pages * SCAN_PAGE;
+}
+
+/* The kernel's sum in the middle of a look: a program may grow much while its pages are read. */
+static u64 sum_between(u64 rss_bytes, u64 before, u64 then, u64 after)
+{
+	i64 grown = ((i64)(before - then) + (i64)(after - then)) / 2;
+
+	return before && then && after && (grown > 0 || rss_bytes > (u64)-grown)
+		       ? rss_bytes + (u64)grown
+		       : rss_bytes;
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static void run_add(void *data, u64 start, u64 end)
@@ -273,6 +297,7 @@ int resident_tell(const struct berth *berth, const struct berths *berths, u32 mo
 	struct stream_memory told = {.moment = moment};
 	struct err unseen = {0}; /* why nothing can be seen: it has ended, most likely */
 	struct look look = {0};
+	u64 before = counter_read(pid), then;
 	int status = 0;
 
 	if (!sink->memory || scan_memory_open(&look.memory, pid, pid,
@@ -281,6 +306,7 @@ int resident_tell(const struct berth *berth, const struct berths *berths, u32 mo
 	look.shadow = load_relaxed(&berth->control->access) != HW_ACCESS_NONE;
 	own_read(&look, berth->control);
 	sums_read(&told, pid);
+	then = counter_read(pid);
 	code_find(&look);
 	if (!look.memory.asks)
 		scan_memory_weigh(&look.memory);
@@ -288,6 +314,7 @@ int resident_tell(const struct berth *berth, const struct berths *berths, u32 mo
 	told.ticks = hw_ticks();
 	for (u64 i = 0; i < look.memory.mappings.count && !look.failed; i++)
 		mapping_look(&look, i);
+	told.rss_bytes = sum_between(told.rss_bytes, before, then, counter_read(pid));
 	told.rows = look.rows.data;
 	told.count = look.rows.count;
 	/* Nothing is seen of a process that has just ended, or became another user's. */

@@ -10,11 +10,10 @@
 #include "host/base/order.h"
 #include "host/base/units.h"
 #include "study/analysis/places/allocator.h"
+#include "study/analysis/resident/arenas.h"
 #include "study/analysis/resident/series.h"
 #include "study/result/field.h"
 
-/* glibc's arenas of threads: 64 MiB each, aligned to that. */
-static const u64 ARENA_BYTES = 64ull << 20;
 enum {
 	ARENAS_MANY = 4,
 	LEAST_PARTS = 1000, /* points with less are shown only if all are */
@@ -26,26 +25,6 @@ static u64 part(const struct bill *bill, enum resident_part number)
 }
 
 /* ---- cause ---- */
-
-struct arenas {
-	u64 count, bytes;
-};
-
-static struct arenas find_arenas(const struct bill *bill)
-{
-	struct arenas arenas = {0};
-
-	for (u64 i = 0; bill->glibc && i < bill->heaps.count; i++) {
-		const struct bill_heap *heap = &bill->heaps.data[i];
-
-		if (heap->start % ARENA_BYTES)
-			continue;
-		arenas.count++;
-		for (u32 page = heap->first; page < heap->end; page++)
-			arenas.bytes += RESIDENT_PAGE - bill->page_used[page];
-	}
-	return arenas;
-}
 
 /* At least so much of the heap lies in huge pages: all else may do so, too. */
 static u64 find_huge(const struct bill *bill, u64 others)
@@ -60,7 +39,7 @@ enum bill_cause bill_cause(const struct bill *bill, const struct cut *cut)
 	u64 live = part(bill, PART_REQUESTED) + part(bill, PART_SLACK);
 	u64 pinned = part(bill, PART_PINNED), cached = part(bill, PART_CACHED);
 	u64 others = bill->account.sum_bytes - live - pinned - cached - part(bill, PART_RECORDER);
-	struct arenas arenas = find_arenas(bill);
+	struct arenas arenas = arenas_find(bill);
 
 	if (live >= pinned + cached && live >= others)
 		return BILL_LIVE;
@@ -68,7 +47,8 @@ enum bill_cause bill_cause(const struct bill *bill, const struct cut *cut)
 		return BILL_NOT_HEAP;
 	if (cut->count && cut->most_bytes * 2 >= pinned + cached)
 		return BILL_PINNED_BY_FEW;
-	if (arenas.count > ARENAS_MANY && arenas.bytes * 2 > pinned + cached)
+	if (arenas.count > ARENAS_MANY && arenas.free_bytes * 2 > pinned + cached &&
+	    arenas_excess(bill) * 2 > pinned + cached)
 		return BILL_ARENAS;
 	if (find_huge(bill, others) * 2 >= pinned + cached)
 		return BILL_HUGE_PAGES;
@@ -154,7 +134,7 @@ static const char *sentence(struct result *result, const struct bill *bill, cons
 		[BILL_NOT_GIVEN_BACK] = "free pages were not given back",
 		[BILL_NOT_HEAP] = "most of it is not the heap: mappings, code and stacks",
 	};
-	struct arenas arenas = find_arenas(bill);
+	struct arenas arenas = arenas_find(bill);
 	const char *text = texts[cause];
 
 	if (cause == BILL_PINNED_BY_FEW)
@@ -164,7 +144,7 @@ static const char *sentence(struct result *result, const struct bill *bill, cons
 				     units_bytes(cut->live_bytes).text);
 	if (cause == BILL_ARENAS)
 		text = result_format(result, "%s is free in %" PRIu64 " arenas of threads",
-				     units_bytes(arenas.bytes).text, arenas.count);
+				     units_bytes(arenas.free_bytes).text, arenas.count);
 	if (cause == BILL_HUGE_PAGES)
 		text = result_format(result, "%s is in huge pages, which are resident as a whole",
 				     units_bytes(bill->memory->huge_bytes).text);
@@ -362,6 +342,7 @@ struct result *bill_result(const struct bill *bill, const struct stack_source *s
 		add_fields(result, bill, &cut);
 		add_bill_caveats(result, bill);
 		result_add_part(result, parts_table(bill));
+		result_add_part(result, arenas_table(bill, top, err));
 		result_add_part(result, cut_table(bill, &cut, source));
 		result_add_part(result, points_table(bill, source, top));
 	}
