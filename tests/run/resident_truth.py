@@ -209,6 +209,7 @@ def record(program, trace, **environment):
     try:
         program.drive(pid)
         run(HEAPWISE, "ctl", pid, "snapshot")
+        time.sleep(0.3)  # it answers before the look is taken
         program.oracle(pid)
         time.sleep(0.5)
         run(HEAPWISE, "ctl", pid, "snapshot")

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * glibc's arenas: what each has, whose it is, and when they are the cause. */
+#include "study/analysis/resident/arenas.h"
+#include "study/analysis/resident/bill_result.h"
+#include "test_analysis.h"
+
+enum { PAGE = 4096, HEAPS = 6 };
+#define MAIN 0x100000ull
+#define ARENA (64ull << 20)
+
+/* Arena i: a block that stays, and one of nine pages that is freed, before the next one is made
+ * (in_turn) or after all were. */
+static struct feed arenas_feed(bool in_turn)
+{
+	struct feed feed = feed_new();
+	struct stream_resident rows[HEAPS + 1] = {{MAIN, PAGE, PAGE, MEMORY_BREAK, 0}};
+
+	tell_functions(&feed, 2);
+	for (u32 thread = 0; thread <= HEAPS; thread++)
+		tell_thread(&feed, thread);
+	for (u32 i = 0; i < HEAPS; i++) {
+		u64 start = (i + 16) * ARENA, chunk = feed.chunks;
+
+		rows[i + 1] =
+			(struct stream_resident){start, 10 * PAGE, 10 * PAGE, MEMORY_ANONYMOUS, 0};
+		feed.thread = i + 1;
+		for (u32 k = 0; k < 2; k++)
+			tell_event(&feed, (struct event){.kind = HW_MALLOC,
+							 .context = 1 + k,
+							 .size = k ? 9 * PAGE - 24 : 1000,
+							 .chunk = feed.chunks++,
+							 .address = start + 16 + k * PAGE});
+		if (in_turn)
+			tell_event(&feed, (struct event){.kind = HW_FREE,
+							 .size = 9 * PAGE - 24,
+							 .chunk = chunk + 1,
+							 .address = start + 16 + PAGE});
+	}
+	for (u32 i = 0; i < HEAPS && !in_turn; i++)
+		tell_event(&feed, (struct event){.kind = HW_FREE,
+						 .size = 9 * PAGE - 24,
+						 .chunk = 2 * i + 1,
+						 .address = (i + 16) * ARENA + 16 + PAGE});
+	tell_memory(&feed, rows, HEAPS + 1);
+	tell_end(&feed, IMAGE_EXITED);
+	return feed;
+}
+
+static enum bill_cause cause_of(struct feed *feed, struct bill *bill)
+{
+	struct cut cut;
+
+	CHECK_EQ(bill_make(bill, feed->model, resident_last(feed->model), &feed->err), 0);
+	CHECK_EQ(cut_find(&cut, bill, &feed->err), 0);
+	return bill_cause(bill, &cut);
+}
+
+TEST(cause, "many arenas are the cause only if one would have less")
+{
+	struct feed feed = arenas_feed(true);
+	struct bill bill;
+
+	CHECK_EQ(cause_of(&feed, &bill), BILL_ARENAS);
+	CHECK_EQ(arenas_find(&bill).count, HEAPS);
+	bill_release(&bill);
+	model_free(feed.model);
+	feed = arenas_feed(false);
+	CHECK_EQ(cause_of(&feed, &bill), BILL_NOT_GIVEN_BACK);
+	bill_release(&bill);
+	model_free(feed.model);
+}
+
+TEST(table, "each arena has its bytes, and the thread that allocates there")
+{
+	struct feed feed = arenas_feed(true);
+	struct bill bill;
+	struct result *table;
+
+	cause_of(&feed, &bill);
+	table = arenas_table(&bill, 0, &feed.err);
+	CHECK(table && !table->hidden_in_text);
+	CHECK_EQ(result_rows(table), HEAPS + 1);
+	for (u32 i = 0; i < HEAPS; i++) {
+		CHECK_EQ(cell(table, i, "start")->number, (i + 16) * ARENA);
+		CHECK_EQ(cell(table, i, "live_bytes")->number, 1008);
+		CHECK_EQ(cell(table, i, "pinned_bytes")->number, PAGE - 1008);
+		CHECK_EQ(cell(table, i, "cached_bytes")->number, 9 * PAGE);
+		CHECK_EQ(cell(table, i, "threads")->number, 1);
+		CHECK_EQ(cell(table, i, "tid")->number, feed.model->threads.data[i + 1].tid);
+	}
+	CHECK_EQ(cell(table, HEAPS, "start")->number, 0);
+	CHECK(!cell(table, HEAPS, "tid")->known);
+	result_free(table);
+	bill_release(&bill);
+	model_free(feed.model);
+}
