@@ -106,11 +106,11 @@ class Redis:
             time.sleep(0.1)
         for part in range(10):
             self.ask("debug", "populate", (part + 1) * self.keys // 10, "key", self.value_bytes)
-            time.sleep(0.2)
+            time.sleep(0.5)
         for part in range(10):
             gone = range(part * self.keys // 10, (part + 1) * self.keys // 10)
             self.ask("--pipe", text="".join(f"DEL key:{i}\r\n" for i in gone if i % 10))
-            time.sleep(0.2)
+            time.sleep(0.5)
         time.sleep(1)
 
     def oracle(self, pid):
