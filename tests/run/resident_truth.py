@@ -72,6 +72,17 @@ def child_of(pid):
     raise Failed("the program did not start")
 
 
+def settle(pid):
+    """Waits until as much is resident as two seconds before."""
+    seen = -1
+    for _ in range(20):
+        now = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1])
+        if abs(now - seen) * 100 <= now:
+            return
+        seen = now
+        time.sleep(2)
+
+
 def trim(pid):
     needs("gdb")
     run("gdb", "-q", "-batch", "-p", pid, "-ex", "call (int)malloc_trim(0)")
@@ -211,7 +222,8 @@ def record(program, trace, **environment):
         run(HEAPWISE, "ctl", pid, "snapshot")
         time.sleep(0.3)  # it answers before the look is taken
         program.oracle(pid)
-        time.sleep(0.5)
+        time.sleep(1)
+        settle(pid)
         run(HEAPWISE, "ctl", pid, "snapshot")
         program.end(pid)
         heapwise.wait(60)
