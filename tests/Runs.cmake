@@ -198,7 +198,7 @@ foreach(case lua lua-archive lua-recorded refused installed access)
 endforeach()
 heapwise_run(redis-small redis small)
 foreach(case parts threads index killed old-kernel burst burst-killed burst-children many-samples
-	snapshot huge-pages slack-glibc slack-jemalloc slack-tcmalloc slack-mimalloc slack-own
+	snapshot findings huge-pages slack-glibc slack-jemalloc slack-tcmalloc slack-mimalloc slack-own
 	comb-each-page comb-ten-pages comb-threads comb-jemalloc-each-page comb-jemalloc-ten-pages
 	comb-jemalloc-threads comb-tcmalloc-each-page comb-tcmalloc-ten-pages comb-tcmalloc-threads
 	comb-mimalloc-each-page comb-mimalloc-ten-pages comb-mimalloc-threads)

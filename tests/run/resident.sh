@@ -282,6 +282,32 @@ comb()
 	esac
 }
 
+# finds KIND FUNCTION REPAIR PROGRAM...   that finding is the first one.
+finds()
+{
+	local kind=$1 function=$2 repair=$3
+	shift 3
+	"$HEAPWISE" run -q -o found.hwt -- "$@" >said || fail "status $?"
+	"$HEAPWISE" findings --format json found.hwt | jq '.findings[0]' >first
+	equal "first finding of $*" "$(jq -r '"\(.kind) of \(.function)"' first)" "$kind of $function"
+	equal "its repair" "$(jq -r --arg text "$repair" 'if .repair | contains($text) then "yes" else .repair end' first)" yes
+	rm -f found.hwt*
+}
+
+# Why memory stays is one of four findings; its saving is what the repair is seen to save.
+case_findings()
+{
+	local burst=$HEAPWISE_TARGETS/bursts saved
+	finds pinned kept_block "pool" "$HEAPWISE_TARGETS/comb" 64 1 1 48
+	finds left_behind fill "long-lived" "$burst" 1000 1 4
+	finds not_given_back fill "malloc_trim" "$burst" 1000 1 79872
+	finds arenas fill "MALLOC_ARENA_MAX" "$burst" 1000 8 50 turns
+	saved=$(($(said rss) - $(MALLOC_ARENA_MAX=1 "$burst" 300 8 50 turns | sed -n 's/^rss //p')))
+	near "what one arena saves" "$(jq '.saves_amount' first)" "$saved" 15
+	# threads that are busy at the same time need as much in one arena
+	finds not_given_back fill "malloc_trim" "$burst" 1000 8 50
+}
+
 case_comb_each_page() { comb c 64 1 1; }
 case_comb_ten_pages() { comb c 64 10 1; }
 case_comb_threads() { comb c 64 1 8; }

@@ -422,14 +422,15 @@ TEST(resident, "what stays resident after it was freed is told at the place that
 	static const struct {
 		u32 stays; /* every so many chunks stay */
 		u64 ms;    /* when the others go, of 1,000 */
-		const char *repair; /* NULL = it is the program's end, or under Valgrind, and no finding */
+		const char *kind; /* NULL = it is the program's end, or under Valgrind, and no finding */
+		const char *repair;
 		u32 access;
 	} cases[] = {
-		{2, 2, "allocate long-lived memory apart from short-lived memory", ACCESS_NONE},
-		{64, 2, "call malloc_trim() afterwards, or free in reverse order of allocation", ACCESS_NONE},
-		{64, 600, "call malloc_trim() afterwards, or free in reverse order of allocation", ACCESS_NONE},
-		{64, 750, NULL, ACCESS_NONE},
-		{64, 2, NULL, ACCESS_VALGRIND},
+		{2, 2, "left_behind", "allocate long-lived memory apart from short-lived memory", ACCESS_NONE},
+		{64, 2, "not_given_back", "call malloc_trim() afterwards, or free in reverse order of allocation", ACCESS_NONE},
+		{64, 600, "not_given_back", "call malloc_trim() afterwards, or free in reverse order of allocation", ACCESS_NONE},
+		{64, 750, NULL, NULL, ACCESS_NONE},
+		{64, 2, NULL, NULL, ACCESS_VALGRIND},
 	};
 
 	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -450,10 +451,11 @@ TEST(resident, "what stays resident after it was freed is told at the place that
 		found.feed.model->image.access = cases[i].access;
 		finish_as(&found, false);
 		for (u64 k = 0; k < found.findings.rows.count; k++)
-			if (found.findings.rows.data[k].kind == FINDING_RESIDENT)
+			if (finding_stays(&found.findings.rows.data[k]))
 				row = &found.findings.rows.data[k];
-		CHECK_EQ(row != NULL, cases[i].repair != NULL);
-		if (row && cases[i].repair) {
+		CHECK_EQ(row != NULL, cases[i].kind != NULL);
+		if (row && cases[i].kind) {
+			CHECK_STR(finding_kind_name(row->kind), cases[i].kind);
 			CHECK_STR(where(&found, (u64)(row - found.findings.rows.data)), "alpha (prog.c:10)");
 			CHECK_STR(finding_repair(row), cases[i].repair);
 		}
@@ -489,7 +491,7 @@ TEST(resident_late, "what the allocator kept only after all was freed, at the en
 						 &found.feed.err));
 	finish_as(&found, true);
 	for (u64 i = 0; i < found.findings.rows.count; i++)
-		CHECK(found.findings.rows.data[i].kind != FINDING_RESIDENT);
+		CHECK(!finding_stays(&found.findings.rows.data[i]));
 	release(&found);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// verdict: kind=resident function=cell_new,summary_new bytes=30000000
+// verdict: kind=not_given_back function=cell_new,summary_new bytes=30000000
 // A computation of small cells, all of them freed; but its summary was allocated last, and above it the heap cannot shrink.
 #include "noise.h"
 

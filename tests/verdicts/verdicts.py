@@ -42,10 +42,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 FITS = {
     "lost": {"leak"},
     "growth": {"grows", "grows_in", "growth"},
-    "tidy": {"grows", "grows_in", "growth", "peak", "burst", "resident"},  # freed at the end; what it is depends on the moment of the look
+    "tidy": {"grows", "grows_in", "growth", "peak", "burst", "pinned", "left_behind", "not_given_back", "arenas"},  # freed at the end; what it is depends on the moment of the look
     "peak": {"peak"},
     "burst": {"burst", "peak"},
-    "resident": {"resident"},
+    "pinned": {"pinned"},
+    "left_behind": {"left_behind"},
+    "not_given_back": {"not_given_back"},
+    "arenas": {"arenas"},
     "churn": {"churn"},
     "steps": {"growing"},
     "unused": {"unused", "write_only", "coverage"},

@@ -49,7 +49,10 @@ static const u8 inference_of_kind[FINDING_KINDS] = {
 	[FINDING_ZERO_SIZE] = INFERENCE_ZERO_SIZE,
 	[FINDING_PEAK] = INFERENCES,
 	[FINDING_BURST] = INFERENCES,
-	[FINDING_RESIDENT] = INFERENCES,
+	[FINDING_PINNED] = INFERENCES,
+	[FINDING_LEFT_BEHIND] = INFERENCES,
+	[FINDING_NOT_GIVEN_BACK] = INFERENCES,
+	[FINDING_ARENAS] = INFERENCES,
 };
 
 static bool holds(const struct study *trace, struct point_id point, enum inference inference)

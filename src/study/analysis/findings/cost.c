@@ -166,7 +166,10 @@ static u32 concern(const struct finding *finding)
 	case FINDING_GROWTH: return 1;
 	case FINDING_PEAK:
 	case FINDING_BURST: return 2;
-	case FINDING_RESIDENT: return 3;
+	case FINDING_PINNED:
+	case FINDING_LEFT_BEHIND:
+	case FINDING_NOT_GIVEN_BACK:
+	case FINDING_ARENAS: return 3;
 	case FINDING_CHURN:
 	case FINDING_GROWING:
 	case FINDING_ZERO_SIZE: return 5;

@@ -29,9 +29,11 @@ double finding_peak_bytes(const struct finding_costs *self, struct point_id poin
 /* Chooses the saving that is the largest share, and the level by it. */
 void finding_settle(const struct finding_costs *self, struct finding *finding);
 
-/* Memory that stayed resident far above what was live, at the place that had freed most of it. 1 =
- * there is such a finding, 0 = none, or a negative code. */
-int finding_resident(struct finding *finding, const struct model *model, struct err *err);
+/* Memory that stayed resident far above what was live, at the place of those who hold it, or else
+ * of who had most of it: so many findings, or a negative code. */
+enum { RESIDENT_FINDINGS = 2 };
+int finding_resident(struct finding found[RESIDENT_FINDINGS], const struct stack_source *source,
+		     struct err *err);
 
 bool finding_is_listed(const struct finding *finding, const struct findings_query *query);
 

@@ -25,9 +25,13 @@ enum finding_kind {
 	FINDING_CHURN,
 	FINDING_GROWING,
 	FINDING_ZERO_SIZE,
-	FINDING_PEAK,     /* most of the program's peak is allocated at one place */
-	FINDING_BURST,    /* the same, but only for a small part of the run */
-	FINDING_RESIDENT, /* resident memory stays far above what is live */
+	FINDING_PEAK,  /* most of the program's peak is allocated at one place */
+	FINDING_BURST, /* the same, but only for a small part of the run */
+	/* resident memory stays far above what is live: */
+	FINDING_PINNED,         /* blocks of few points hold pages that are nearly free */
+	FINDING_LEFT_BEHIND,    /* the same, and no few points hold most of them */
+	FINDING_NOT_GIVEN_BACK, /* free pages that the allocator keeps */
+	FINDING_ARENAS,         /* either, in many arenas of threads */
 	FINDING_KINDS
 };
 
@@ -99,15 +103,18 @@ struct finding {
 	double held;
 	/* peak, burst: live at the end of the run; resident: live all the while */
 	u64 left_bytes;
-	u64 free_bytes;     /* resident: on pages without a live block */
 	u64 resident_bytes; /* resident: at its highest, without the recorder */
-	/* resident, if somebody looked: points whose few blocks hold it, 0 = it is not few */
 	struct {
-		u64 live_bytes, saves_bytes;
-		u32 points;
-		u32 repair; /* enum bill_repair; 0 = not known */
-	} pinned;
-	u64 lasted_ns; /* resident; grows_in: between the scans */
+		u64 least_bytes; /* pinned: what is saved for sure */
+		u64 free_bytes;  /* arenas: in them */
+		u64 burst_place; /* pinned: whose freed blocks made most of the pages */
+		u64 live_bytes;  /* pinned: of the few */
+		double here;     /* others: part of the free ones that was last used from here */
+		u32 count;       /* points that hold the pages, or arenas; 0 = nobody looked */
+		u32 repair;      /* enum bill_repair */
+		char names[96];  /* pinned: functions of the few */
+	} stays;                 /* kinds that stay resident */
+	u64 lasted_ns;           /* resident; grows_in: between the scans */
 	bool temporary;
 	bool short_run; /* growth, leak: the run says nothing of how it would go on */
 	bool of_type;   /* peak: of a type, or of blocks of one size, at several places */
@@ -161,6 +168,12 @@ int findings_make(struct findings *self, const struct stack_source *source,
 static inline bool finding_holds_peak(const struct finding *finding)
 {
 	return finding->kind == FINDING_PEAK || finding->kind == FINDING_BURST;
+}
+
+/* Kinds that say why resident memory stays far above what is live. */
+static inline bool finding_stays(const struct finding *finding)
+{
+	return finding->kind >= FINDING_PINNED && finding->kind <= FINDING_ARENAS;
 }
 
 /* In words: what was seen ("Only 1 of 512 bytes is ever used"), the usual repair ("allocate what is

@@ -10,15 +10,27 @@
 #include "host/base/keyed.h"
 
 static const char *const kind_names[FINDING_KINDS] = {
-	[FINDING_MISUSE] = "misuse",       [FINDING_LEAK] = "leak",
-	[FINDING_KEPT] = "kept",           [FINDING_GROWTH] = "growth",
-	[FINDING_UNUSED] = "unused",       [FINDING_WRITE_ONLY] = "write_only",
-	[FINDING_READ_ONLY] = "read_only", [FINDING_COVERAGE] = "coverage",
-	[FINDING_EARLY] = "early",         [FINDING_LATE] = "late",
-	[FINDING_CHURN] = "churn",         [FINDING_GROWING] = "growing",
-	[FINDING_ZERO_SIZE] = "zero_size", [FINDING_PEAK] = "peak",
-	[FINDING_BURST] = "burst",         [FINDING_RESIDENT] = "resident",
-	[FINDING_GROWS_IN] = "grows_in",   [FINDING_TWICE] = "twice",
+	[FINDING_MISUSE] = "misuse",
+	[FINDING_LEAK] = "leak",
+	[FINDING_KEPT] = "kept",
+	[FINDING_GROWTH] = "growth",
+	[FINDING_UNUSED] = "unused",
+	[FINDING_WRITE_ONLY] = "write_only",
+	[FINDING_READ_ONLY] = "read_only",
+	[FINDING_COVERAGE] = "coverage",
+	[FINDING_EARLY] = "early",
+	[FINDING_LATE] = "late",
+	[FINDING_CHURN] = "churn",
+	[FINDING_GROWING] = "growing",
+	[FINDING_ZERO_SIZE] = "zero_size",
+	[FINDING_PEAK] = "peak",
+	[FINDING_BURST] = "burst",
+	[FINDING_PINNED] = "pinned",
+	[FINDING_GROWS_IN] = "grows_in",
+	[FINDING_TWICE] = "twice",
+	[FINDING_ARENAS] = "arenas",
+	[FINDING_LEFT_BEHIND] = "left_behind",
+	[FINDING_NOT_GIVEN_BACK] = "not_given_back",
 };
 
 const char *finding_kind_name(enum finding_kind kind) { return kind_names[kind]; }
@@ -113,7 +125,9 @@ static bool is_vain(const struct finding *finding)
  * memory twice, need not say that they are. */
 static bool is_explained(const struct finding *a, const struct finding *b)
 {
-	if (a->place != b->place || finding_holds_peak(b) || b->kind == FINDING_KEPT ||
+	bool burst = a->kind == FINDING_BURST && a->place == b->stays.burst_place;
+
+	if ((a->place != b->place && !burst) || finding_holds_peak(b) || b->kind == FINDING_KEPT ||
 	    b->saving.unit == SAVING_CPU_NS)
 		return false;
 	if (a->kind == FINDING_TWICE)
@@ -122,7 +136,7 @@ static bool is_explained(const struct finding *a, const struct finding *b)
 	if (b->kind == FINDING_TWICE && a->kind == FINDING_BURST)
 		/* fewer of them would still come at once */
 		return false;
-	if (b->kind == FINDING_RESIDENT && a->kind != FINDING_BURST)
+	if (finding_stays(b) && a->kind != FINDING_BURST)
 		/* what is live most of the time is not there because of what is free */
 		return false;
 	return 2 * b->saving.share >= a->saving.share;

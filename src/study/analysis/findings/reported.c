@@ -164,10 +164,12 @@ static int add_misuse(struct finder *self, const struct misuse_row *row, struct 
 
 static int add_resident(struct finder *self, struct err *err)
 {
-	struct finding one;
-	int status = finding_resident(&one, self->model, err);
+	struct finding found[RESIDENT_FINDINGS];
+	int count = finding_resident(found, self->source, err), status = count < 0 ? count : 0;
 
-	return status > 0 ? finder_add(self, one, err) : status;
+	for (int i = 0; i < count && status == 0; i++)
+		status = finder_add(self, found[i], err);
+	return status;
 }
 
 int finder_add_reported(struct finder *self, const struct leak_report *leaks, struct err *err)

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * Memory that stayed resident after it was freed: how much, and who had it.
  * Host. */
+#include <stdio.h>
+#include <string.h>
+
 #include "study/analysis/findings/cost.h"
+#include "study/analysis/resident/arenas.h"
 #include "study/analysis/resident/bill_result.h"
 #include "study/analysis/resident/series.h"
 #include "host/base/map.h"
+#include "host/base/units.h"
 #include "study/model/each.h"
 
 enum { PAGE = 4096, TEARDOWN_PARTS = 3 };
@@ -89,32 +94,193 @@ static u64 held_bytes(const struct resident_gap *gap)
 static void fill(struct finding *finding, const struct resident_gap *gap,
 		 const struct resident_series *series)
 {
-	*finding = (struct finding){.kind = FINDING_RESIDENT,
-				    .confidence = gap->memory ? SURE_MEASURED : SURE_INFERRED,
+	*finding = (struct finding){.confidence = gap->memory ? SURE_MEASURED : SURE_INFERRED,
 				    .bytes = held_bytes(gap),
 				    .of_bytes = gap->rss_bytes - gap->recorder_bytes,
 				    .left_bytes = gap->live_bytes,
 				    .lasted_ns = gap->to_ns - gap->from_ns};
-	finding->amounts[SAVING_RESIDENT_BYTES] = (double)finding->bytes;
 	finding->resident_bytes = series->peak_bytes > gap->recorder_bytes
 					  ? series->peak_bytes - gap->recorder_bytes
 					  : series->peak_bytes;
 }
 
-/* Those who hold the pages, if they are few: the one that holds most. NULL if they are not. */
-static const struct model_point *holds_most(struct finding *finding, const struct bill *bill,
-					    const struct cut *cut)
+/* What the kind is about, which is no more than what the allocator held all the while. */
+static void settle(struct finding *finding, enum finding_kind kind, u64 free_bytes)
 {
-	struct point_id most = cut->points[0];
+	finding->kind = kind;
+	if (free_bytes < finding->bytes)
+		finding->bytes = free_bytes;
+	finding->amounts[SAVING_RESIDENT_BYTES] = (double)finding->bytes;
+}
+
+/* ---- by a look ---- */
+
+struct looked {
+	const struct stack_source *source;
+	struct bill bill;
+	struct cut cut;
+};
+
+static u64 place_of(const struct looked *looked, struct point_id point)
+{
+	struct frame_id frame = looked->bill.model->points.data[point.index].frame;
+	struct finding_place place = finding_place(looked->source, frame);
+
+	return finding_place_hash(&place, 0, true);
+}
+
+/* Functions of the few, as many as there is room for, each once. */
+static void name_points(struct finding *finding, const struct looked *looked)
+{
+	const struct model *model = looked->bill.model;
+	char *names = finding->stays.names;
+	size_t room = sizeof finding->stays.names;
+
+	for (u32 i = 0; i < looked->cut.count; i++) {
+		struct frame_id frame = model->points.data[looked->cut.points[i].index].frame;
+		struct finding_place place = finding_place(looked->source, frame);
+		const char *name = *place.own.function ? place.own.function : "unknown";
+		size_t used = strlen(names);
+
+		if (strstr(names, name))
+			continue;
+		if (used + strlen(name) + sizeof ", ..." >= room) {
+			snprintf(names + used, room - used, "%s...", used ? ", " : "");
+			return;
+		}
+		snprintf(names + used, room - used, "%s%s", used ? ", " : "", name);
+	}
+}
+
+/* Which free bytes a kind is about, by point: those of pages with live blocks, or without. */
+struct about {
+	bool left, cached;
+};
+
+static u64 bytes_about(const struct bill_line *line, struct about about)
+{
+	return (about.left ? line->left_bytes : 0) + (about.cached ? line->cached_bytes : 0);
+}
+
+/* The point whose blocks were the last on most of them, out of all; false if there is none. */
+static bool used_last(struct finding *finding, const struct bill *bill, struct about about,
+		      struct point_id *point)
+{
+	u64 all = 0, bytes;
+	struct point_id most = {0};
+
+	for (u32 i = 0; i < bill->model->points.count; i++) {
+		bytes = bytes_about(&bill->lines[i], about);
+		all += bytes;
+		if (bytes > bytes_about(&bill->lines[most.index], about))
+			most = (struct point_id){i};
+	}
+	finding->stays.here = units_share(bytes_about(&bill->lines[most.index], about), all);
+	*point = most;
+	return all != 0;
+}
+
+/* Few hold the pages. The place is the one of them that holds most. */
+static struct point_id tell_pinned(struct finding *finding, const struct looked *looked)
+{
+	const struct cut *cut = &looked->cut;
+	const struct bill_line *lines = looked->bill.lines;
+	struct point_id most = cut->points[0], burst;
 
 	for (u32 i = 1; i < cut->count; i++)
-		if (bill->lines[cut->points[i].index].pinned_bytes >
-		    bill->lines[most.index].pinned_bytes)
+		if (lines[cut->points[i].index].pinned_bytes > lines[most.index].pinned_bytes)
 			most = cut->points[i];
-	finding->pinned.points = cut->count;
-	finding->pinned.live_bytes = cut->live_bytes;
-	finding->pinned.saves_bytes = cut->most_bytes;
-	return &bill->model->points.data[most.index];
+	settle(finding, FINDING_PINNED, cut->most_bytes);
+	finding->stays.count = cut->count;
+	finding->stays.live_bytes = cut->live_bytes;
+	finding->stays.least_bytes = cut->least_bytes;
+	name_points(finding, looked);
+	if (used_last(finding, &looked->bill, (struct about){true, true}, &burst))
+		finding->stays.burst_place = place_of(looked, burst);
+	return most;
+}
+
+static u32 holders(const struct bill *bill)
+{
+	u32 count = 0;
+
+	for (u32 i = 0; i < bill->model->points.count; i++)
+		count += bill->lines[i].pinned_bytes != 0;
+	return count;
+}
+
+/* The place, if the look says that this is why the memory stayed. */
+static bool tell_cause(struct finding *finding, const struct looked *looked, enum bill_cause cause,
+		       struct point_id *point)
+{
+	const struct bill *bill = &looked->bill;
+	struct arenas arenas = arenas_find(bill);
+	u64 excess = arenas_excess(bill);
+
+	finding->stays.repair = bill_repair(bill->model, cause);
+	switch (cause) {
+	case BILL_PINNED_BY_FEW: *point = tell_pinned(finding, looked); return true;
+	case BILL_PINNED_BY_MANY:
+		settle(finding, FINDING_LEFT_BEHIND, bill->account.bytes[PART_PINNED]);
+		finding->stays.count = holders(bill);
+		return used_last(finding, bill, (struct about){.left = true}, point);
+	case BILL_NOT_GIVEN_BACK:
+		settle(finding, FINDING_NOT_GIVEN_BACK, bill->account.bytes[PART_CACHED]);
+		finding->stays.count = 1;
+		return used_last(finding, bill, (struct about){.cached = true}, point);
+	case BILL_ARENAS:
+		finding->stays.free_bytes =
+			arenas.free_bytes < finding->bytes ? arenas.free_bytes : finding->bytes;
+		settle(finding, FINDING_ARENAS,
+		       excess < arenas.free_bytes ? excess : arenas.free_bytes);
+		finding->stays.count = (u32)arenas.count;
+		return used_last(finding, bill, (struct about){true, true}, point);
+	case BILL_HUGE_PAGES:
+		settle(finding, FINDING_NOT_GIVEN_BACK,
+		       bill->account.bytes[PART_PINNED] + bill->account.bytes[PART_CACHED]);
+		finding->stays.count = 1;
+		return used_last(finding, bill, (struct about){true, true}, point);
+	case BILL_LIVE:
+	case BILL_NOT_HEAP:
+	case BILL_CAUSES: break;
+	}
+	return false;
+}
+
+/* What is free and another matter: free pages beside pages that are held, or the other way round.
+ * The cut may count free pages at the ends of heaps, which are then told. */
+static enum bill_cause other_cause(const struct looked *looked, enum bill_cause cause)
+{
+	switch (cause) {
+	case BILL_PINNED_BY_MANY: return BILL_NOT_GIVEN_BACK;
+	case BILL_NOT_GIVEN_BACK: return BILL_PINNED_BY_MANY;
+	case BILL_PINNED_BY_FEW:
+		return looked->cut.most_bytes > looked->bill.account.bytes[PART_PINNED]
+			       ? BILL_LIVE
+			       : BILL_NOT_GIVEN_BACK;
+	default: return BILL_LIVE;
+	}
+}
+
+/* How many findings the look is worth. */
+static int tell_causes(struct finding found[RESIDENT_FINDINGS], const struct looked *looked)
+{
+	const struct model *model = looked->bill.model;
+	enum bill_cause cause = bill_cause(&looked->bill, &looked->cut);
+	struct finding rest = found[0];
+	int count = 0;
+
+	for (int i = 0; i < RESIDENT_FINDINGS && rest.bytes; i++) {
+		struct point_id point;
+
+		found[count] = rest;
+		if (tell_cause(&found[count], looked, cause, &point)) {
+			found[count].frame = model->points.data[point.index].frame;
+			rest.bytes -= found[count++].bytes;
+		}
+		cause = other_cause(looked, cause);
+	}
+	return count;
 }
 
 /* The look of that time which is nearest to the smallest gap; NULL if there is none. */
@@ -135,51 +301,62 @@ static const struct model_memory *look_of(const struct model *model, const struc
 	return found;
 }
 
-/* Why it stayed, from a look at that time. */
-static int find_cause(struct finding *finding, const struct model *model,
-		      const struct model_memory *memory, const struct model_point **point,
-		      struct err *err)
+/* Why it stayed, from a look at that time; > 0 = so many findings. */
+static int find_causes(struct finding found[RESIDENT_FINDINGS], const struct stack_source *source,
+		       const struct model_memory *memory, struct err *err)
 {
-	struct bill bill = {0};
-	struct cut cut;
-	enum bill_cause cause;
-	int status = bill_make(&bill, model, memory, err);
+	struct looked looked = {.source = source};
+	int status = bill_make(&looked.bill, source->model, memory, err);
 
 	if (status == 0)
-		status = cut_find(&cut, &bill, err);
-	if (status == 0) {
-		cause = bill_cause(&bill, &cut);
-		finding->pinned.repair = bill_repair(&bill, cause);
-		if (cause == BILL_PINNED_BY_FEW)
-			*point = holds_most(finding, &bill, &cut);
-	}
-	bill_release(&bill);
+		status = cut_find(&looked.cut, &looked.bill, err);
+	if (status == 0)
+		status = tell_causes(found, &looked);
+	bill_release(&looked.bill);
 	return status;
 }
 
-/* Whose bytes they were, and how many lie on pages without a live block. */
-static int find_place(struct finding *finding, const struct model *model,
-		      const struct resident_gap *gap, struct err *err)
+/* ---- without a look ---- */
+
+/* Pages without a live block could be given back; the others are held by what stayed. */
+static int infer_cause(struct finding *finding, const struct model *model, u64 ticks,
+		       struct err *err)
 {
-	u64 ticks = tick_clock_ticks(&model->clock, gap->at_ns), held;
-	const struct model_memory *memory = look_of(model, gap);
 	struct moment moment = {0};
 	const struct model_point *point = NULL;
 	int status = moment_find(&moment, model, ticks, err);
+	u64 held = moment.pages.used * PAGE, free_bytes;
+	bool free_pages;
 
-	if (status == 0) {
+	if (status == 0)
 		point = freed_most(model, moment.live, ticks);
-		held = moment.pages.used * PAGE;
-		held -= held < finding->left_bytes ? held : finding->left_bytes;
-		finding->free_bytes =
-			finding->bytes - (held < finding->bytes ? held : finding->bytes);
-	}
 	moment_release(&moment);
-	if (status == 0 && point && memory)
-		status = find_cause(finding, model, memory, &point, err);
-	if (point)
-		finding->frame = point->frame;
-	return status < 0 ? status : point != NULL;
+	if (!point)
+		return status;
+	held -= held < finding->left_bytes ? held : finding->left_bytes;
+	free_bytes = finding->bytes - (held < finding->bytes ? held : finding->bytes);
+	free_pages = 2 * free_bytes >= finding->bytes;
+	settle(finding, free_pages ? FINDING_NOT_GIVEN_BACK : FINDING_LEFT_BEHIND, finding->bytes);
+	finding->stays.repair =
+		bill_repair(model, free_pages ? BILL_NOT_GIVEN_BACK : BILL_PINNED_BY_MANY);
+	finding->frame = point->frame;
+	return 1;
+}
+
+/* ---- all ---- */
+
+static int find_places(struct finding found[RESIDENT_FINDINGS], const struct stack_source *source,
+		       const struct resident_gap *gap, struct err *err)
+{
+	const struct model *model = source->model;
+	const struct model_memory *memory = look_of(model, gap);
+	struct finding base = found[0];
+	int status = memory ? find_causes(found, source, memory, err) : 0;
+
+	if (status)
+		return status;
+	found[0] = base;
+	return infer_cause(&found[0], model, tick_clock_ticks(&model->clock, gap->at_ns), err);
 }
 
 /* A program that frees all that it has before it ends: nobody would use what it gave back. */
@@ -191,8 +368,10 @@ static bool is_teardown(const struct resident_gap *gap, const struct model *mode
 	       lasted_ns < model_duration_ns(model) / TEARDOWN_PARTS;
 }
 
-int finding_resident(struct finding *finding, const struct model *model, struct err *err)
+int finding_resident(struct finding found[RESIDENT_FINDINGS], const struct stack_source *source,
+		     struct err *err)
 {
+	const struct model *model = source->model;
 	struct resident_series series = {0};
 	struct resident_gap gap = {0};
 	int status;
@@ -202,11 +381,11 @@ int finding_resident(struct finding *finding, const struct model *model, struct 
 	status = resident_series_make(&series, model, err);
 	if (status == 0)
 		status = resident_gap_find(&gap, model, &series, resident_lasting_ns(model), err);
-	fill(finding, &gap, &series);
+	fill(&found[0], &gap, &series);
 	/* Less than what is live is what allocators usually take for themselves. */
-	if (status == 0 && finding->bytes && finding->bytes >= finding->left_bytes &&
+	if (status == 0 && found[0].bytes && found[0].bytes >= found[0].left_bytes &&
 	    !is_teardown(&gap, model))
-		status = find_place(finding, model, &gap, err);
+		status = find_places(found, source, &gap, err);
 	resident_series_release(&series);
 	return status;
 }

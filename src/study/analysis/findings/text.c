@@ -258,22 +258,59 @@ static void put_peak(struct strbuf *out, const struct finding *finding)
 		strbuf_addf(out, ", %s at the end", units_bytes(finding->left_bytes).text);
 }
 
-static void put_resident(struct strbuf *out, const struct finding *finding)
+/* How much of what is free was last used from here. */
+static void put_here(struct strbuf *out, const struct finding *finding, const char *left)
 {
-	strbuf_addf(out, "%s stayed resident for %s with %s live: the allocator did not return %s",
-		    units_bytes(finding->of_bytes).text, units_ns(finding->lasted_ns).text,
-		    units_bytes(finding->left_bytes).text, units_bytes(finding->bytes).text);
-	if (finding->pinned.points) {
-		strbuf_addf(out, "; %s in live chunks, %s from here, hold %s of it",
-			    units_bytes(finding->pinned.live_bytes).text,
-			    finding->pinned.points > 1 ? "most" : "all",
-			    units_bytes(finding->pinned.saves_bytes).text);
-		return;
+	double share = finding->stays.here;
+
+	if (!finding->stays.count)
+		strbuf_addf(out, ", most of it %s here", left);
+	else if (share >= 0.995)
+		strbuf_addf(out, ", all of it %s here", left);
+	else if (share >= 0.005)
+		strbuf_addf(out, ", %s of it %s here", units_percent(share).text, left);
+}
+
+static void put_pinned(struct strbuf *out, const struct finding *finding)
+{
+	if (finding->stays.count == 1)
+		strbuf_add(out, "Chunks from here");
+	else
+		strbuf_addf(out, "Chunks of %u points (%s)", finding->stays.count,
+			    finding->stays.names);
+	strbuf_addf(out, ", %s live, pin %s", units_bytes(finding->stays.live_bytes).text,
+		    units_bytes(finding->bytes).text);
+}
+
+static void put_stays(struct strbuf *out, const struct finding *finding)
+{
+	struct unit_text free_bytes = units_bytes(finding->bytes);
+
+	if (finding->kind == FINDING_PINNED) {
+		put_pinned(out, finding);
+	} else if (finding->kind == FINDING_LEFT_BEHIND) {
+		strbuf_addf(out, "Freed chunks left %s free on pages that ", free_bytes.text);
+		if (finding->stays.count)
+			strbuf_addf(out, "live chunks of %s hold",
+				    units_things(finding->stays.count, "point(s)").text);
+		else
+			strbuf_add(out, "live chunks hold");
+		put_here(out, finding, "from");
+	} else if (finding->kind == FINDING_NOT_GIVEN_BACK) {
+		strbuf_addf(out,
+			    finding->stays.repair == REPAIR_HUGE_PAGES
+				    ? "Huge pages kept %s of free memory resident"
+				    : "The allocator kept %s of free pages",
+			    free_bytes.text);
+		put_here(out, finding, "last used from");
+	} else {
+		strbuf_addf(out, "%u arenas of threads hold %s of free memory",
+			    finding->stays.count, units_bytes(finding->stays.free_bytes).text);
+		put_here(out, finding, "last used from");
 	}
-	if (finding->free_bytes)
-		strbuf_addf(out, ", %s of it on pages without a live chunk",
-			    units_bytes(finding->free_bytes).text);
-	strbuf_add(out, "; most was freed here");
+	strbuf_addf(out, "; %s stayed resident for %s with %s live",
+		    units_bytes(finding->of_bytes).text, units_ns(finding->lasted_ns).text,
+		    units_bytes(finding->left_bytes).text);
 }
 
 static void put_seen(struct strbuf *out, const struct finding *finding, const struct model *model)
@@ -287,7 +324,10 @@ static void put_seen(struct strbuf *out, const struct finding *finding, const st
 	case FINDING_TWICE: put_twice(out, finding, model); break;
 	case FINDING_PEAK:
 	case FINDING_BURST: put_peak(out, finding); break;
-	case FINDING_RESIDENT: put_resident(out, finding); break;
+	case FINDING_PINNED:
+	case FINDING_LEFT_BEHIND:
+	case FINDING_NOT_GIVEN_BACK:
+	case FINDING_ARENAS: put_stays(out, finding); break;
 	case FINDING_UNUSED:
 		put_chunks(out, finding, model);
 		strbuf_addf(out, " %s never accessed", was_or_were(finding, model));
@@ -363,14 +403,8 @@ const char *finding_repair(const struct finding *finding)
 		return leak_repair(finding);
 	if (finding->of_arena)
 		return "put less into it, or free it sooner; --no-fold shows who fills it";
-	if (finding->kind == FINDING_RESIDENT && finding->pinned.repair)
-		return bill_repair_text((enum bill_repair)finding->pinned.repair);
-	if (finding->kind == FINDING_RESIDENT)
-		return 2 * finding->free_bytes >= finding->bytes ? "call malloc_trim() afterwards, "
-								   "or free in reverse order of "
-								   "allocation"
-								 : "allocate long-lived memory "
-								   "apart from short-lived memory";
+	if (finding_stays(finding))
+		return bill_repair_text((enum bill_repair)finding->stays.repair);
 	if (finding->kind == FINDING_CHURN)
 		return finding->temporary && finding->max_size <= 4096 ? "use the stack, or reuse "
 									 "one buffer"
@@ -397,6 +431,14 @@ const char *finding_text(const struct finding *finding, const struct model *mode
 	return result_take(result, &text);
 }
 
+/* Whether the saving depends on what the program, or the allocator, does then. */
+static bool is_at_most(const struct finding *finding)
+{
+	return finding_holds_peak(finding) ||
+	       (finding->kind == FINDING_PINNED &&
+		(double)finding->stays.least_bytes < finding->saving.amount);
+}
+
 const char *finding_saves(const struct finding *finding, struct result *result)
 {
 	static const char *const wholes[SAVING_UNITS] = {
@@ -413,7 +455,7 @@ const char *finding_saves(const struct finding *finding, struct result *result)
 	if (saving->unit == SAVING_CPU_NS)
 		strbuf_addf(&text, "about %s", units_ns(amount).text);
 	else if (saving->unit != SAVING_NONE)
-		strbuf_addf(&text, "%s%s%s", finding_holds_peak(finding) ? "up to " : "",
+		strbuf_addf(&text, "%s%s%s", is_at_most(finding) ? "up to " : "",
 			    units_bytes(amount).text,
 			    saving->unit == SAVING_BYTES_PER_S ? "/s" : "");
 	if (saving->unit != SAVING_NONE)

@@ -70,7 +70,7 @@ static const char *cause_name(enum bill_cause cause)
 	return names[cause];
 }
 
-static enum bill_repair give_back(const struct bill *bill)
+static enum bill_repair give_back(const struct model *model)
 {
 	static const struct {
 		const char *allocator;
@@ -80,22 +80,22 @@ static enum bill_repair give_back(const struct bill *bill)
 		{"tcmalloc", REPAIR_TCMALLOC},
 		{"mimalloc", REPAIR_MIMALLOC},
 	};
-	const char *name = allocator_name(bill->model);
+	const char *name = allocator_name(model);
 
 	for (u32 i = 0; name && i < sizeof ways / sizeof *ways; i++)
 		if (strcmp(ways[i].allocator, name) == 0)
 			return ways[i].repair;
-	return bill->glibc ? REPAIR_TRIM : REPAIR_GIVE_BACK;
+	return allocator_is_glibc(model) ? REPAIR_TRIM : REPAIR_GIVE_BACK;
 }
 
-enum bill_repair bill_repair(const struct bill *bill, enum bill_cause cause)
+enum bill_repair bill_repair(const struct model *model, enum bill_cause cause)
 {
 	switch (cause) {
 	case BILL_PINNED_BY_FEW: return REPAIR_POOL;
 	case BILL_PINNED_BY_MANY: return REPAIR_APART;
 	case BILL_ARENAS: return REPAIR_ARENAS;
 	case BILL_HUGE_PAGES: return REPAIR_HUGE_PAGES;
-	case BILL_NOT_GIVEN_BACK: return give_back(bill);
+	case BILL_NOT_GIVEN_BACK: return give_back(model);
 	case BILL_LIVE:
 	case BILL_NOT_HEAP:
 	case BILL_CAUSES: break;
@@ -151,7 +151,7 @@ static const char *sentence(struct result *result, const struct bill *bill, cons
 	if (cause == BILL_NOT_HEAP)
 		return text;
 	return text ? result_format(result, "%s; %s", text,
-				    bill_repair_text(bill_repair(bill, cause)))
+				    bill_repair_text(bill_repair(bill->model, cause)))
 		    : NULL;
 }
 

@@ -35,7 +35,7 @@ enum bill_repair {
 	REPAIRS
 };
 
-enum bill_repair bill_repair(const struct bill *bill, enum bill_cause cause);
+enum bill_repair bill_repair(const struct model *model, enum bill_cause cause);
 const char *bill_repair_text(enum bill_repair repair);
 
 /* The error that nobody looked. */
