@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "study/analysis/resident/bill_result.h"
+#include "study/analysis/resident/looks.h"
 #include "study/analysis/findings/findings.h"
 #include "study/analysis/report/marks.h"
 #include "study/analysis/report/points.h"
@@ -82,6 +83,7 @@ static inline void use_bill(const struct stack_source *source)
 	if (bill_make(&bill, model, &model->memory.data[model->memory.count - 1], &err) == 0)
 		use_result(bill_result(&bill, source, 0, &err));
 	bill_release(&bill);
+	use_result(resident_looks_result(model, &err));
 }
 
 static inline void use_model(const struct model *model, const struct trace_info *info)

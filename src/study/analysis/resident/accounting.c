@@ -93,7 +93,7 @@ static void add_block(struct accounting *self, u64 address, u64 size)
 
 /* glibc maps large blocks one by one and unmaps them when they are freed; the kernel joins them
  * with what else is mapped beside them. */
-static bool is_mapped_alone(const struct accounting *self, u64 address, u64 size)
+bool accounting_is_mapped_alone(const struct accounting *self, u64 address, u64 size)
 {
 	return self->glibc && size >= GLIBC_MAPPED_LEAST && address % RESIDENT_PAGE == GLIBC_HEADS;
 }
@@ -103,7 +103,7 @@ static void note_mapping(struct accounting *self, u64 address, u64 size)
 {
 	u64 number = accounting_row(self, address);
 
-	if (is_mapped_alone(self, address, size))
+	if (accounting_is_mapped_alone(self, address, size))
 		return;
 	if (number < self->memory->count && self->rows[number].start <= address)
 		self->has_blocks[number] = 1;
@@ -172,10 +172,8 @@ static bool lay_out(struct accounting *self)
 
 /* ---- what is what ---- */
 
-enum resident_part accounting_part(const struct accounting *self, u64 number)
+enum resident_part accounting_part_of(const struct stream_resident *row, bool has_blocks)
 {
-	const struct stream_resident *row = &self->rows[number];
-
 	switch (row->kind) {
 	case MEMORY_BREAK: return PART_CACHED;
 	case MEMORY_FILE: return PART_FILES;
@@ -184,9 +182,14 @@ enum resident_part accounting_part(const struct accounting *self, u64 number)
 	case MEMORY_RECORDER: return PART_RECORDER;
 	default: break;
 	}
-	if (self->has_blocks[number])
+	if (has_blocks)
 		return PART_CACHED;
 	return row->kind == MEMORY_GUARDED ? PART_STACKS : PART_MAPPINGS;
+}
+
+enum resident_part accounting_part(const struct accounting *self, u64 number)
+{
+	return accounting_part_of(&self->rows[number], self->has_blocks[number]);
 }
 
 /* Blocks in one row of a mapping make all its rows the allocator's. */

@@ -57,8 +57,12 @@ void accounting_release(struct accounting *self);
 /* The row that ends after the address; count if there is none. */
 u64 accounting_row(const struct accounting *self, u64 address);
 
-/* What a row is besides its blocks. */
+/* What a row is besides its blocks; and if it is known whether some lie or lay in its mapping. */
 enum resident_part accounting_part(const struct accounting *self, u64 row);
+enum resident_part accounting_part_of(const struct stream_resident *row, bool has_blocks);
+
+/* Whether the block is a mapping of its own, which goes when it is freed. */
+bool accounting_is_mapped_alone(const struct accounting *self, u64 address, u64 size);
 
 /* What of [start, end) is resident. */
 u64 accounting_bytes(struct accounting *self, u64 start, u64 end);

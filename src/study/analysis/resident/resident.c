@@ -18,24 +18,18 @@ static u64 used_bytes(const struct accounting *self, u64 number)
 							   : row->resident_bytes;
 }
 
-/* Blocks of an allocator that lives in a module's data, or in the recorder's heap, are blocks all
- * the same. */
-static void add_row(const struct accounting *self, u64 number, struct resident_account *account)
+void resident_add(struct resident_account *account, const struct resident_row *row)
 {
-	const struct stream_resident *row = &self->rows[number];
-	enum resident_part part = accounting_part(self, number);
-	u64 requested = self->requested[number], slack = self->slack[number];
-	u64 resident = row->resident_bytes, used = used_bytes(self, number);
+	u64 resident = row->resident_bytes, slack = row->slack, used = row->used;
+	u64 requested = row->requested < resident ? row->requested : resident;
 
-	if (requested > resident)
-		requested = resident;
 	account->bytes[PART_REQUESTED] += requested;
-	if (part != PART_CACHED) {
-		slack = part != PART_MAPPINGS          ? 0
+	if (row->part != PART_CACHED) {
+		slack = row->part != PART_MAPPINGS     ? 0
 			: slack < resident - requested ? slack
 						       : resident - requested;
 		account->bytes[PART_SLACK] += slack;
-		account->bytes[part] += resident - requested - slack;
+		account->bytes[row->part] += resident - requested - slack;
 		return;
 	}
 	if (used < requested)
@@ -59,7 +53,12 @@ void resident_sum(const struct accounting *pages, struct resident_account *accou
 {
 	*account = (struct resident_account){.absent_bytes = pages->absent_bytes};
 	for (u64 i = 0; i < pages->memory->count; i++)
-		add_row(pages, i, account);
+		resident_add(account,
+			     &(struct resident_row){.part = accounting_part(pages, i),
+						    .resident_bytes = pages->rows[i].resident_bytes,
+						    .requested = pages->requested[i],
+						    .slack = pages->slack[i],
+						    .used = used_bytes(pages, i)});
 	for (u32 i = 0; i < PARTS; i++)
 		account->sum_bytes += account->bytes[i];
 }

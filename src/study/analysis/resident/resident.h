@@ -22,6 +22,16 @@ const char *resident_part_meaning(enum resident_part part);
 /* The same of what is laid out already; see accounting.h. */
 void resident_sum(const struct accounting *pages, struct resident_account *account);
 
+/* Adds a row of a look. Blocks of an allocator that lives in a module's data, or in the recorder's
+ * heap, are blocks all the same. */
+struct resident_row {
+	enum resident_part part; /* what it is besides its blocks */
+	u64 resident_bytes;
+	u64 requested, slack; /* of its live blocks */
+	u64 used;             /* bytes of pages with live blocks */
+};
+void resident_add(struct resident_account *account, const struct resident_row *row);
+
 /* Of [address, address + size), what was resident at a look. */
 u64 resident_bytes(const struct model *model, const struct model_memory *memory, u64 address,
 		   u64 size);

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT
+ * Takes the resident memory of all looks apart in one go; see looks.h.
+ * Host. Goes from look to look with the bytes of each page that was ever resident: adds the blocks
+ * that came, takes away those that went, and adds up the pages that are resident now. */
+#include "study/analysis/resident/looks.h"
+
+#include <stdlib.h>
+
+#include "host/base/order.h"
+#include "host/base/search.h"
+#include "study/result/field.h"
+
+enum { PAGES_MAX = 1 << 27 /* half a TiB */ };
+
+struct page {
+	u16 requested, slack; /* by blocks that are live */
+	u16 holds;            /* live blocks with which it is given back, and not before */
+	u16 since;            /* 1 + the look before which the first block was there; 0 = none */
+};
+
+/* Pages that were resident at some look, side by side. */
+struct span {
+	u64 start, end;
+	u64 first; /* page */
+};
+
+/* Chunks by look: list[ends[i - 1]] … list[ends[i] - 1] are those of look i. */
+struct by_look {
+	u64 ends[LOOKS_MAX + 1];
+	u32 *list;
+};
+
+struct walk {
+	const struct model *model;
+	struct accounting rules;
+	struct resident_looks *looks;
+	VEC(struct span) spans;
+	struct page *pages;
+	struct by_look came, went;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct resident_look *x = a, *y = b;
+
+	return rising(x->memory->ticks, y->memory->ticks);
+}
+
+static bool choose_looks(struct resident_looks *self, const struct model *model)
+{
+	u64 count = model->memory.count, shown = count < LOOKS_MAX ? count : LOOKS_MAX;
+
+	for (u64 i = 0; i < shown; i++)
+		if (!vec_push(&self->rows,
+			      ((struct resident_look){
+				      .memory = &model->memory.data[i * count / shown]})))
+			return false;
+	vec_sort(&self->rows, by_time);
+	return true;
+}
+
+/* ---- pages ---- */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	return rising(x->start, y->start);
+}
+
+/* The recorder reserves much of which little is resident; no block is there. */
+static bool is_walked(const struct stream_resident *row)
+{
+	return row->bytes &&
+	       (row->kind != MEMORY_RECORDER || row->resident_bytes >= row->bytes / 4);
+}
+
+static bool list_rows(struct walk *self, const struct model_memory *memory)
+{
+	for (u64 i = 0; i < memory->count; i++) {
+		const struct stream_resident *row = &self->model->residents.data[memory->first + i];
+		u64 start = row->start / RESIDENT_PAGE * RESIDENT_PAGE;
+
+		if (is_walked(row) &&
+		    !vec_push(&self->spans, ((struct span){start, row->start + row->bytes, 0})))
+			return false;
+	}
+	return true;
+}
+
+static void join_spans(struct walk *self)
+{
+	struct span *spans = self->spans.data;
+	u64 count = 0;
+
+	if (!self->spans.count)
+		return;
+	qsort(spans, self->spans.count, sizeof *spans, by_start);
+	for (u64 i = 0; i < self->spans.count; i++) {
+		if (spans[i].end < spans[i].start)
+			continue;
+		if (count && spans[count - 1].end >= spans[i].start) {
+			if (spans[i].end > spans[count - 1].end)
+				spans[count - 1].end = spans[i].end;
+		} else {
+			spans[count++] = spans[i];
+		}
+	}
+	self->spans.count = count;
+}
+
+static bool list_pages(struct walk *self)
+{
+	u64 pages = 0, listed = 0;
+
+	for (u64 i = 0; i < self->looks->rows.count; i++)
+		if (!list_rows(self, self->looks->rows.data[i].memory))
+			return false;
+	join_spans(self);
+	for (; listed < self->spans.count; listed++) {
+		struct span *span = &self->spans.data[listed];
+		u64 more = (span->end - span->start + RESIDENT_PAGE - 1) / RESIDENT_PAGE;
+
+		if (more > PAGES_MAX - pages)
+			break;
+		span->first = pages;
+		pages += more;
+	}
+	self->spans.count = listed;
+	self->pages = calloc(pages + 1, sizeof *self->pages);
+	return self->pages != NULL;
+}
+
+/* The first span that ends after the address. */
+static u64 span_from(const struct walk *self, u64 address)
+{
+	return bisect(i, self->spans.count, self->spans.data[i].end <= address);
+}
+
+static struct page *page_at(const struct walk *self, const struct span *span, u64 address)
+{
+	return &self->pages[span->first + (address - span->start) / RESIDENT_PAGE];
+}
+
+/* Adds what of [start, end) lies on each page, or takes it away again: sums wrap. */
+static void add_range(struct walk *self, u64 start, u64 end, bool requested, bool goes)
+{
+	for (u64 i = span_from(self, start); i < self->spans.count; i++) {
+		const struct span *span = &self->spans.data[i];
+		u64 from = start > span->start ? start : span->start;
+		u64 to = end < span->end ? end : span->end;
+
+		if (span->start >= end)
+			return;
+		while (from < to) {
+			struct page *page = page_at(self, span, from);
+			u64 next = (from / RESIDENT_PAGE + 1) * RESIDENT_PAGE;
+			u64 bytes = (next < to ? next : to) - from;
+			u16 *sum = requested ? &page->requested : &page->slack;
+
+			*sum = (u16)(goes ? *sum - bytes : *sum + bytes);
+			from += bytes;
+		}
+	}
+}
+
+static void hold_range(struct walk *self, const struct class_extent *held, bool goes)
+{
+	for (u64 i = span_from(self, held->start); i < self->spans.count; i++) {
+		const struct span *span = &self->spans.data[i];
+		u64 from = held->start > span->start ? held->start : span->start;
+		u64 to = held->end < span->end ? held->end : span->end;
+
+		if (span->start >= held->end)
+			return;
+		for (; from < to; from = (from / RESIDENT_PAGE + 1) * RESIDENT_PAGE) {
+			u16 *holds = &page_at(self, span, from)->holds;
+
+			*holds = (u16)(goes ? *holds - 1 : *holds + 1);
+		}
+	}
+}
+
+static void add_block(struct walk *self, const struct chunk *chunk, bool goes)
+{
+	u64 address = chunk->page->address[chunk->at], size = chunk->page->size[chunk->at];
+	struct class_extent block = size_classes_block(&self->rules.classes, address, size);
+	struct class_extent span = size_classes_span(&self->rules.classes, address, size);
+
+	add_range(self, address, address + size, true, goes);
+	add_range(self, block.start, address, false, goes);
+	add_range(self, address + size, block.end, false, goes);
+	if (span.start < block.start || span.end > block.end)
+		hold_range(self, &span, goes);
+}
+
+/* ---- chunks ---- */
+
+/* The first look that is not before the ticks. */
+static u64 look_from(const struct walk *self, u64 ticks)
+{
+	const struct resident_look *rows = self->looks->rows.data;
+
+	return bisect(i, self->looks->rows.count, rows[i].memory->ticks < ticks);
+}
+
+struct lives {
+	u64 from, to; /* looks at which it is live */
+};
+
+static struct lives lives_of(const struct walk *self, const struct chunk *chunk)
+{
+	const struct chunk_page *page = chunk->page;
+	u64 freed = page->free_ticks[chunk->at];
+	struct lives lives = {look_from(self, page->alloc_ticks[chunk->at]),
+			      freed ? look_from(self, freed) : self->looks->rows.count};
+
+	if (page->address[chunk->at] + page->size[chunk->at] < page->address[chunk->at])
+		lives.to = lives.from; /* it makes no sense */
+	return lives;
+}
+
+/* A mapping in which a block lies, or lay, is the allocator's. */
+static void note_mapping(struct walk *self, const struct chunk *chunk, u64 look)
+{
+	u64 address = chunk->page->address[chunk->at], number = span_from(self, address);
+	const struct span *span = &self->spans.data[number];
+	struct page *page;
+
+	if (look == self->looks->rows.count || number == self->spans.count ||
+	    span->start > address ||
+	    accounting_is_mapped_alone(&self->rules, address, chunk->page->size[chunk->at]))
+		return;
+	page = page_at(self, span, address);
+	if (!page->since || page->since > look + 1)
+		page->since = (u16)(look + 1);
+}
+
+/* Where each look's chunks begin, from how many there are. */
+static bool make_room(struct by_look *self, u64 looks)
+{
+	u64 sum = 0;
+
+	for (u64 i = 0; i <= looks; i++) {
+		u64 count = self->ends[i];
+
+		self->ends[i] = sum;
+		sum += count;
+	}
+	self->list = malloc((sum + 1) * sizeof *self->list);
+	return self->list != NULL;
+}
+
+static bool sort_chunks(struct walk *self)
+{
+	EACH_CHUNK (chunk, self->model) {
+		struct lives lives = lives_of(self, &chunk);
+
+		note_mapping(self, &chunk, lives.from);
+		if (lives.from >= lives.to)
+			continue;
+		self->came.ends[lives.from]++;
+		self->went.ends[lives.to]++;
+	}
+	if (!make_room(&self->came, self->looks->rows.count) ||
+	    !make_room(&self->went, self->looks->rows.count))
+		return false;
+	EACH_CHUNK (chunk, self->model) {
+		struct lives lives = lives_of(self, &chunk);
+
+		if (lives.from >= lives.to)
+			continue;
+		self->came.list[self->came.ends[lives.from]++] = (u32)chunk.number;
+		self->went.list[self->went.ends[lives.to]++] = (u32)chunk.number;
+	}
+	return true;
+}
+
+static void add_chunks(struct walk *self, const struct by_look *chunks, u64 look, bool goes)
+{
+	u64 first = look ? chunks->ends[look - 1] : 0;
+
+	EACH_CHUNK (chunk, self->model, .numbers = chunks->list + first,
+		    .count = chunks->ends[look] - first)
+		add_block(self, &chunk, goes);
+}
+
+/* ---- looks ---- */
+
+static const struct stream_resident *row_at(const struct walk *self,
+					    const struct model_memory *memory, u64 number)
+{
+	return &self->model->residents.data[memory->first + number];
+}
+
+/* The sums of a row's pages; whether a block lies or lay there goes to `blocks`. */
+static struct resident_row sum_pages(const struct walk *self, const struct stream_resident *row,
+				     u64 look, bool *blocks)
+{
+	struct resident_row sums = {.resident_bytes = row->resident_bytes};
+	u64 number = span_from(self, row->start), used = 0, end = row->start + row->bytes;
+	const struct span *span = &self->spans.data[number];
+
+	if (!is_walked(row) || number == self->spans.count || span->start > row->start)
+		return sums;
+	for (u64 at = row->start; at < end; at += RESIDENT_PAGE) {
+		const struct page *page = page_at(self, span, at);
+
+		sums.requested += page->requested;
+		sums.slack += page->slack;
+		used += page->requested || page->slack || page->holds ? RESIDENT_PAGE : 0;
+		*blocks |= page->since && page->since <= look + 1;
+	}
+	if (row->resident_bytes != row->bytes) {
+		double part = (double)row->resident_bytes / (double)row->bytes;
+
+		sums.requested = (u64)((double)sums.requested * part);
+		sums.slack = (u64)((double)sums.slack * part);
+		used = sums.requested ? row->resident_bytes : 0;
+	}
+	sums.used = used < row->resident_bytes ? used : row->resident_bytes;
+	return sums;
+}
+
+/* Blocks in one row of a mapping make all its rows the allocator's. */
+static u64 mapping_end(const struct walk *self, const struct model_memory *memory, u64 first)
+{
+	u64 end = first + 1;
+
+	while (end < memory->count && row_at(self, memory, end)->goes_on)
+		end++;
+	return end;
+}
+
+static void add_mapping(const struct walk *self, struct resident_look *look,
+			struct resident_row *rows, u64 first, u64 end)
+{
+	u64 number = (u64)(look - self->looks->rows.data);
+	bool blocks = false;
+
+	for (u64 i = first; i < end; i++)
+		rows[i] = sum_pages(self, row_at(self, look->memory, i), number, &blocks);
+	for (u64 i = first; i < end; i++) {
+		rows[i].part = accounting_part_of(row_at(self, look->memory, i), blocks);
+		resident_add(&look->account, &rows[i]);
+	}
+}
+
+static bool add_up(const struct walk *self, struct resident_look *look)
+{
+	struct resident_row *rows = malloc((look->memory->count + 1) * sizeof *rows);
+
+	for (u64 i = 0, end; rows && i < look->memory->count; i = end) {
+		end = mapping_end(self, look->memory, i);
+		add_mapping(self, look, rows, i, end);
+	}
+	for (u32 i = 0; i < PARTS; i++)
+		look->account.sum_bytes += look->account.bytes[i];
+	free(rows);
+	return rows != NULL;
+}
+
+static bool walk(struct walk *self)
+{
+	for (u64 i = 0; i < self->looks->rows.count; i++) {
+		add_chunks(self, &self->went, i, true);
+		add_chunks(self, &self->came, i, false);
+		if (!add_up(self, &self->looks->rows.data[i]))
+			return false;
+	}
+	return true;
+}
+
+int resident_looks_make(struct resident_looks *self, const struct model *model, struct err *err)
+{
+	const struct model_memory *most = resident_most(model, 0, UINT64_MAX);
+	struct walk walking = {.model = model, .looks = self};
+	bool good;
+
+	if (!most)
+		return 0;
+	/* what is known of the allocator there holds for all */
+	walking.rules = accounting_of(model, most);
+	good = accounting_make(&walking.rules, err) == 0 && choose_looks(self, model) &&
+	       list_pages(&walking) && sort_chunks(&walking) && walk(&walking);
+	accounting_release(&walking.rules);
+	vec_release(&walking.spans);
+	free(walking.pages);
+	free(walking.came.list);
+	free(walking.went.list);
+	return good ? 0 : err_memory_for(err, "the resident memory");
+}
+
+void resident_looks_release(struct resident_looks *self) { vec_release(&self->rows); }
+
+/* ---- table ---- */
+
+static u64 others(const struct resident_account *account)
+{
+	return account->bytes[PART_MAPPINGS] + account->bytes[PART_FILES] +
+	       account->bytes[PART_CODE] + account->bytes[PART_STACKS];
+}
+
+struct result *resident_looks_result(const struct model *model, struct err *err)
+{
+	static const struct result_column columns[] = {
+		COLUMN("time_ns", "time", VALUE_NS, "time of the look"),
+		COLUMN("rss_bytes", "resident", VALUE_BYTES,
+		       "resident memory as the kernel reports it"),
+		COLUMN("requested_bytes", "live", VALUE_BYTES, "resident bytes of live blocks"),
+		COLUMN("slack_bytes", "slack", VALUE_BYTES, "headers and rounding of live blocks"),
+		COLUMN("pinned_bytes", "pinned", VALUE_BYTES,
+		       "free bytes of pages with live blocks"),
+		COLUMN("cached_bytes", "cached", VALUE_BYTES, "free pages held by the allocator"),
+		COLUMN("other_bytes", "other", VALUE_BYTES,
+		       "mappings, files, code and stacks of the program"),
+		COLUMN("recorder_bytes", "recorder", VALUE_BYTES, "Heapwise's own memory"),
+	};
+	struct result *table = result_table("over_time", "Resident memory over time", columns);
+	struct resident_looks looks = {0};
+	bool good = table && resident_looks_make(&looks, model, err) == 0;
+
+	for (u64 i = 0; good && i < looks.rows.count; i++) {
+		const struct resident_look *look = &looks.rows.data[i];
+		const u64 *bytes = look->account.bytes;
+
+		result_row(table, value_number(tick_clock_ns(&model->clock, look->memory->ticks)),
+			   value_number(look->memory->rss_bytes),
+			   value_number(bytes[PART_REQUESTED]), value_number(bytes[PART_SLACK]),
+			   value_number(bytes[PART_PINNED]), value_number(bytes[PART_CACHED]),
+			   value_number(others(&look->account)),
+			   value_number(bytes[PART_RECORDER]));
+	}
+	resident_looks_release(&looks);
+	if (table)
+		table->hidden_in_text = true;
+	return result_made_if(good, table, err, "the resident memory");
+}

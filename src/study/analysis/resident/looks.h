@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * What the resident memory consisted of at every look: fragmentation over time.
+ *
+ *	struct resident_looks looks = {0};
+ *
+ *	if (resident_looks_make(&looks, model, &err) == 0)
+ *		use(looks.rows.data[0].account.bytes[PART_PINNED]);
+ *	resident_looks_release(&looks); */
+#ifndef STUDY_ANALYSIS_RESIDENT_LOOKS_H
+#define STUDY_ANALYSIS_RESIDENT_LOOKS_H
+
+#include "study/analysis/resident/resident.h"
+#include "study/result/result.h"
+
+enum { LOOKS_MAX = 512 }; /* of more, some are left out, evenly */
+
+struct resident_look {
+	const struct model_memory *memory;
+	struct resident_account account; /* without absent_bytes */
+};
+
+struct resident_looks {                 /* all zero = empty */
+	VEC(struct resident_look) rows; /* by time */
+};
+
+/* Passes over the chunks twice, however many looks there are, and again over those that were live
+ * at any. 0 or ERR_MEMORY; released in either case. */
+int resident_looks_make(struct resident_looks *self, const struct model *model, struct err *err);
+void resident_looks_release(struct resident_looks *self);
+
+/* "over_time", hidden in text; NULL and err on failure. */
+struct result *resident_looks_result(const struct model *model, struct err *err);
+
+#endif
