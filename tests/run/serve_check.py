@@ -698,6 +698,27 @@ def details(trace):
     check(ask("/api/v1/flame?metric=idle")[0] == 400, "idle without accesses")
 
 
+def looks_agree(trace):
+    """Each look, its bill, the picture by account and the pages of the picture have the same bytes."""
+    looks = data("resident/looks")["rows"]
+    check(looks == command("resident", "--format", "json", trace)["over_time"], "looks as of the command")
+    for look in looks[-2:]:
+        parts = {p["part"]: p["bytes"] for p in data("resident", at=look["time_ns"])["parts"]}
+        check(all(abs(look[f"{name}_bytes"] - parts[name]) <= 4096 for name in "requested slack pinned cached".split()), f"parts at {look['time_ns']}: {look}, {parts}")
+        check(sum(look[key] for key in look if key not in ("time_ns", "rss_bytes")) == sum(parts.values()), "sum of the parts")
+    at = max(looks, key=lambda look: look["pinned_bytes"])["time_ns"]
+    picture = data("memmap", color="account", at=at, bpp=64, w=512, h=64)
+    check(picture["at"] == at and len(base64.b64decode(picture["pixels"])) == 512 * 64 and picture["runs"]["chunk"] == [], "picture by account")
+    pages = picture["pages"]
+    check(len({len(column) for column in pages.values()}) == 1 and pages["page"], "pages of the picture")
+    first = next(i for i, live in enumerate(pages["live"]) if live)
+    page = data("memmap/page", at=at, addr=hex(pages["page"][first] * 4096))
+    check(page["resident"] and page["live"] + page["slack"] + page["left"] + page["pinned"] + page["cached"] == 4096, f"page {page}")
+    check(sum(row["bytes"] for row in page["holders"]) == page["live"] + page["slack"], "its holders")
+    check(data("memmap/page", at=at, addr="0x10")["resident"] is False, "a page that nobody has")
+    check(ask("/api/v1/memmap/page?addr=x")[0] == 400 and ask("/api/v1/memmap/page")[0] == 400, "no address")
+
+
 def metrics(trace):
     """Resident and lost bytes are what the account of memory and the leak kinds of chunks say."""
     memory = {r["part"]: r["most_bytes"] for r in command("report", "--format", "json", trace)["memory"]}
@@ -710,6 +731,7 @@ def metrics(trace):
     all_big = data("flame", metric="bytes", q="all | where size == 8388608")["total"]
     check(0 <= big - all_big / 2 <= 4096, f"{big} of {all_big} is resident")
     check(data("flame", metric="live", at=flame["at"])["total"] == memory["requested"] + memory["not_resident"], "live then")
+    looks_agree(trace)
     asked = command("query", "--format", "json", trace, 'all | where leak_kind == "lost" or leak_kind == "indirect"')["matched"]
     lost = data("flame", metric="lost")["total"]
     check(lost == asked["bytes"] and lost <= data("flame", metric="kept")["total"], f"{lost} is lost, not {asked}")

@@ -6,12 +6,12 @@ import type { ComponentChildren } from "preact";
 import { MenuButton, Skeleton } from "./lib/controls";
 import { Icon } from "./lib/icons";
 import { FunctionFacts } from "./function";
-import { type Maybe, bytes, count, ns, score, share, words } from "./lib/format";
+import { type Maybe, bytes, count, ns, score, share, things, words } from "./lib/format";
 import { type Subject, actsOf, menuOf } from "./lib/menu";
 import { ownerName, plainName } from "./lib/names";
 import { select, selection } from "./lib/select";
 import { embedded } from "./lib/source";
-import { common, lineOf, linkTo, set, trace, whole } from "./lib/state";
+import { common, cursor, lineOf, linkTo, set, trace, whole } from "./lib/state";
 import { type ThreadRow, threadName } from "./lib/thread";
 import type { Frame, OwnerPath, Owners } from "./lib/types";
 import { Severity } from "./lib/parts";
@@ -250,6 +250,60 @@ function OwnerDrawer({ id }: { id: string }) {
 	);
 }
 
+interface PageShare {
+	point: number;
+	fn: string | null;
+	file: string | null;
+	line: number | null;
+	bytes: number;
+	blocks: number;
+	chunk: number;
+}
+
+interface PageDetail {
+	addr: string;
+	at: number;
+	resident: boolean;
+	live: number;
+	slack: number;
+	left: number;
+	pinned: number;
+	cached: number;
+	holders: PageShare[];
+	last: PageShare[];
+}
+
+function Shares({ list }: { list: PageShare[] }) {
+	return (
+		<ol class="stack">
+			{list.map((row) => (
+				<li>
+					<button class="plain fn" title={row.fn ?? ""} onClick={() => select("p", row.point)}>{row.fn ? plainName(row.fn) : `point ${row.point}`}</button>
+					<span class="where">{bytes(row.bytes)} in {row.blocks > 1 && `${things(row.blocks, "chunk")}, such as `}<button class="plain" onClick={() => select("c", row.chunk)}>chunk {row.chunk}</button></span>
+				</li>
+			))}
+		</ol>
+	);
+}
+
+/** A page of resident memory: who holds it, and who had it before. */
+function PageDrawer({ id }: { id: string }) {
+	const at = cursor.value;
+	const answer = useAnswer<PageDetail>(embedded ? null : "/memmap/page", { ...whole(), addr: id, ...(at == null ? {} : { at: Math.round(at) }) });
+	const page = answer.reply?.data;
+	if (answer.error) return <p class="problem">{answer.error.message}</p>;
+	if (!page) return <Skeleton />;
+	const facts: [string, number][] = [["Live", page.live], ["Rounding", page.slack], ["Left behind", page.left], ["Never used", page.pinned], ["Cached", page.cached]];
+	return (
+		<>
+			<h2>Page {page.addr}</h2>
+			{page.resident ? <dl class="facts">{facts.map(([name, value]) => value > 0 && [<dt>{name}</dt>, <dd>{bytes(value)}</dd>])}<dt>At</dt><dd>{ns(page.at)}</dd></dl> : <p class="quiet">At {ns(page.at)} it is not resident, or not the allocator's.</p>}
+			{page.holders.length > 0 && [<h3>Pinned by</h3>, <Shares list={page.holders} />]}
+			{page.last.length > 0 && [<h3>{page.holders.length > 0 ? "Left behind by" : "Last used by"}</h3>, <Shares list={page.last} />]}
+		</>
+	);
+}
+
 function subjectOf(kind: string, id: string): Subject {
 	if (kind === "ty") return { title: id || "no type known", type: id || null };
 	if (kind === "th") return { title: `thread ${id}`, thread: Number(id) };
@@ -275,7 +329,7 @@ export function Drawer() {
 	return (
 		<aside class="drawer" aria-label="Selection">
 			<button class="close ghost" aria-label="Close" title="Esc" onClick={() => set({ sel: null })}><Icon name="x" /></button>
-			{chosen.kind === "p" ? <PointDrawer id={chosen.id} /> : chosen.kind === "c" ? <ChunkDrawer id={chosen.id} /> : chosen.kind === "ow" ? <OwnerDrawer id={chosen.id} /> : <OtherDrawer kind={chosen.kind} id={chosen.id} />}
+			{chosen.kind === "p" ? <PointDrawer id={chosen.id} /> : chosen.kind === "c" ? <ChunkDrawer id={chosen.id} /> : chosen.kind === "ow" ? <OwnerDrawer id={chosen.id} /> : chosen.kind === "pg" ? <PageDrawer id={chosen.id} /> : <OtherDrawer kind={chosen.kind} id={chosen.id} />}
 		</aside>
 	);
 }

@@ -6,10 +6,8 @@ import { type Group, Shell, notLive } from "./shell";
 import { Chunks } from "./views/chunks";
 import { Entries } from "./views/entries";
 import { Flame } from "./views/flame";
-import { Memory } from "./views/memory";
 import { Overview } from "./views/overview";
 import { Points } from "./views/points";
-import { Resident } from "./views/resident";
 import { Threads } from "./views/threads";
 import { Timeline } from "./views/timeline";
 import { Types } from "./views/types";
@@ -52,8 +50,8 @@ const groups: Group[] = [
 		icon: "memory",
 		hint: "What the process holds of the machine's memory",
 		views: [
-			{ name: "map", label: "Memory map", letter: "a", component: Memory },
-			{ name: "resident", label: "Breakdown", letter: "w", missing: notResident, component: Resident },
+			{ name: "map", label: "Memory map", letter: "a", component: lazy(() => import("./views/memory").then((part) => part.Memory)) },
+			{ name: "resident", label: "Breakdown", letter: "w", missing: notResident, component: lazy(() => import("./views/resident").then((part) => part.Resident)) },
 		],
 	},
 	{ label: "Compare", icon: "compare", hint: "What changed between two runs", views: [{ name: "compare", label: "Compare", letter: "d", component: lazy(() => import("./views/compare").then((part) => part.Compare)) }] },

@@ -234,7 +234,7 @@ const forms: Record<string, RegExp> = {
 	t: /^[\d.]+(ns|us|µs|ms|s|min)?\.\.[\d.]+(ns|us|µs|ms|s|min)?$/,
 	at: /^[\d.]+(ns|us|µs|ms|s|min)?$/,
 	tm: /^(overlap|alloc|free)$/,
-	sel: /^(p|c|th|ow?):\d+$|^(f|ty):/,
+	sel: /^(p|c|th|ow?):\d+$|^pg:0x[0-9a-f]{1,16}$|^(f|ty):/,
 	sort: /^-?[\w(),-]+$/,
 	point: /^\d+$/,
 	k: /^([2-9]|[1-5]\d|6[0-4])$/,

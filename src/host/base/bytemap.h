@@ -10,6 +10,8 @@
 /* Sets the bits of [from, end), which the map has. */
 void bytemap_set(u64 *map, u64 from, u64 end);
 
+static inline bool bytemap_has(const u64 *map, u64 at) { return map[at / 64] >> (at % 64) & 1; }
+
 /* The first byte from `from` on whose bit is set, or is not; `end` if there is none before it. */
 u64 bytemap_next(const u64 *map, u64 from, u64 end, bool set);
 

@@ -112,6 +112,9 @@ bool call_u32(struct call *call, const char *name, u32 low, u32 high, u32 *numbe
 bool call_real(struct call *call, const char *name, const double limits[2], const char *wants,
 	       double *number);
 bool call_time(struct call *call, const char *name, u64 *ns);
+bool call_address(struct call *call, const char *name, u64 *address);
+/* The look at resident memory nearest to at; without at the one with most. NULL = there is none. */
+const struct model_memory *call_look(const struct call *call);
 bool call_bool(struct call *call, const char *name, bool *value);
 /* Which of the words it is: "down, up or pivot". */
 bool call_word(struct call *call, const char *name, const char *words, u32 *index);
@@ -252,13 +255,13 @@ typedef void api_handler(struct call *call);
 api_handler api_status, api_trace, api_suggest, api_stack, api_page, api_asset, api_list, api_flame,
 	api_flame_search, api_timeline, api_overview, api_points, api_point, api_point_timeline,
 	api_report, api_mprof_leaks, api_mprof_bins, api_mprof_direct, api_mprof_graph,
-	api_mprof_text, api_scores, api_findings, api_leaks, api_resident, api_types, api_fields,
-	api_owners, api_owners_path, api_chunks, api_chunk, api_memory, api_memory_regions,
-	api_memory_at, api_threads, api_callgraph, api_callers, api_callees, api_files, api_source,
-	api_excessive, api_emad, api_emad_tree, api_query_check, api_query_graph, api_query_compile,
-	api_query_boxes, api_graphs, api_graph_get, api_graph_put, api_graph_delete, api_notes,
-	api_note_put, api_entries, api_query_counts, api_compare, api_open, api_source_allow,
-	api_traces, api_upload, api_live, api_live_history, api_live_suspects, api_live_top,
-	api_live_config, api_live_configure, api_live_snapshot;
+	api_mprof_text, api_scores, api_findings, api_leaks, api_resident, api_resident_looks,
+	api_types, api_fields, api_owners, api_owners_path, api_chunks, api_chunk, api_memory,
+	api_memory_regions, api_memory_at, api_memory_page, api_threads, api_callgraph, api_callers,
+	api_callees, api_files, api_source, api_excessive, api_emad, api_emad_tree, api_query_check,
+	api_query_graph, api_query_compile, api_query_boxes, api_graphs, api_graph_get,
+	api_graph_put, api_graph_delete, api_notes, api_note_put, api_entries, api_query_counts,
+	api_compare, api_open, api_source_allow, api_traces, api_upload, api_live, api_live_history,
+	api_live_suspects, api_live_top, api_live_config, api_live_configure, api_live_snapshot;
 
 #endif

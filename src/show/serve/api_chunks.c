@@ -10,7 +10,8 @@
 #include "host/trace/kinds.h"
 #include "study/layout/chunks.h"
 #include "study/layout/keys.h"
-#include "study/layout/memory.h"
+#include "study/analysis/resident/bill_result.h"
+#include "study/layout/memory_account.h"
 #include "study/layout/realloc.h"
 
 /* ---- many ---- */
@@ -340,7 +341,7 @@ void api_memory_regions(struct call *call)
 	memory_moment_release(&moment);
 }
 
-static bool address_read(struct call *call, const char *name, u64 *address)
+bool call_address(struct call *call, const char *name, u64 *address)
 {
 	const char *text = call_text(call, name);
 	char *end;
@@ -356,7 +357,7 @@ static bool memory_read(struct call *call, struct memory_query *query)
 {
 	*query = (struct memory_query){.bytes_per_pixel = 16, .width = 512, .height = 256};
 	if (!call_choice(call, "color", memory_color_parse, &query->color,
-			 "alternate, type, module, thread, age, sev, fn or query") ||
+			 "alternate, type, module, thread, age, sev, fn, query or account") ||
 	    (query->color == COLOR_QUERY && !call_colors(call)) ||
 	    !call_number(call, "bpp", 1, 1 << 20, &query->bytes_per_pixel) ||
 	    !call_u32(call, "w", 1, 4096, &query->width) ||
@@ -381,6 +382,36 @@ static void put_run_chunk(struct json *json, const void *runs, u64 i)
 	json_number(json, NULL, ((const struct memory_run *)runs)[i].chunk);
 }
 
+static void put_page_start(struct json *json, const void *pages, u64 i)
+{
+	json_number(json, NULL, ((const struct memory_page *)pages)[i].start);
+}
+
+static void put_page_length(struct json *json, const void *pages, u64 i)
+{
+	json_number(json, NULL, ((const struct memory_page *)pages)[i].count);
+}
+
+static void put_page_number(struct json *json, const void *pages, u64 i)
+{
+	json_number(json, NULL, ((const struct memory_page *)pages)[i].address / RESIDENT_PAGE);
+}
+
+static void put_page_live(struct json *json, const void *pages, u64 i)
+{
+	json_number(json, NULL, ((const struct memory_page *)pages)[i].live_bytes);
+}
+
+static void put_page_chunk(struct json *json, const void *pages, u64 i)
+{
+	const struct memory_page *page = (const struct memory_page *)pages + i;
+
+	if (page->pinned)
+		json_number(json, NULL, page->chunk);
+	else
+		json_null(json, NULL);
+}
+
 static void put_legend(struct json *json, const void *list, u64 i)
 {
 	const struct memory_view *view = list;
@@ -392,7 +423,8 @@ static void reply_memory(struct call *call, const struct memory_query *query,
 			 const struct memory_view *view)
 {
 	const struct memory_run *runs = view->runs.data;
-	u64 count = view->runs.count;
+	const struct memory_page *list = view->pages.data;
+	u64 count = view->runs.count, pages = view->pages.count;
 
 	reply_object(call, view->truncated, FIELD("at", call->at_ns),
 		     FIELD("base", hex_text(query->base).text),
@@ -402,7 +434,30 @@ static void reply_memory(struct call *call, const struct memory_query *query,
 		     field_base64("pixels", call, view->pixels, (u64)query->width * query->height),
 		     OBJECT("runs", LIST("start", count, put_run_start, runs),
 			    LIST("len", count, put_run_length, runs),
-			    LIST("chunk", count, put_run_chunk, runs)));
+			    LIST("chunk", count, put_run_chunk, runs)),
+		     field_when(query->color == COLOR_ACCOUNT,
+				OBJECT("pages", LIST("start", pages, put_page_start, list),
+				       LIST("len", pages, put_page_length, list),
+				       LIST("page", pages, put_page_number, list),
+				       LIST("live", pages, put_page_live, list),
+				       LIST("pinned_by", pages, put_page_chunk, list))));
+}
+
+/* By account it is of a look, and of all chunks. */
+static int make_memory(struct call *call, const struct memory_query *query,
+		       const struct memory_moment *moment, struct memory_view *view,
+		       struct err *err)
+{
+	const struct model *model = call->trace->model;
+	const struct model_memory *look;
+
+	if (query->color != COLOR_ACCOUNT)
+		return memory_view_make(view, &call->scope, moment, query, err);
+	look = call_look(call);
+	if (!look)
+		return bill_missing(call->trace->path, err);
+	call->at_ns = tick_clock_ns(&model->clock, look->ticks);
+	return memory_account_make(view, model, look, query, err);
 }
 
 void api_memory(struct call *call)
@@ -418,11 +473,11 @@ void api_memory(struct call *call)
 	status = memory_moment_make(&moment, &call->scope, call->at_ns, &err);
 	if (status == 0 && moment.chunks.count)
 		query.base = moment.chunks.data[0].address;
-	if (status == 0 && !address_read(call, "base", &query.base)) {
+	if (status == 0 && !call_address(call, "base", &query.base)) {
 		memory_moment_release(&moment);
 		return;
 	}
-	if (status < 0 || memory_view_make(&view, &call->scope, &moment, &query, &err) < 0)
+	if (status < 0 || make_memory(call, &query, &moment, &view, &err) < 0)
 		call_fail(call, &err);
 	else
 		reply_memory(call, &query, &view);
@@ -443,7 +498,7 @@ void api_memory_at(struct call *call)
 		call_bad(call, "addr", "an address such as 0x7f0012345678");
 		return;
 	}
-	if (!address_read(call, "addr", &address))
+	if (!call_address(call, "addr", &address))
 		return;
 	if (memory_moment_make(&moment, &call->scope, call->at_ns, &err) < 0) {
 		call_fail(call, &err);

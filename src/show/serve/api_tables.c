@@ -7,7 +7,6 @@
 
 #include "study/analysis/leaks/report.h"
 #include "study/analysis/report/report.h"
-#include "study/analysis/resident/bill_result.h"
 #include "study/analysis/summary/summary.h"
 #include "study/analysis/findings/unnamed.h"
 #include "show/serve/api.h"
@@ -140,29 +139,4 @@ void api_leaks(struct call *call)
 	reply_result(call, result, &err);
 	leak_report_release(&report);
 	suppressions_release(&suppressions);
-}
-
-void api_resident(struct call *call)
-{
-	const struct model *model = call->trace->model;
-	const struct model_memory *memory = resident_most(model, 0, UINT64_MAX);
-	struct result *result = NULL;
-	struct bill bill = {0};
-	struct err err = {0};
-	u64 top = 20;
-
-	if (!call_number(call, "top", 0, ROWS_MAX, &top) || !call_time(call, "at", &call->at_ns))
-		return;
-	if (memory && call_text(call, "at"))
-		memory = resident_nearest(model, tick_clock_ticks(&model->clock, call->at_ns));
-	if (!memory) {
-		bill_missing(call->trace->path, &err);
-	} else {
-		lock(call);
-		if (bill_make(&bill, model, memory, &err) == 0)
-			result = bill_result(&bill, &call->trace->stacks, top, &err);
-		unlock(call);
-	}
-	reply_result(call, result, &err);
-	bill_release(&bill);
 }

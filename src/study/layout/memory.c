@@ -115,8 +115,9 @@ int memory_regions_make(struct memory_regions *self, const struct memory_moment 
 
 bool memory_color_parse(const char *word, enum memory_color *color)
 {
-	static const char *const words[MEMORY_COLORS] = {"alternate", "type", "module", "thread",
-							 "age",       "sev",  "fn",     "query"};
+	static const char *const words[MEMORY_COLORS] = {"alternate", "type",  "module",
+							 "thread",    "age",   "sev",
+							 "fn",        "query", "account"};
 
 	return word_parse(words, word, color);
 }
@@ -141,6 +142,7 @@ static enum view_by color_by(enum memory_color color)
 	case COLOR_QUERY: return BY_COLOR;
 	case COLOR_ALTERNATE_CHUNKS:
 	case COLOR_AGE:
+	case COLOR_ACCOUNT:
 	case MEMORY_COLORS: break;
 	}
 	return BY_NONE;
@@ -274,5 +276,6 @@ void memory_view_release(struct memory_view *self)
 	free(self->pixels);
 	vec_release(&self->legend);
 	vec_release(&self->runs);
+	vec_release(&self->pages);
 	arena_release(&self->arena);
 }

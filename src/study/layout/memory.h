@@ -55,7 +55,8 @@ enum memory_color {
 	COLOR_AGE,
 	COLOR_SEV,
 	COLOR_FN,
-	COLOR_QUERY, /* as color stages of the query say */
+	COLOR_QUERY,   /* as color stages of the query say */
+	COLOR_ACCOUNT, /* of resident memory; see memory_account.h */
 	MEMORY_COLORS
 };
 bool memory_color_parse(const char *word, enum memory_color *color);
@@ -74,11 +75,20 @@ struct memory_run { /* pixels of one chunk */
 	u64 chunk;
 };
 
+struct memory_page {      /* of the allocator, resident */
+	u32 start, count; /* pixels */
+	u64 address;
+	u64 chunk;      /* a live one there, if there is one */
+	u32 live_bytes; /* headers and rounding included; 0 = the page is free */
+	bool pinned;    /* by that one alone, which takes less than half of it */
+};
+
 struct memory_view { /* all zero = empty */
 	u8 *pixels;  /* 0 = free, then 1 + index of the legend */
 	VEC(const char *) legend;
-	VEC(struct memory_run) runs;
-	bool truncated; /* more runs than are told */
+	VEC(struct memory_run) runs;   /* not by account */
+	VEC(struct memory_page) pages; /* by account */
+	bool truncated;                /* more runs than are told */
 	struct arena arena;
 };
 

@@ -42,6 +42,14 @@ export function category(index: number): string {
 	return index < eight.length ? colour : mix(colour, dark.value ? "#13161b" : "#ffffff", 0.45);
 }
 
+/** Accounts of resident memory have the same colour in every picture. */
+const accounts = ["live", "pinned", "cached", "not_resident", "left", "slack", "", "other"];
+
+export function account(name: string): string {
+	const at = accounts.indexOf(name);
+	return at < 0 ? mix(ink().quiet, ink().ground, 0.45) : category(at);
+}
+
 let known: { dark: boolean; colours: string[] } | null = null;
 
 function palette8(): string[] {

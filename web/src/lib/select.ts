@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// One selection for all views: a point, chunk, function, type, thread, object or owner.
+// One selection for all views: a point, chunk, function, type, thread, object, owner or page of memory.
 
 import { computed } from "@preact/signals";
 import { key, set } from "./state";
 
-export type Kind = "p" | "c" | "f" | "ty" | "th" | "o" | "ow";
+export type Kind = "p" | "c" | "f" | "ty" | "th" | "o" | "ow" | "pg";
 
 export interface Selection {
 	kind: Kind;
@@ -12,7 +12,7 @@ export interface Selection {
 }
 
 export const selection = computed<Selection | null>(() => {
-	const match = /^(p|c|f|ty|th|ow?):(.*)$/s.exec(key("sel"));
+	const match = /^(pg?|c|f|ty|th|ow?):(.*)$/s.exec(key("sel"));
 	return match ? { kind: match[1] as Kind, id: match[2] ?? "" } : null;
 });
 

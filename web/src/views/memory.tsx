@@ -4,7 +4,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Item, type Painter } from "../lib/canvas";
-import { category, dark, ink, mix, severity } from "../lib/colour";
+import { account, category, dark, ink, mix, severity } from "../lib/colour";
 import { Segment } from "../lib/controls";
 import { bytes, count, ns, share, trimMiddle, words } from "../lib/format";
 import { placeOf, squares } from "../lib/hilbert";
@@ -44,14 +44,21 @@ interface Data {
 	pixels: string; // base64, one number of the legend each
 	legend: string[]; // 0 = nothing is there
 	runs: { start: number[]; len: number[]; chunk: number[] }; // which pixels are a chunk's
+	pages?: { start: number[]; len: number[]; page: number[]; live: number[]; pinned_by: (number | null)[] }; // by account: of the allocator
+	at: number;
 }
 
 const WIDE = 512; // pixels of a row
 const ROWS = 192;
+const FEW = 64; // where pages are wide enough for a ring, so that they are tall enough
 const SIDE = 256; // of a square of Hilbert's curve
 const TALL = 2; // pixels of the screen that a row takes at least
 const SHOWN = 8; // so many have a colour of their own
 const MOST = 1 << 20;
+const PAGE = 4096n;
+
+/** Accounts by the words of people. */
+const accounts: Record<string, string> = { live: "live", pins: "live, and alone holds its page", slack: "rounding", left: "left behind", pinned: "pinned, never used", cached: "cached", not_resident: "live, not resident", other: "not the allocator's" };
 
 const columns: Column<Region>[] = [
 	{ name: "start", label: "From", width: "20ch", cell: (row) => <button class="plain" onClick={() => set({ mem: row.start })}>{row.start}</button>, text: (row) => row.start },
@@ -75,7 +82,7 @@ function pixelsOf(data: Data): number[] {
 function ranked(data: Data): number[] {
 	const sums = pixelsOf(data);
 	const present = data.legend.map((_, at) => at).filter((at) => at > 0 && sums[at]);
-	return data.legend[1]?.startsWith("younger") ? present : present.sort((a, b) => (sums[b] ?? 0) - (sums[a] ?? 0));
+	return data.pages || data.legend[1]?.startsWith("younger") ? present : present.sort((a, b) => (sums[b] ?? 0) - (sums[a] ?? 0));
 }
 
 const unknown = (label: string) => label === "(unknown)" || label === "(others)";
@@ -83,7 +90,7 @@ const unknown = (label: string) => label === "(unknown)" || label === "(others)"
 /** Those with a colour of their own. */
 function named(data: Data): number[] {
 	const all = ranked(data).filter((at) => !unknown(data.legend[at] ?? ""));
-	return /^(younger|severity|#)/.test(data.legend[1] ?? "") ? all : all.slice(0, SHOWN);
+	return data.pages || /^(younger|severity|#)/.test(data.legend[1] ?? "") ? all : all.slice(0, SHOWN);
 }
 
 function colours(data: Data): string[] {
@@ -91,6 +98,7 @@ function colours(data: Data): string[] {
 	const others = dark.value ? "#4a525e" : "#c9ced6";
 	const place = named(data);
 	return data.legend.map((label, at) => {
+		if (data.pages && at > 0) return label === "pins" ? ink().text : account(label);
 		const step = /^severity (\d+)$/.exec(label);
 		if (at === 0) return ground;
 		if (label.startsWith("#")) return label;
@@ -110,6 +118,9 @@ function addressOf(data: Data, pixel: number): bigint {
 }
 
 const hex = (value: bigint) => `0x${value.toString(16)}`;
+/** The number of the page that is selected. */
+const selectedPage = () => (selection.value?.kind === "pg" && /^0x[0-9a-f]{1,16}$/.test(selection.value.id) ? Number(BigInt(selection.value.id) / PAGE) : null);
+const pageOf = (page: number) => hex(BigInt(page) * PAGE);
 
 type Order = "rows" | "hilbert";
 
@@ -145,6 +156,15 @@ function picture(data: Data, order: Order): HTMLCanvasElement {
 	return canvas;
 }
 
+const RING = 5; // pixels of the screen that a page takes at least to get one
+
+/** What a page of the picture is. */
+function said({ pages }: Data, at: number): string {
+	const live = pages?.live[at] ?? 0;
+	const by = pages?.pinned_by[at];
+	return `page ${pageOf(pages?.page[at] ?? 0)}: ${live === 0 ? "free" : `${bytes(live)} live`}${by == null ? "" : `, held by chunk ${by} alone`}`;
+}
+
 function painter(data: Data, order: Order): Painter {
 	const image = picture(data, order);
 	return {
@@ -154,13 +174,24 @@ function painter(data: Data, order: Order): Painter {
 			const items: Item[] = [];
 			context.imageSmoothingEnabled = false;
 			context.drawImage(image, 0, 0, width, height);
+			data.pages?.start.forEach((start, at) => {
+				const page = data.pages?.page[at] ?? 0;
+				const pinned = data.pages?.pinned_by[at] != null;
+				for (const box of boxesOf(data, order, start, start + (data.pages?.len[at] ?? 0))) {
+					const item = { id: page, x: box.x * scale, y: box.y * tall, w: box.w * scale, h: box.h * tall, colour: "", label: said(data, at) };
+					items.push(item);
+					if (!pinned || item.w < RING || item.h < RING) continue;
+					context.strokeStyle = ink().text;
+					context.strokeRect(item.x + 0.5, item.y + 0.5, item.w - 1, item.h - 1);
+				}
+			});
 			data.runs.start.forEach((start, at) => {
 				const end = start + (data.runs.len[at] ?? 0);
 				for (const box of boxesOf(data, order, start, end)) items.push({ id: data.runs.chunk[at] ?? 0, x: box.x * scale, y: box.y * tall, w: box.w * scale, h: box.h * tall, colour: "", label: hex(addressOf(data, start)) });
 			});
 			return items;
 		},
-		speak: (item) => `chunk ${item.id} at ${item.label}`,
+		speak: (item) => (data.pages ? item.label : `chunk ${item.id} at ${item.label}`),
 	};
 }
 
@@ -188,7 +219,18 @@ interface Run {
 	at: number;
 }
 
+function PageTwin({ pages }: { pages: NonNullable<Data["pages"]> }) {
+	const rows: Run[] = pages.start.map((_, at) => ({ at }));
+	const list: Column<Run>[] = [
+		{ name: "page", label: "Page", width: "20ch", cell: ({ at }) => pageOf(pages.page[at] ?? 0) },
+		{ name: "live", label: "Live", number: true, width: "11ch", cell: ({ at }) => bytes(pages.live[at]), text: ({ at }) => String(pages.live[at]) },
+		{ name: "chunk", label: "Held by chunk", number: true, width: "16ch", cell: ({ at }) => String(pages.pinned_by[at] ?? "") },
+	];
+	return <Table label="Pages in the picture" columns={list} rows={rows} rowKey={({ at }) => at} height={ROWS * TALL} rowHeight={26} onSelect={({ at }) => select("pg", pageOf(pages.page[at] ?? 0))} copied={() => rows} />;
+}
+
 function Twin({ data }: { data: Data }) {
+	if (data.pages) return <PageTwin pages={data.pages} />;
 	const rows: Run[] = data.runs.start.map((_, at) => ({ at }));
 	const list: Column<Run>[] = [
 		{ name: "chunk", label: "Chunk", number: true, width: "11ch", cell: ({ at }) => String(data.runs.chunk[at]) },
@@ -226,8 +268,8 @@ function Picture({ data, order }: { data: Data; order: Order }) {
 			height={data.h * tall}
 			painter={shape}
 			version={`${dark.value}`}
-			selected={selection.value?.kind === "c" ? Number(selection.value.id) : null}
-			onSelect={(item) => select("c", item.id)}
+			selected={data.pages ? selectedPage() : selection.value?.kind === "c" ? Number(selection.value.id) : null}
+			onSelect={(item) => (data.pages ? select("pg", pageOf(item.id)) : select("c", item.id))}
 			onHover={(item) => setHovered(item?.id ?? null)}
 			onDrag={order === "rows" ? drag : undefined}
 			onKey={(event) => {
@@ -237,8 +279,8 @@ function Picture({ data, order }: { data: Data; order: Order }) {
 				else return false;
 				return true;
 			}}
-			menu={(item) => subjectOf(item.id)}
-			tooltip={(item) => <>chunk {item.id} from {item.label}</>}
+			menu={(item) => (data.pages ? null : subjectOf(item.id))}
+			tooltip={(item) => (data.pages ? item.label : <>chunk {item.id} from {item.label}</>)}
 		>
 			{outline.map((item) => <div class="ring thin" style={{ left: `${item.x}px`, top: `${item.y}px`, width: `${item.w}px`, height: `${item.h}px` }} />)}
 			{range && <div class="rect" style={{ left: 0, right: 0, top: `${range.from * tall}px`, height: `${(range.to - range.from) * tall}px` }} />}
@@ -276,9 +318,9 @@ function Legend({ data }: { data: Data }) {
 	const rest = ranked(data).filter((at) => !shown.includes(at));
 	return (
 		<div class="key">
-			{shown.map((at) => <span title={data.legend[at]}><span class="swatch" style={{ background: palette[at] }} />{words(trimMiddle(data.legend[at] ?? "", 36))}</span>)}
+			{shown.map((at) => <span title={data.legend[at]}><span class="swatch" style={{ background: palette[at] }} />{data.pages ? accounts[data.legend[at] ?? ""] : words(trimMiddle(data.legend[at] ?? "", 36))}</span>)}
 			{rest.length > 0 && <span><span class="swatch" style={{ background: palette[rest[0] ?? 0] }} />{rest.length === 1 ? (others[data.legend[rest[0] ?? 0] ?? ""] ?? data.legend[rest[0] ?? 0]) : "all others"}</span>}
-			<span><span class="swatch edged" />free</span>
+			<span><span class="swatch edged" />{data.pages ? "not mapped" : "free"}</span>
 			<code class="end">{hex(addressOf(data, data.w * data.h))}</code>
 		</div>
 	);
@@ -298,7 +340,7 @@ function Occupied({ rows, at }: { rows: Region[]; at: number }) {
 	);
 }
 
-const paints = [["type", "Type"], ["fn", "Function"], ["module", "Module"], ["thread", "Thread"], ["age", "Age"], ["sev", "Severity"], ["query", "Colour of the query"]] as const;
+const paints = [["type", "Type"], ["fn", "Function"], ["module", "Module"], ["thread", "Thread"], ["age", "Age"], ["sev", "Severity"], ["account", "Account"], ["query", "Colour of the query"]] as const;
 const orders = [["rows", "Row by row"], ["hilbert", "Hilbert's curve"]] as const;
 
 /** Whether colours by this would differ: enough is known, and not nearly all is one thing. */
@@ -350,10 +392,11 @@ export function Memory() {
 	const colour = oneOf("color", paints, told && plain === base ? "age" : told);
 	const region = rows.find((row) => base !== "" && BigInt(row.start) <= BigInt(base) && BigInt(base) < BigInt(row.end));
 	const bpp = Math.min(MOST, Math.max(1, Number(key("bpp")) || fitting(region, width, order)));
-	const answer = useAnswer<Data>(base && at != null && colour ? "/memmap" : null, { ...common(), at: Math.round(at ?? 0), base, bpp, w: width, h: order === "hilbert" ? SIDE : rowsOf(region, base, bpp * width), color: colour });
+	const from = colour === "account" && base !== "" ? hex((BigInt(base) / PAGE) * PAGE) : base; // pages are whole then
+	const answer = useAnswer<Data>(base && at != null && colour ? "/memmap" : null, { ...common(), ...(colour === "account" && cursor.value == null ? {} : { at: Math.round(at ?? 0) }), base: from, bpp, w: width, h: order === "hilbert" ? SIDE : Math.min(colour === "account" && bpp <= 512 ? FEW : ROWS, rowsOf(region, base, bpp * width)), color: colour });
 	const shown = answer.reply?.data;
 	useEffect(() => {
-		if (shown && ranked(shown).length === 1) setPlain(shown.base);
+		if (shown && !shown.pages && ranked(shown).length === 1) setPlain(shown.base);
 	}, [shown]);
 	const moments = { play, peak: () => set({ at: null }), end: () => set({ at: Math.round(run) }) };
 	const zoom = (bytesOfPixel: number) => Math.min(MOST, Math.max(1, bytesOfPixel));
@@ -361,7 +404,7 @@ export function Memory() {
 		<div class="view">
 			<div class="controls">
 				<Segment label="Moment" value={playing ? "play" : cursor.value == null ? "peak" : cursor.value === Math.round(run) ? "end" : ""} options={[["play", playing ? "Pause" : "Play"], ["peak", "Peak"], ["end", "End"]]} onChange={(name) => moments[name as keyof typeof moments]()} />
-				<Choice label="Colour" value={colour} options={stages(query()).some((stage) => stage.startsWith("color")) ? paints : paints.slice(0, -1)} onChange={(value) => set({ color: value })} />
+				<Choice label="Colour" value={colour} options={paints.filter(([word]) => (word === "query" ? stages(query()).some((stage) => stage.startsWith("color")) : word !== "account" || trace.value?.caps.resident))} onChange={(value) => set({ color: value })} />
 				<Choice label="Order" value={order} options={orders} onChange={(value) => set({ order: value === "rows" ? null : value })} />
 				<span class="buttons">
 					<button aria-label="Zoom in" title={`Zoom in, to ${bytes(zoom(bpp / 2))} per pixel`} onClick={() => set({ bpp: zoom(bpp / 2) })}>+</button>
@@ -377,6 +420,7 @@ export function Memory() {
 						{shown && !table && <code class="quiet small">{shown.base}</code>}
 						{shown && (table ? <Twin data={shown} /> : <Picture data={shown} order={shown.h === SIDE ? "hilbert" : "rows"} />)}
 						{shown && !table && <Legend data={shown} />}
+						{shown?.pages && !table && <p class="quiet">This is the look at {ns(shown.at)}, whatever the filter. A page that one small block holds has a ring where there is room for it; a click on a page shows who holds it.</p>}
 						{order === "hilbert" && <p class="quiet">Squares of memory side by side: what is near in memory is near in the picture.</p>}
 						<Keys>{order === "rows" && "Drag over rows to filter by address. "}+ and − zoom, Page Up and Page Down move through memory.</Keys>
 						<Table label="Regions" columns={columns} rows={data.rows} rowKey={(row) => row.start} height={300} selected={base} onSelect={(row) => set({ mem: row.start })} />

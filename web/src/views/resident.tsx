@@ -12,8 +12,9 @@ import { Unfiltered } from "../lib/notice";
 import { type ResultRow, ResultTable, type SchemaColumn, columnsOf } from "../lib/result";
 import { select } from "../lib/select";
 import { embedded } from "../lib/source";
-import { whole } from "../lib/state";
+import { cursor, whole } from "../lib/state";
 import type { MemoryPart, Overview as Data } from "../lib/types";
+import { Looks } from "./looks";
 
 /** Parts by the words of people. Sums and what is not resident are no parts. */
 const names: Record<string, string> = {
@@ -30,12 +31,12 @@ function Account({ rows, children }: { rows: MemoryPart[]; children: ComponentCh
 	const gap = parts.some((row) => row.gap_bytes != null);
 	const most = Math.max(...parts.map((row) => row.most_share ?? 0));
 	return (
-		<section aria-label="Resident memory">
+		<section aria-label="Parts">
 			<p class="sentence" data-t="sentence">
 				The process held at most {bytes(whole)} of the machine's memory{live && <>: {share(live.most_share)} is the live heap</>}{own && <>, {bytes(own.most_bytes)} is Heapwise's own and not there without it</>}{rest && <>; the largest other part is {names[rest.part]?.toLowerCase()}, {bytes(rest.most_bytes)}</>}.
 			</p>
 			{children}
-			<table class="bars parts">
+			<table class="bars parts" tabIndex={0}>
 				<thead>
 					<tr>
 						<th scope="col">Part</th>
@@ -78,7 +79,7 @@ const charged = { stack: "Allocated by", pinned_bytes: "Pinned", left_bytes: "Le
 
 /** Who has it on the account: the line of code whose blocks hold the pages, or were the last there. */
 function Bill() {
-	const answer = useAnswer<Charged>(embedded ? null : "/resident", whole());
+	const answer = useAnswer<Charged>(embedded ? null : "/resident", { ...whole(), ...(cursor.value == null ? {} : { at: Math.round(cursor.value) }) });
 	const data = answer.reply?.data;
 	if (!data?.points?.length) return null;
 	const { cut } = data;
@@ -106,7 +107,7 @@ export function Resident() {
 			{(data) => (
 				<div class="view overview">
 					<Unfiltered path="/overview" />
-					{data.memory && data.memory.rows.length > 0 ? <><Account rows={data.memory.rows}><Line data={data} /></Account><Bill /></> : <><Line data={data} /><p class="quiet">The run was too short to look at its parts.</p></>}
+					{data.memory && data.memory.rows.length > 0 ? <><Account rows={data.memory.rows}><Line data={data} />{!embedded && <Looks />}</Account><Bill /></> : <><Line data={data} /><p class="quiet">The run was too short to look at its parts.</p></>}
 				</div>
 			)}
 		</Panel>

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Resident memory on the page: the parts at every look, the map by account, and who holds a page.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { axeSource, cli, end, launch, open, record, rows, serve, settle, shows, targets, view } from "./lib.mjs";
+
+let browser;
+let trace;
+let server;
+
+before(async () => {
+	browser = await launch();
+	trace = record("burst", [join(targets, "burst"), "1500", "1", "10"]);
+	server = await serve(trace);
+});
+after(() => end(browser));
+
+/** What a reader of the screen would stumble over. */
+async function accessible(page) {
+	await page.evaluate(axeSource());
+	const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+	assert.deepEqual(violations.filter(({ impact }) => ["serious", "critical"].includes(impact)).map(({ id, nodes }) => `${id} ${nodes[0]?.html}`), []);
+}
+
+describe("looks", () => {
+	test("a click or a key chooses a look, and its bill is shown", async () => {
+		const looks = cli("resident", trace).over_time;
+		const page = await open(browser, server);
+		await view(page, "#/resident");
+		const chart = page.locator('[data-t="looks"]');
+		const most = looks.reduce((best, look, at) => (look.rss_bytes > looks[best].rss_bytes ? at : best), 0);
+		assert.equal(await chart.getAttribute("aria-valuenow"), String(most));
+		await chart.focus();
+		await page.keyboard.press("Home");
+		await settle(page);
+		assert.equal(await chart.getAttribute("aria-valuenow"), "0");
+		await page.keyboard.press("ArrowRight");
+		await page.keyboard.press("End");
+		await page.keyboard.press("ArrowLeft");
+		await settle(page);
+		const chosen = looks.at(-2);
+		assert.match(page.url(), new RegExp(`at=${chosen.time_ns}`));
+		const said = await chart.getAttribute("aria-valuetext");
+		for (const [part, name] of [["live", "requested_bytes"], ["pinned", "pinned_bytes"], ["cached", "cached_bytes"]]) shows(new RegExp(`, ${part} (\\S+ \\S+?)(,|$)`).exec(said)[1], chosen[name], said);
+		const bill = await page.locator('[data-t="bill"]').innerText();
+		shows(/with (\S+ \S+) resident/.exec(bill)[1], cli("resident", "--at", `${chosen.time_ns}ns`, trace).rss_bytes, bill);
+		// at the left of the chart is the first look
+		await chart.locator(".u-over").click({ position: { x: 2, y: 60 } });
+		await settle(page);
+		assert.equal(await chart.getAttribute("aria-valuenow"), "0");
+		await accessible(page);
+		await page.getByRole("button", { name: "Table" }).click();
+		assert.equal((await rows(page, "Parts over time")).length, looks.length);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+});
+
+describe("memory map by account", () => {
+	for (const colorScheme of ["light", "dark"])
+		test(`a click on a page says who holds it, ${colorScheme}`, async () => {
+			const { time_ns: at } = cli("resident", trace).over_time.at(-2);
+			const page = await open(browser, server, { colorScheme });
+			await view(page, `#/map?color=account&at=${at}&bpp=64`);
+			const items = await page.evaluate(() => window.__hw.items("map"));
+			const held = items.find((item) => /held by chunk \d+ alone/.test(item.label));
+			assert.ok(held, "pages that one block holds");
+			const legend = await page.locator(".key").first().innerText();
+			for (const words of ["left behind", "cached", "live, and alone holds its page"]) assert.ok(legend.includes(words), legend);
+			await page.locator('[data-t="chart-map"]').click({ position: { x: held.x + held.w / 2, y: held.y + held.h / 2 } });
+			await settle(page);
+			const drawer = page.locator("aside.drawer");
+			const words = await drawer.innerText();
+			assert.ok(words.includes(`Page 0x${(held.id * 4096).toString(16)}`), words);
+			assert.match(words, /Pinned by\s+fill/);
+			assert.match(words, /Left behind by\s+fill/);
+			await accessible(page);
+			await drawer.getByRole("button", { name: /^chunk \d+$/ }).first().click();
+			await settle(page);
+			assert.match(page.url(), /sel=c(%3A|:)\d+/);
+			await page.keyboard.press("Escape");
+			await page.locator('[data-t="chart-map"]').focus();
+			await page.keyboard.press("ArrowRight");
+			await settle(page);
+			assert.match(page.url(), /sel=pg(%3A|:)0x/);
+			assert.deepEqual(page.problems, []);
+			await page.context().close();
+		});
+
+	test("as a table it lists the pages, and an address that makes no sense is left out", async () => {
+		const { time_ns: at } = cli("resident", trace).over_time.at(-2);
+		const page = await open(browser, server);
+		await view(page, `#/map?color=account&at=${at}&bpp=64&as=table&sel=pg:nonsense`);
+		const list = await rows(page, "Pages in the picture");
+		assert.ok(list.length > 10 && list.every((row) => /^0x[0-9a-f]+000$/.test(row.Page)));
+		assert.ok(list.some((row) => row["Held by chunk"] !== ""));
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+});

@@ -1,1 +1,0 @@
-import{bb as i,ea as o,qa as t,ua as r,z as e}from"./part-KPKV25LD.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};
