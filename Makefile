@@ -92,7 +92,7 @@ completions: configure
 # The pictures of README and docs, anew; SHOTS=DIR: of every view in both themes.
 SHOTS ?=
 screenshots: deps-test configure
-	@cmake --build $(BUILD) -j$(JOBS) --target all target_burst target_entries target_excessive target_steady target_threads
+	@cmake --build $(BUILD) -j$(JOBS) --target all target_bursts target_entries target_excessive target_steady target_threads
 	@HEAPWISE=$(CURDIR)/$(BUILD)/heapwise HEAPWISE_TARGETS=$(CURDIR)/$(BUILD)/tests/targets HEAPWISE_SOURCE_DIR=$(CURDIR) \
 		HEAPWISE_BUILD_DIR=$(CURDIR)/$(BUILD) HEAPWISE_EXAMPLES=$(CURDIR)/$(BUILD)/examples \
 		tests/web/web.sh run tests/web/shots.mjs $(if $(SHOTS),$(SHOTS),docs/images docs)

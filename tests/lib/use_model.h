@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "study/analysis/resident/bill_result.h"
+#include "study/analysis/resident/by_size.h"
 #include "study/analysis/resident/looks.h"
 #include "study/analysis/findings/findings.h"
 #include "study/analysis/report/marks.h"
@@ -84,6 +85,7 @@ static inline void use_bill(const struct stack_source *source)
 		use_result(bill_result(&bill, source, 0, &err));
 	bill_release(&bill);
 	use_result(resident_looks_result(model, &err));
+	use_result(resident_by_size_result(model, &model->memory.data[0], &err));
 }
 
 static inline void use_model(const struct model *model, const struct trace_info *info)

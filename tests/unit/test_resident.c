@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The account of resident memory, on memory whose parts are known by reading. */
+#include "study/analysis/resident/by_size.h"
 #include "study/analysis/resident/cut.h"
 #include "study/analysis/resident/looks.h"
 #include "study/analysis/resident/series.h"
@@ -485,5 +486,36 @@ TEST(tables, "the tables have the moment far above live, and bars of live and re
 	result_free(memory);
 	result_free(drawn);
 	resident_series_release(&series);
+	model_free(feed.model);
+}
+
+TEST(classes, "each size class has its live bytes, and the pages that its blocks lie on")
+{
+	struct feed feed = feed_new();
+	const struct stream_resident rows[] = {{HEAP, 8 * PAGE, 8 * PAGE, MEMORY_BREAK, 0}};
+	struct result *table;
+
+	tell_thread(&feed, 0);
+	for (u32 i = 0; i < 4; i++) /* of glibc: 112 bytes each, on four pages */
+		tell_block(&feed, HEAP + i * PAGE + 16, 100);
+	tell_block(&feed, HEAP + 128 + 16, 104); /* 112 as well, on one of these pages */
+	tell_block(&feed, HEAP + 4 * PAGE + 16, 2000); /* 2016: of 1793 to 2048 */
+	tell_block(&feed, HEAP + 5 * PAGE + 16, 2 * PAGE); /* on three pages */
+	tell_block(&feed, HEAP + 512 + 16, 24);
+	tell_block_end(&feed, 7, HEAP + 512 + 16, 24);
+	tell_memory(&feed, rows, 1);
+	tell_end(&feed, IMAGE_EXITED);
+	table = resident_by_size_result(feed.model, resident_last(feed.model), &feed.err);
+	CHECK(table != NULL);
+	CHECK_EQ(result_rows(table), 3);
+	CHECK_EQ(cell(table, 0, "size")->number, 112);
+	CHECK_EQ(cell(table, 0, "blocks")->number, 5);
+	CHECK_EQ(cell(table, 0, "live_bytes")->number, 504);
+	CHECK_EQ(cell(table, 0, "held_bytes")->number, 4 * PAGE);
+	CHECK_EQ(cell(table, 1, "size")->number, 10240);
+	CHECK_EQ(cell(table, 1, "held_bytes")->number, 3 * PAGE);
+	CHECK_EQ(cell(table, 2, "size")->number, 2048);
+	CHECK_EQ(cell(table, 2, "live_bytes")->number, 2000);
+	result_free(table);
 	model_free(feed.model);
 }

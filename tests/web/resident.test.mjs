@@ -11,7 +11,7 @@ let server;
 
 before(async () => {
 	browser = await launch();
-	trace = record("burst", [join(targets, "burst"), "1500", "1", "10"]);
+	trace = record("bursts", [join(targets, "bursts"), "1500", "1", "10"]);
 	server = await serve(trace);
 });
 after(() => end(browser));

@@ -42,7 +42,7 @@ const programs = {
 	logstat: [join(examples, "logstat")],
 	widget: [join(examples, "widget")],
 	contrived: [instrumented("contrived", join(process.env.HEAPWISE_SOURCE_DIR, "examples/contrived.cpp"))],
-	burst: [join(targets, "burst"), "1500", "1", "10"],
+	burst: [join(targets, "bursts"), "1500", "1", "10"],
 	entries: [join(targets, "entries")],
 	excessive: [join(targets, "excessive"), "churn"],
 	threads: [join(targets, "threads"), "4", "300"],

@@ -6,6 +6,7 @@
 #include "show/cli/view.h"
 #include "study/analysis/compare/compare.h"
 #include "study/analysis/resident/bill_result.h"
+#include "study/analysis/resident/by_size.h"
 #include "study/analysis/resident/looks.h"
 #include "study/analysis/summary/summary.h"
 
@@ -63,8 +64,10 @@ static struct result *build(struct view *view, struct err *err)
 
 	if (memory && bill_make(&bill, view->study->model, memory, err) == 0)
 		result = bill_result(&bill, &source, args->trace.top, err);
-	if (result && view->format != FORMAT_TEXT)
+	if (result && view->format != FORMAT_TEXT) {
+		result_add_part(result, resident_by_size_result(view->study->model, memory, err));
 		result_add_part(result, resident_looks_result(view->study->model, err));
+	}
 	if (result)
 		add_caveats(result, view->study->model, &view->study->info);
 	bill_release(&bill);

@@ -2,6 +2,7 @@
  * Resident memory over HTTP: the bill, the parts at every look, a page. Runs on threads of the
  * server; analyses take turns. */
 #include "study/analysis/resident/bill_result.h"
+#include "study/analysis/resident/by_size.h"
 #include "study/analysis/resident/looks.h"
 #include "study/layout/memory_account.h"
 #include "show/serve/api.h"
@@ -36,6 +37,8 @@ void api_resident(struct call *call)
 		pthread_mutex_lock(&call->trace->analysis_lock);
 		if (bill_make(&bill, model, memory, &err) == 0)
 			result = bill_result(&bill, &call->trace->stacks, top, &err);
+		if (result)
+			result_add_part(result, resident_by_size_result(model, memory, &err));
 		pthread_mutex_unlock(&call->trace->analysis_lock);
 	}
 	reply_result(call, result, &err);

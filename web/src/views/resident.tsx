@@ -72,8 +72,11 @@ interface Charged {
 	advice: string;
 	cut: { least_bytes: number; most_bytes: number; points: number; live_bytes: number };
 	points: ResultRow[];
+	classes: ResultRow[];
 	schema: Record<string, SchemaColumn[]>;
 }
+
+const classes = { size: "Size class", blocks: "Blocks", live_bytes: "Live", held_bytes: "On pages of", used: "Used" };
 
 const charged = { stack: "Allocated by", pinned_bytes: "Pinned", left_bytes: "Left behind", cached_bytes: "Cached", requested_bytes: "Live", slack_bytes: "Rounding", blocks: "Blocks" };
 
@@ -91,6 +94,8 @@ function Bill() {
 				{cut.points > 0 && <> In a heap of {cut.points === 1 ? "its" : "their"} own, {things(cut.points, "point")} with {bytes(cut.live_bytes)} live would save {cut.least_bytes < cut.most_bytes && <>{bytes(cut.least_bytes)} to </>}{bytes(cut.most_bytes)}.</>}
 			</p>
 			<ResultTable label="Charged to allocation points" rows={data.points} schema={columnsOf(data.schema.points, charged)} height={420} onSelect={({ point }) => select("p", Number(point))} menu={({ point }) => ({ title: `point ${point}`, point: Number(point) })} />
+			<h2>Size classes</h2>
+			<ResultTable label="Size classes" rows={data.classes} schema={columnsOf(data.schema.classes, classes)} height={300} />
 		</section>
 	);
 }
