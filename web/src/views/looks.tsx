@@ -107,7 +107,7 @@ export function Looks() {
 			<div class="key plot-key">
 				{parts.map(([name, part]) => <span><span class="swatch" style={{ background: account(part) }} />{labels[part]} {bytes(number(row, name))}</span>)}
 			</div>
-			<p class="quiet">{rows.length} looks; a click or the arrow keys choose one. The look at {ns(times[chosen])} {cursor.value == null ? "has most resident memory" : "is shown below"}.</p>
+			<p class="quiet">{rows.length} looks; a click or the arrow keys choose one. What is charged to allocation points is of the look at {ns(times[chosen])}{cursor.value == null ? ", which has most resident memory" : ""}.</p>
 		</section>
 	);
 }
