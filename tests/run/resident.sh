@@ -104,7 +104,6 @@ case_burst()
 	at_least "allocator's part of it" "$(field trace.hwt 'if .allocator_high_ns <= .cpu_time_ns then 1 else 0 end')" 1
 }
 
-# What was sampled until then is there, the last sample and the gap included.
 # Free pages are resident again since the kernel has made huge pages of them, and are not if it may not.
 case_huge_pages()
 {
@@ -125,6 +124,7 @@ case_huge_pages()
 	[ "$(jq -r .cause bill)" != huge_pages ] || fail "huge pages without any"
 }
 
+# What was sampled until then is there, the last sample and the gap included.
 case_burst_killed()
 {
 	"$HEAPWISE" run --no-symbols -o trace.hwt -- "$HEAPWISE_TARGETS/burst" 60000 >said 2>log &

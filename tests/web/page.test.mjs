@@ -200,7 +200,7 @@ describe("parts", () => {
 		await table.getByRole("row").nth(1).click();
 		await settle(page);
 		assert.match(page.url(), new RegExp(`sel=c(%3A|:)${most.chunk}$`), most.path);
-		assert.match(await page.locator(".drawer").innerText(), /Path from a root[\s\S]*registry[\s\S]*Registry \.full_[\s\S]*5,000 elements/);
+		assert.match(await page.locator(".drawer").innerText(), /Path from a root[\s\S]*registry[\s\S]*Registry \.motto_[\s\S]*9,999 of 20,000 places/);
 		assert.deepEqual(page.problems, []);
 		await page.context().close();
 	});
