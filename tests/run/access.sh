@@ -440,23 +440,34 @@ inferences()
 		select(.id | IN("unused", "write_only", "read_only", "early", "late", "coverage", "shared", "read_write")) | "\(.id) \($stacks["\(.point)"])"' | sort
 }
 
+# exact_too PROGRAM ARGUMENT...   adds what another run of it in exact mode infers to $work/exact
+exact_too()
+{
+	record "$work/exact.hwt" --access exact -- "$@" >"$work/stdout"
+	equal "$program: status" "$status" 0
+	inferences "$work/exact.hwt" --useless-bytes 2 --idle 25 --idle-bytes 25 --coverage 75 --coverage-bytes 25 --threads 2 --ratio 5 >>"$work/exact"
+	sort -u -o "$work/exact" "$work/exact"
+}
+
 # Ten programs: what adaptive recording infers and calls measured, exact recording has, too. Times differ from run to run, so the exact
-# one has wider limits.
+# one has wider limits, and three runs at most.
 modes()
 {
-	local program arguments few=0 many=0
+	local program arguments few=0 many=0 run
 	while read -r program arguments; do
 		"$HEAPWISE" c++ -x $([ "${program##*.}" = c ] && echo c || echo c++) -w -g -O1 "$HEAPWISE_SOURCE_DIR/$program" -o "$work/program" -x none -lpthread ||
 			{ fail "cannot build $program"; continue; }
 		# shellcheck disable=SC2086
-		record "$work/exact.hwt" --access exact -- "$work/program" $arguments >"$work/stdout"
-		equal "$program: status" "$status" 0
-		# shellcheck disable=SC2086
 		record "$work/adaptive.hwt" --access adaptive -- "$work/program" $arguments >"$work/stdout"
 		equal "$program: status of adaptive recording" "$status" 0
-		inferences "$work/exact.hwt" --useless-bytes 2 --idle 25 --idle-bytes 25 --coverage 75 --coverage-bytes 25 --threads 2 --ratio 5 >"$work/exact"
 		inferences "$work/adaptive.hwt" >"$work/adaptive"
-		comm -13 "$work/exact" "$work/adaptive" >"$work/only"
+		: >"$work/exact"
+		for run in 1 2 3; do
+			# shellcheck disable=SC2086
+			exact_too "$work/program" $arguments
+			comm -13 "$work/exact" "$work/adaptive" >"$work/only"
+			[ -s "$work/only" ] || break
+		done
 		[ ! -s "$work/only" ] || fail "$program: adaptive recording alone measures $(wc -l <"$work/only"): $(head -n 3 "$work/only")"
 		echo "$program: measured inferences: exact $(wc -l <"$work/exact"), adaptive $(wc -l <"$work/adaptive")"
 		many=$((many + $(wc -l <"$work/exact")))
