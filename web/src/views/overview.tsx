@@ -214,8 +214,11 @@ function useSparks(findings: Finding[]): (finding: Finding) => string {
 /** What a finding is, in a word; then how much of it, and where. */
 const verbs: Record<string, string> = {
 	misuse: "Error", leak: "Leak", kept: "Never freed", growth: "Grows", grows_in: "Grows", twice: "In memory twice", growing: "Grows by copies", unused: "Never used", write_only: "Never read", read_only: "Never written", coverage: "Mostly unused", early: "Allocated early", late: "Freed late",
-	churn: "Churn", zero_size: "Empty", peak: "Holds the peak", burst: "Burst", resident: "Resident",
+	churn: "Churn", zero_size: "Empty", peak: "Holds the peak", burst: "Burst", pinned: "Pins memory", left_behind: "Left behind", not_given_back: "Not given back", arenas: "Too many arenas",
 };
+
+/** Kinds about memory that stays resident: the parts of it show them. */
+const stays = new Set(["pinned", "left_behind", "not_given_back", "arenas"]);
 
 /** Which flame graph shows it. */
 const metricOf: Record<string, string> = { leak: "kept", kept: "kept", growth: "kept", grows_in: "kept", twice: "peak", churn: "allocs", zero_size: "allocs", burst: "peak", peak: "peak" };
@@ -234,6 +237,7 @@ function actsFor(finding: Finding, point: number, about: { q: string; g: null } 
 	return [
 		["Look at", [
 			...(about && finding.points > 1 ? [{ label: `Its ${count(finding.points)} call stacks`, run: () => go("points", about) }] : []),
+			...(stays.has(finding.kind) ? [{ label: "Flame graph", run: () => go("flame", { sel: `p:${point}`, metric: "resident" }) }] : []),
 			...(finding.kind === "twice" ? [{ label: "What is twice", run: () => go("owners", { tab: "twice" }) }] : []),
 			{ label: "Chunks", run: () => go("chunks", about ?? { point }) },
 			...(about ? [{ label: "Timeline", run: () => go("time", about) }, { label: "Threads", run: () => go("threads", about) }] : []),
@@ -267,7 +271,8 @@ function Row({ finding, spark }: { finding: Finding; spark: string }) {
 			<div class="code">{finding.file && finding.line && <Excerpt file={finding.file} line={finding.line} />}</div>
 			<Spark data={spark} width={120} height={36} />
 			<span class="buttons">
-				{point != null && <a class="button primary" href={linkTo("flame", { sel: `p:${point}`, metric: metricOf[finding.kind] ?? "bytes" })}>Flame graph</a>}
+				{stays.has(finding.kind) && <a class="button primary" href={linkTo("resident")}>Resident memory</a>}
+				{point != null && !stays.has(finding.kind) && <a class="button primary" href={linkTo("flame", { sel: `p:${point}`, metric: metricOf[finding.kind] ?? "bytes" })}>Flame graph</a>}
 				{acts.length > 0 && <MenuButton label="More" groups={acts} />}
 			</span>
 		</li>
