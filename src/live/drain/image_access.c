@@ -90,16 +90,21 @@ static bool is_unchecked(const char *path)
 	return program_is_instrumented(path) && (program_has_plain(path) || unchecked_count(path));
 }
 
-/* Whether any is instrumented but ours. */
-static bool any_is_instrumented(const struct image *self)
+/* Whether there are modules but ours, and none is instrumented. */
+static bool all_are_plain(const struct image *self)
 {
+	bool any = false;
+
 	for (u64 i = 0; i < self->modules.count; i++) {
 		const char *path = self->modules.data[i].told.path;
 
-		if (!is_apart(path) && program_is_instrumented(path))
-			return true;
+		if (is_apart(path))
+			continue;
+		if (program_is_instrumented(path))
+			return false;
+		any = true;
 	}
-	return false;
+	return any;
 }
 
 /* What was not seen: accesses of modules without instrumentation, and of those of which the
@@ -111,7 +116,7 @@ static int note_unseen(struct image *self, struct err *err)
 
 	if (!self->sink.note || (mode != HW_ACCESS_EXACT && mode != HW_ACCESS_ADAPTIVE))
 		return 0;
-	self->has_plain_accesses = !any_is_instrumented(self);
+	self->has_plain_accesses = all_are_plain(self);
 	status = image_note_number(self, "access_plain", self->has_plain_accesses, err);
 	if (status == 0)
 		status = note_modules(self, "access_uninstrumented", is_plain, err);
