@@ -320,7 +320,7 @@ def endpoints():
              if method == "GET" and "{" not in path and "/api/v1/" in path]
     check(len(paths) > 25, f"{len(paths)} endpoints")
     values = {"/callers": "?fn=main", "/callees": "?fn=main", "/source": "?file=0", "/flame/search": "?s=leaky",
-              "/memmap/at": "?addr=0x1000", "/owners/path": "?chunk=0", "/compare": "?base=" + data("/status")["traces"][0]["id"]}
+              "/memmap/at": "?addr=0x1000", "/memmap/page": "?addr=0x1000", "/owners/path": "?chunk=0", "/compare": "?base=" + data("/status")["traces"][0]["id"]}
     api("/overview")
     for path in paths:
         if path in ("/live", "/types/fields"):
