@@ -75,6 +75,8 @@ case_stack_gcc() { build g++ collections.cpp -O0 -g -DON_STACK && compare; }
 case_stack_gcc_optimised() { build g++ collections.cpp -O2 -g -DON_STACK && compare; }
 case_stack_clang() { build clang++ collections.cpp -O0 -g -fstandalone-debug -stdlib=libstdc++ -DON_STACK && compare; }
 case_stack_clang_optimised() { build clang++ collections.cpp -O2 -g -stdlib=libstdc++ -DON_STACK && compare; }
+# The frame is told by one register, its variables by the stack pointer: so it is with clang on aarch64, and where frames are aligned.
+case_stack_clang_aligned() { build clang++ collections.cpp -O2 -g -stdlib=libstdc++ -DON_STACK -DALIGNMENT=64 && compare; }
 # Its package and libunwind-dev, which libgoogle-perftools-dev needs, cannot both be installed.
 case_libcxx()
 {

@@ -120,9 +120,14 @@ static void print(const char *owner, const Registry &of)
 
 #ifdef ON_STACK
 
+#ifndef ALIGNMENT
+#define ALIGNMENT 1
+#endif
+
 /* Ends the program while its variables and those of main are there. */
 static void serve(std::size_t count)
 {
+	alignas(ALIGNMENT) char aligned[ALIGNMENT];
 	std::map<int, Session> open;
 
 	for (std::size_t i = 0; i < count; i++)
@@ -138,7 +143,7 @@ static void serve(std::size_t count)
 		std::printf("names in serve|std::vector<std::string>|70|%lu\n", places(names));
 		std::printf("waiting in main|std::deque<long>|500|512\n");
 		std::fflush(stdout);
-		__asm__ volatile("" : : "r"(&names), "r"(&open), "r"(&first) : "memory");
+		__asm__ volatile("" : : "r"(&names), "r"(&open), "r"(&first), "r"(aligned) : "memory");
 		std::_Exit(0);
 	}
 }

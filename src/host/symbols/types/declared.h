@@ -29,13 +29,17 @@ void declared_free(struct declared *self);
 bool declared_variable(struct declared *self, const struct symbolizer_module *module, u64 address,
 		       struct declared_variable *variable);
 
-/* The variables on the stack of the function that has the code at this address, relative to the
- * module's base, which are in scope there; *count of them, by offset, of which none overlap. Those
- * in registers, and those whose place depends on one that the unwind table does not have, are not
- * among them. */
+struct declared_spot {   /* a frame of the stack */
+	u64 code;        /* an address in its function, relative to the module's base */
+	u64 frame_bytes; /* from the stack pointer to where the caller's begins; 0 = unknown */
+};
+
+/* The variables on the stack that are in scope there; *count of them, by offset, of which none
+ * overlap. Those in registers, and those whose place depends on a register that neither the unwind
+ * table has nor is the stack pointer, are not among them. */
 const struct declared_local *declared_locals(struct declared *self,
-					     const struct symbolizer_module *module, u64 code,
-					     u32 *count);
+					     const struct symbolizer_module *module,
+					     struct declared_spot spot, u32 *count);
 
 /* The type that is called so, as people write it, in the modules that were added. With or without
  * its namespaces. NO_DECLARED = there is none. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Variables on the stack of a function; see declared.h.
- * Host. All places are told from the end of the frame. Of the frame's registers only the one is
- * known that the unwind table tells this end by. */
+ * Host. All places are told from the end of the frame. Of its registers two are known: the one that
+ * the unwind table tells this end by, and the stack pointer, with which it begins. */
+#include <gelf.h>
+
 #include "host/base/order.h"
 #include "host/symbols/types/declared.h"
 #include "host/symbols/types/declared_types.h"
@@ -17,7 +19,9 @@ struct looking {
 	u64 code;         /* in the debug info */
 	u32 cfa_register; /* has the frame's end less cfa_offset */
 	i64 cfa_offset;
-	bool has_base; /* DW_OP_fbreg is that much behind the frame's end */
+	u32 stack_register; /* has the frame's start */
+	u64 frame_bytes;    /* 0 = unknown */
+	bool has_base;      /* DW_OP_fbreg is that much behind the frame's end */
 	i64 base;
 	u64 dies;
 	VEC(struct declared_local) found;
@@ -55,9 +59,14 @@ static bool place_of(const struct looking *self, const Dwarf_Op *op, i64 *place)
 		*place = self->base + (i64)op->number;
 		return self->has_base;
 	}
-	if (!is_register(op, &number, place) || number != self->cfa_register)
+	if (!is_register(op, &number, place))
 		return false;
-	*place -= self->cfa_offset;
+	if (number == self->cfa_register)
+		*place -= self->cfa_offset;
+	else if (number == self->stack_register && self->frame_bytes)
+		*place -= (i64)self->frame_bytes;
+	else
+		return false;
 	return true;
 }
 
@@ -87,6 +96,20 @@ static void find_register(struct looking *self, Dwarf_CFI *cfi, u64 code)
 	    !is_register(ops, &self->cfa_register, &self->cfa_offset))
 		self->cfa_register = NO_REGISTER;
 	free(frame);
+}
+
+/* The number of the stack pointer in DWARF. */
+static u32 stack_register(Dwarf *dwarf)
+{
+	GElf_Ehdr header;
+
+	if (!gelf_getehdr(dwarf_getelf(dwarf), &header))
+		return NO_REGISTER;
+	switch (header.e_machine) {
+	case EM_X86_64: return 7;
+	case EM_AARCH64: return 31;
+	default: return NO_REGISTER;
+	}
 }
 
 /* Files of debug info have no .eh_frame, and most programs no .debug_frame. */
@@ -184,20 +207,24 @@ static void drop_overlaps(struct looking *self)
 
 /* ---- all ---- */
 
-static struct declared_frame look(struct declared *self, struct module *files, u64 code)
+static struct declared_frame look(struct declared *self, const struct declared_file *file,
+				  struct declared_spot spot)
 {
+	struct module *files = file->files;
 	struct looking looking = {.to = self,
-				  .code = code - files->debuginfo.bias,
-				  .cfa_register = NO_REGISTER};
+				  .code = spot.code - files->debuginfo.bias,
+				  .cfa_register = NO_REGISTER,
+				  .stack_register = stack_register(file->dwarf),
+				  .frame_bytes = spot.frame_bytes};
 	struct declared_frame frame = {0};
 	struct declared_local *kept;
 	Dwarf_Die function;
-	int found = debuginfo_function(&files->debuginfo, code, &function);
+	int found = debuginfo_function(&files->debuginfo, spot.code, &function);
 
 	self->failed |= found < 0;
 	if (found <= 0)
 		return frame;
-	find_base(&looking, files, code, &function);
+	find_base(&looking, files, spot.code, &function);
 	walk(&looking, &function, 0, 0);
 	drop_overlaps(&looking);
 	kept = arena_new_array(&self->names.arena, struct declared_local, looking.found.count + 1);
@@ -210,11 +237,13 @@ static struct declared_frame look(struct declared *self, struct module *files, u
 	return frame;
 }
 
-const struct declared_local *
-declared_locals(struct declared *self, const struct symbolizer_module *module, u64 code, u32 *count)
+const struct declared_local *declared_locals(struct declared *self,
+					     const struct symbolizer_module *module,
+					     struct declared_spot spot, u32 *count)
 {
 	struct declared_file *file = declared_file(self, module);
-	u64 *known = map_at(&self->by_code, hash_u64((u64)(uintptr_t)file ^ hash_u64(code)));
+	u64 key = hash_u64(spot.code ^ hash_u64(spot.frame_bytes));
+	u64 *known = map_at(&self->by_code, hash_u64((u64)(uintptr_t)file ^ key));
 	struct declared_frame frame = {0};
 
 	*count = 0;
@@ -225,7 +254,7 @@ declared_locals(struct declared *self, const struct symbolizer_module *module, u
 		if (module_read_debuginfo(file->files) < 0)
 			self->failed = true;
 		else if (file->files->has_debuginfo)
-			frame = look(self, file->files, code);
+			frame = look(self, file, spot);
 		self->failed |= !vec_push(&self->frames, frame);
 		*known = self->frames.count;
 	}

@@ -3,6 +3,7 @@
  * Host. Reads symbol tables of the modules that have roots, and no others. */
 #include "study/analysis/owners/roots.h"
 
+#include <elf.h>
 #include <inttypes.h>
 
 #include "host/base/path.h"
@@ -226,6 +227,15 @@ static const char *function_of(const struct open_frame *self, u32 inlined)
 	return inlined < count ? self->functions.frames[count - 1 - inlined].function : "";
 }
 
+/* 0 = unknown: a thread's first root may begin with a red zone. */
+static u64 frame_bytes_of(const struct making *self, const struct stream_root *root)
+{
+	bool is_first = root == self->graph->roots || root[-1].kind != ROOT_STACK ||
+			root[-1].tid != root->tid;
+
+	return is_first && self->model->image.arch != EM_AARCH64 ? 0 : root->bytes;
+}
+
 static int open_frame(struct making *self, const struct stream_root *root, struct open_frame *frame)
 {
 	*frame = (struct open_frame){.root = root, .spot = spot_of(self, root->code)};
@@ -234,7 +244,9 @@ static int open_frame(struct making *self, const struct stream_root *root, struc
 	/* what is larger was not unwound: where it ends is unknown */
 	if (*frame->spot.file.path && root->bytes <= FRAME_BYTES_MAX)
 		frame->locals = declared_locals(self->out->declared, &frame->spot.file,
-						frame->spot.offset, &frame->local_count);
+						(struct declared_spot){frame->spot.offset,
+								       frame_bytes_of(self, root)},
+						&frame->local_count);
 	return 0;
 }
 
