@@ -346,6 +346,7 @@ driver()
 # Estimates of hot memory, and what is not hot at all.
 adaptive()
 {
+	local idle
 	build "$work/hot" -O2 "$targets_source/accesses_hot.c"
 	record "$work/hot.hwt" --access adaptive --access-epoch 2 -- "$work/hot" >"$work/truth"
 	equal "status" "$status" 0
@@ -374,13 +375,18 @@ adaptive()
 		END { if (last < 900000000) print "FAILED: last access at " last }' | grep . && fail "last access"
 	record "$work/max.hwt" --access-max 1000 -- "$work/hot" >"$work/truth"
 	accesses "$work/max.hwt" | grep -qE "^3000 1000 1000 .*saturated" || fail "--access-max does not saturate"
-	# What was idle for 2 s is known to be, unless the recorder's thread had no CPU for a sixteenth of that.
+	# What was idle for 2 s is known to be, unless the recorder's thread had no CPU for a sixteenth of that: so it may be by chance, but
+	# not three times.
 	build "$work/brief" -O1 "$targets_source/accesses_brief.c"
-	record "$work/brief.hwt" --access adaptive -- "$work/brief" >"$work/truth"
-	"$HEAPWISE" trace dump "$work/brief.hwt" | awk '
-		$3 == "malloc" && $5 == 803 { chunk = $6 }
-		$2 == "access" && $3 == chunk { found = 1; if (/later/) print "FAILED: " $0 }
-		END { if (!found) print "FAILED: it is missing" }' | grep . && fail "what was idle is not known to be"
+	for _ in 1 2 3; do
+		record "$work/brief.hwt" --access adaptive -- "$work/brief" >"$work/truth"
+		idle=$("$HEAPWISE" trace dump "$work/brief.hwt" | awk '
+			$3 == "malloc" && $5 == 803 { chunk = $6 }
+			$2 == "access" && $3 == chunk { found = 1; if (/later/) print }
+			END { if (!found) print "it is missing" }')
+		[ -n "$idle" ] || break
+	done
+	equal "what was idle, and is not known to be" "$idle" ""
 }
 
 # Large chunks go from slot to slot without being copied, and nothing else about them changes.
