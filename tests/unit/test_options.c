@@ -221,6 +221,21 @@ TEST(stores, "a limit is stored by its name as a file calls it")
 	CHECK_STR(err.text, "growth-min must be a size such as 4096, 64K or 1.5G, not 'much'");
 }
 
+TEST(folders, "paths of folders are refused if one of them is not there")
+{
+	static const struct option_spec one[] = {
+		OPTION(struct args, output, 0, "debug-path", OPTION_FOLDERS, "DIR[:DIR...]", "x"),
+		OPTION_END};
+	struct args args = {0};
+	struct err err = {0};
+
+	CHECK_EQ(option_store(one, &args, "--debug-path", "/:/proc:", &err), 0);
+	CHECK_STR(args.output, "/:/proc:");
+	CHECK_EQ(option_store(one, &args, "--debug-path", "/proc:/nowhere:/", &err), ERR_USAGE);
+	CHECK_STR(err.text, "--debug-path: there is no folder '/nowhere'");
+	CHECK_EQ(option_store(one, &args, "--debug-path", "/proc/version", &err), ERR_USAGE);
+}
+
 TEST(long_help_wraps, "long help texts are wrapped and indented")
 {
 	static const struct option_spec one[] = {

@@ -181,7 +181,7 @@ int io_make_folder(const char *path, u32 mode, struct err *err)
 	return 0;
 }
 
-static bool is_folder(const char *path, u64 length)
+bool io_is_folder(const char *path, u64 length)
 {
 	char copy[4096];
 	struct stat st;
@@ -210,12 +210,12 @@ bool io_user_folder(const char *variable, const char *below_home, struct strbuf 
 	const char *named = getenv(variable), *home = getenv("HOME");
 
 	if (named && named[0] == '/') {
-		if (!is_folder(named, parent_length(named)))
+		if (!io_is_folder(named, parent_length(named)))
 			return false;
 		strbuf_add(out, named);
 		return true;
 	}
-	if (!home || home[0] != '/' || !is_folder(home, strlen(home)))
+	if (!home || home[0] != '/' || !io_is_folder(home, strlen(home)))
 		return false;
 	strbuf_addf(out, "%s/%s", home, below_home);
 	return true;

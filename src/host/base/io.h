@@ -9,6 +9,9 @@
 #include "host/base/strbuf.h"
 #include "format/types.h"
 
+/* Whether the first `length` bytes of path are the path of a folder that is there. */
+bool io_is_folder(const char *path, u64 length);
+
 /* Writes all bytes; 0, or the errno that stopped it. *written (may be NULL) is what went out. */
 int io_write_all(int fd, const void *bytes, u64 count, u64 *written);
 

@@ -2,6 +2,7 @@
  * Parses a command line by a table of options, and renders the same table as help.
  * Host. Never prints, never exits; keeps pointers into argv, which outlives every command. */
 #include "host/base/options.h"
+#include "host/base/io.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -179,6 +180,19 @@ const struct option_spec *option_find(const struct option_spec *table, const cha
 
 bool option_is_shown(const struct option_spec *spec) { return spec->help && !spec->limit; }
 
+static int check_folders(const char *called, const char *paths, struct err *err)
+{
+	for (const char *path = paths; *path; path += *path == ':') {
+		u64 length = strcspn(path, ":");
+
+		if (length && !io_is_folder(path, length))
+			return err_set(err, ERR_USAGE, "%s: there is no folder '%.*s'", called,
+				       (int)(length < WORD_MAX * 4 ? length : WORD_MAX * 4), path);
+		path += length;
+	}
+	return 0;
+}
+
 int option_store(const struct option_spec *spec, void *fields, const char *called,
 		 const char *value, struct err *err)
 {
@@ -190,6 +204,9 @@ int option_store(const struct option_spec *spec, void *fields, const char *calle
 	case OPTION_CLEAR: *(bool *)field = false; return 0;
 	case OPTION_OPTIONAL: *(const char **)field = value ? value : ""; return 0;
 	case OPTION_STRING: *(const char **)field = value; return 0;
+	case OPTION_FOLDERS:
+		*(const char **)field = value;
+		return check_folders(called, value, err);
 	case OPTION_STRINGS:
 		strings = field;
 		if (strings->count == OPTION_STRINGS_MAX)

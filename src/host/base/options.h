@@ -19,6 +19,7 @@ enum option_type {
 	OPTION_CLEAR,    /* bool becomes false */
 	OPTION_STRING,   /* const char * */
 	OPTION_OPTIONAL, /* const char *: "" without a value; a value only by --name=value */
+	OPTION_FOLDERS,  /* const char *: paths of folders that are there, separated by colons */
 	OPTION_STRINGS,  /* struct option_strings: may be given several times */
 	OPTION_NUMBER,   /* u64, decimal */
 	OPTION_BYTES,    /* u64: 4096, 64K, 1.5M, 2GiB */

@@ -134,7 +134,9 @@ static void zsh_option(const struct option_spec *spec)
 		putchar(')');
 	} else if (takes_argument(spec)) {
 		printf(":%s:%s", spec->name,
-		       spec->type == OPTION_STRING || spec->type == OPTION_STRINGS ? "_files" : "");
+		       spec->type == OPTION_STRING || spec->type == OPTION_STRINGS ? "_files"
+		       : spec->type == OPTION_FOLDERS                              ? "_files -/"
+										   : "");
 	}
 	printf("' \\\n");
 }

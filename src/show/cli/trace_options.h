@@ -57,7 +57,7 @@ struct trace_args {
 	       "read the trace even if it has an index")
 
 #define DEBUG_PATH_OPTION(type)                                                                    \
-	OPTION(type, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",                   \
+	OPTION(type, debug_path, 0, "debug-path", OPTION_FOLDERS, "DIR[:DIR...]",                  \
 	       "also look for separate debug files in these folders")
 
 #define FORMAT_OPTION(type)                                                                        \
