@@ -27,6 +27,46 @@ near()
 		fail "$1 is $2, not within $4 % of $3"
 }
 
+# free_at_looks TRACE   "time in ns, free bytes of the allocator's pages" of each look so far
+free_at_looks()
+{
+	"$HEAPWISE" resident --no-symbols --no-index --format json "$1" 2>/dev/null |
+		jq -r '.over_time[] | "\(.time_ns) \(.pinned_bytes + .cached_bytes)"' 2>/dev/null
+}
+
+# until_looked TRACE PID MEBIBYTES   waits until a look found so much to be free while a program lingers (linger.h), which ends
+# the rest. When that look comes goes by the machine. Its time in ns is in $looked_ns, "" if there was none.
+until_looked()
+{
+	local begun
+	looked_ns=
+	while [ ! -e "$LINGER.begun" ] && kill -0 "$2" 2>/dev/null; do
+		sleep 0.02
+	done
+	begun=$(cat "$LINGER.begun" 2>/dev/null)
+	while kill -0 "$2" 2>/dev/null; do
+		sleep 0.1
+		looked_ns=$(free_at_looks "$1" | awk -v begun="$begun" -v least="$3" '$1 >= begun && $2 >= least * 1048576 { print $1; exit }')
+		[ -z "$looked_ns" ] || break
+	done
+	touch "$LINGER"
+}
+
+# record_looked MEBIBYTES TRACE [OPTION...] -- PROGRAM [ARGUMENT...]   as record, of a program that lingers until it was looked at
+record_looked()
+{
+	local free=$1 trace=$2 pid
+	shift 2
+	export LINGER=$work/linger
+	rm -f "$LINGER" "$LINGER.begun"
+	"$HEAPWISE" run -o "$trace" "$@" 2>"$work/stderr" &
+	pid=$!
+	until_looked "$trace" "$pid" "$free"
+	wait "$pid"
+	status=$?
+	unset LINGER
+}
+
 case_parts()
 {
 	record trace.hwt -- "$HEAPWISE_TARGETS/resident" "${1-1}" >said
@@ -75,7 +115,7 @@ case_old_kernel()
 	HEAPWISE=$work/old
 	case_parts
 	rm trace.hwt*
-	case_burst 4000 # a look may be due late
+	case_burst
 }
 
 # most_over_time COLUMN TRACE   of memory_over_time
@@ -87,7 +127,7 @@ most_over_time()
 # Little is live after a burst, and all of it is resident still: for most of the run, and not at its end.
 case_burst()
 {
-	record trace.hwt -- "$HEAPWISE_TARGETS/burst" "${1-1000}" >said
+	record_looked 70 trace.hwt --no-symbols -- "$HEAPWISE_TARGETS/burst" 1000 >said
 	equal "status" "$status" 0
 	at_least "samples" "$(field trace.hwt .rss.samples)" 10
 	near "most resident" "$(field trace.hwt .rss.max_bytes)" "$(said rss)" 1
@@ -107,19 +147,19 @@ case_burst()
 # Free pages are resident again since the kernel has made huge pages of them, and are not if it may not.
 case_huge_pages()
 {
-	record trace.hwt -- "$HEAPWISE_TARGETS/burst" 1500 huge >said
+	record_looked 60 trace.hwt --no-symbols -- "$HEAPWISE_TARGETS/burst" 500 huge >said
 	equal "status" "$status" 0
 	[ "$(said rss)" -gt $(($(said trimmed) + (60 << 20))) ] || skip "this kernel does not make huge pages on request"
 	"$HEAPWISE_TARGETS/burst" 1 disabled >disabled
 	at_least "resident with huge pages" $(($(said rss) - $(sed -n 's/^rss //p' disabled))) $((60 << 20))
-	"$HEAPWISE" resident --at 1500ms --format json trace.hwt >bill || fail "no bill"
+	"$HEAPWISE" resident --at "${looked_ns}ns" --format json trace.hwt >bill || fail "no bill"
 	equal "cause" "$(jq -r .cause bill)" huge_pages
 	at_least "bytes in huge pages" "$(jq .huge_bytes bill)" $((70 << 20))
 	near "sum" "$(jq .sum_bytes bill)" "$(jq .rss_bytes bill)" 1
 	jq -r .advice bill | grep -q "in huge pages, which are resident as a whole; turn transparent huge pages off" || fail "no advice"
 	# the same without: nothing is resident that huge pages could have made
-	record without.hwt -- "$HEAPWISE_TARGETS/burst" 1500 disabled >said
-	"$HEAPWISE" resident --at 1500ms --format json without.hwt >bill || fail "no bill without"
+	record_looked 0 without.hwt --no-symbols -- "$HEAPWISE_TARGETS/burst" 500 disabled >said
+	"$HEAPWISE" resident --at "${looked_ns}ns" --format json without.hwt >bill || fail "no bill without"
 	at_most "bytes in huge pages without them, the recorder's" "$(jq .huge_bytes bill)" $((4 << 20))
 	[ "$(jq -r .cause bill)" != huge_pages ] || fail "huge pages without any"
 }
@@ -127,13 +167,11 @@ case_huge_pages()
 # What was sampled until then is there, the last sample and the gap included.
 case_burst_killed()
 {
+	export LINGER=$work/linger
 	"$HEAPWISE" run --no-symbols -o trace.hwt -- "$HEAPWISE_TARGETS/burst" 60000 >said 2>log &
 	pid=$!
-	for _ in $(seq 200); do
-		sleep 0.1
-		program=$(pgrep -P "$pid" burst) && [ "$(awk '{ print $2 }' "/proc/$program/statm" 2>/dev/null)" -gt 20000 ] && break
-	done
-	sleep 2
+	until_looked trace.hwt "$pid" 70
+	program=$(pgrep -P "$pid" burst)
 	kill -9 "$program"
 	wait "$pid"
 	at_least "most over time" "$(most_over_time rss_bytes trace.hwt)" $((78 << 20))
@@ -205,6 +243,12 @@ target_with()
 	esac
 }
 
+# slack_of_blocks BILL   of the test's own blocks: libraries have blocks, too, before it begins
+slack_of_blocks()
+{
+	jq '[.points[] | select(any(.stack[]; .function == "make_block")) | .slack_bytes] | add' "$1"
+}
+
 # slack LIBRARY BASIS   headers and rounding of blocks of all sizes, as the allocator itself says
 slack()
 {
@@ -212,10 +256,10 @@ slack()
 
 	target_with "$1" slack
 	for most in 100 1000 8000 20000; do
-		"$HEAPWISE" run -q --no-symbols -o trace.hwt -- ./slack 10000 $most >said || fail "status $?"
-		"$HEAPWISE" resident --no-symbols --at end --format json trace.hwt >bill || fail "no bill"
+		"$HEAPWISE" run -q -o trace.hwt -- ./slack 10000 $most >said || fail "status $?"
+		"$HEAPWISE" resident --at end --top 0 --format json trace.hwt >bill || fail "no bill"
 		equal "basis" "$(jq -r .slack_basis bill)" "$2"
-		near "slack of up to $most" "$(jq '.parts[] | select(.part == "slack") | .bytes' bill)" \
+		near "slack of up to $most" "$(slack_of_blocks bill)" \
 			$(($(said usable) - $(said requested) + header)) 1
 	done
 }
@@ -230,10 +274,10 @@ case_slack_own()
 {
 	target_with c slack
 	${CC-gcc} -O1 -g -fno-builtin -DOWN_HEAP "$sources/slack.c" -o slack 2>log || { cat log; fail "cannot be built"; }
-	"$HEAPWISE" run -q --no-symbols -o trace.hwt -- ./slack 10000 1000 >said || fail "status $?"
-	"$HEAPWISE" resident --no-symbols --at end --format json trace.hwt >bill || fail "no bill"
+	"$HEAPWISE" run -q -o trace.hwt -- ./slack 10000 1000 >said || fail "status $?"
+	"$HEAPWISE" resident --at end --top 0 --format json trace.hwt >bill || fail "no bill"
 	equal "basis" "$(jq -r .slack_basis bill)" "inferred from addresses"
-	near "slack" "$(jq '.parts[] | select(.part == "slack") | .bytes' bill)" $(($(said usable) - $(said requested))) 1
+	near "slack" "$(slack_of_blocks bill)" $(($(said usable) - $(said requested))) 1
 	# blocks of glibc's that are said to be of an allocator whose rules they break
 	target_with c slack
 	printf 'int mi_malloc_is_here; void *mi_malloc(unsigned long size) { return size ? &mi_malloc_is_here : 0; }\n' >mi.c
@@ -287,7 +331,8 @@ finds()
 {
 	local kind=$1 function=$2 repair=$3
 	shift 3
-	"$HEAPWISE" run -q -o found.hwt -- "$@" >said || fail "status $?"
+	record_looked 40 found.hwt -q -- "$@" >said
+	equal "status of $*" "$status" 0
 	"$HEAPWISE" findings --format json found.hwt | jq '.findings[0]' >first
 	equal "first finding of $*" "$(jq -r '"\(.kind) of \(.function)"' first)" "$kind of $function"
 	equal "its repair" "$(jq -r --arg text "$repair" 'if .repair | contains($text) then "yes" else .repair end' first)" yes

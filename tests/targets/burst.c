@@ -13,6 +13,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "linger.h"
+
 enum { BLOCKS = 78 << 10, BLOCK_BYTES = 1000, KEEP_EVERY = 50 };
 
 static char *blocks[BLOCKS];
@@ -62,7 +64,7 @@ int main(int argc, char **argv)
 	}
 	if (argc > 2)
 		make_huge();
-	usleep((useconds_t)(argc > 1 ? atoi(argv[1]) : 1000) * 1000);
+	linger(argc > 1 ? (unsigned)atoi(argv[1]) : 1000);
 	printf("live %lu\nrss %lu\n", live, resident_bytes());
 	for (int i = 0; i < BLOCKS; i++)
 		free(blocks[i]);

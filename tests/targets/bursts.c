@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "linger.h"
+
 enum { BLOCKS = 78 << 10, BLOCK_BYTES = 1000, THREADS_MAX = 64 };
 
 static char *blocks[BLOCKS];
@@ -67,7 +69,7 @@ static void *burst(void *number)
 	if (turns)
 		pthread_mutex_unlock(&turn);
 	pthread_barrier_wait(&meet);
-	usleep((useconds_t)stay_ms * 1000);
+	linger((unsigned)stay_ms);
 	if (number == NULL)
 		printf("live %lu\nrss %lu\n", live, resident_bytes());
 	pthread_barrier_wait(&meet);

@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "linger.h"
 
 enum { PAGE = 4096, BURST = 1000 };
 
@@ -124,7 +125,7 @@ int main(int argc, char **argv)
 	pthread_barrier_wait(&done);
 	if (released)
 		release();
-	nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+	linger(500);
 	printf("resident %ld\n", resident());
 	fflush(stdout);
 	_exit(0);
