@@ -12,7 +12,7 @@ const out = process.argv[2] ?? join(here, "dist");
 const limits = { total: 600_000, first: 260_000, style: 42_000, report: 430_000 };
 
 /** Rules for parts of xyflow that nothing here shows. */
-const unused = /\.react-flow__(resize-control|minimap)[^{}]*\{[^}]*\}/g;
+const unused = /\.react-flow__(resize-control|minimap|attribution|edgeupdater|node-(default|input|output|group))[^{}]*\{[^}]*\}/g;
 /** What a call at the top of a file makes stays in the bundle, used or not, unless the call is said to do nothing else. */
 const pure = "$&/* @__PURE__ */ ";
 /** What dagre, uPlot, d3 and xyflow, made for every use, need not bring to this one. Each pattern must be found, so that a new version is noticed. */

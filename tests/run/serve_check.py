@@ -705,7 +705,7 @@ def looks_agree(trace):
     for look in looks[-2:]:
         parts = {p["part"]: p["bytes"] for p in data("resident", at=look["time_ns"])["parts"]}
         check(all(abs(look[f"{name}_bytes"] - parts[name]) <= 4096 for name in "requested slack pinned cached".split()), f"parts at {look['time_ns']}: {look}, {parts}")
-        check(sum(look[key] for key in look if key not in ("time_ns", "rss_bytes")) == sum(parts.values()), "sum of the parts")
+        check(sum(look[key] for key in look if key.endswith("_bytes") and key != "rss_bytes") == sum(parts.values()), "sum of the parts")
     at = max(looks, key=lambda look: look["pinned_bytes"])["time_ns"]
     picture = data("memmap", color="account", at=at, bpp=64, w=512, h=64)
     check(picture["at"] == at and len(base64.b64decode(picture["pixels"])) == 512 * 64 and picture["runs"]["chunk"] == [], "picture by account")

@@ -6,6 +6,7 @@
  *	moments fork      a child does the same
  *	moments many N    makes N marks, one after the other
  *	moments peak      grows, waits for its input to end, shrinks, and ends small
+ *	moments looks     makes a mark and a snapshot, with time before and after each
  *	moments wait      holds one, says "ready" and waits for its input to end */
 #include <heapwise/heapwise.h>
 #include <signal.h>
@@ -70,6 +71,21 @@ static void peak(void)
 	hold(0, SIZE);
 }
 
+/* Long enough for a regular look at the memory. */
+static void looks(void)
+{
+	enum { REST_US = 600000 };
+
+	hold(0, 100 * SIZE);
+	usleep(REST_US);
+	heapwise_mark_named("loaded");
+	hold(1, 200 * SIZE);
+	usleep(REST_US);
+	heapwise_snapshot();
+	drop(1);
+	usleep(REST_US);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -88,6 +104,8 @@ int main(int argc, char **argv)
 		heapwise_mark(7);
 	if (strcmp(what, "peak") == 0)
 		peak();
+	if (strcmp(what, "looks") == 0)
+		looks();
 	if (strcmp(what, "wait") == 0) {
 		hold(0, SIZE);
 		wait_for_input();

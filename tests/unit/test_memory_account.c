@@ -122,6 +122,27 @@ TEST(coarse, "a pixel of several pages shows the account with most bytes, and on
 	model_free(slots.feed.model);
 }
 
+TEST(fit, "the picture is of the allocator's largest mapping, as large as the room allows")
+{
+	static const struct {
+		u32 width, height, fitted;
+		u64 bytes_per_pixel;
+	} rows[] = {{PAGE, PAGES, PAGES, 1}, {PAGE, 4 * PAGES, PAGES, 1}, {PAGE / 2, PAGES, PAGES, 2},
+		    {PAGES, 1, 1, PAGE}, {1, 1, 1, 32 * PAGE}};
+	struct slots slots;
+	const struct model_memory *look = fill(&slots, PAGES);
+
+	for (u64 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct memory_query query = {.width = rows[i].width, .height = rows[i].height};
+
+		CHECK_EQ(memory_account_fit(&query, slots.feed.model, look, &slots.feed.err), 0);
+		CHECK_EQ(query.base, HEAP);
+		CHECK_EQ(query.bytes_per_pixel, rows[i].bytes_per_pixel);
+		CHECK_EQ(query.height, rows[i].fitted);
+	}
+	model_free(slots.feed.model);
+}
+
 TEST(absent, "what is live on pages that are not resident is told apart")
 {
 	struct memory_query query = {.base = HEAP, .bytes_per_pixel = 1, .width = PAGE, .height = PAGES};

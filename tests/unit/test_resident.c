@@ -236,6 +236,51 @@ TEST(looks, "what all looks have at once is what each of them has alone")
 	model_free(feed.model);
 }
 
+static void look_at(struct feed *feed, u64 ticks, u32 moment)
+{
+	const struct stream_resident row = {HEAP, PAGE, PAGE, MEMORY_BREAK, 0};
+	struct stream_memory memory = {
+		.ticks = ticks, .rss_bytes = PAGE, .moment = moment, .rows = &row, .count = 1};
+
+	told(feed, feed->sink.memory(feed->sink.self, &memory, &feed->err));
+}
+
+TEST(look_kinds, "a look soon after a mark is of that mark, and the last one of the end")
+{
+	enum { MS = 1000000 };
+	static const struct {
+		const char *kind, *mark;
+	} expected[] = {{"periodic", NULL}, {"mark", "mark"},	{"periodic", NULL},
+			{"snapshot", "snapshot"}, {"periodic", NULL}, {"end", NULL}};
+	struct feed feed = feed_new();
+	struct result *table;
+
+	tell_thread(&feed, 0);
+	tell_block(&feed, HEAP + 16, 100);
+	look_at(&feed, 10 * MS, MEMORY_NOW);
+	tell_event(&feed, (struct event){.ticks = 20 * MS, .kind = HW_MARK});
+	look_at(&feed, 30 * MS, MEMORY_NOW);
+	look_at(&feed, 40 * MS, MEMORY_NOW);
+	tell_event(&feed,
+		   (struct event){.ticks = 50 * MS, .kind = HW_MARK, .aux = HW_MARK_SNAPSHOT, .address = 1});
+	look_at(&feed, 51 * MS, MEMORY_NOW);
+	/* too long ago */
+	tell_event(&feed, (struct event){.ticks = 60 * MS, .kind = HW_MARK});
+	look_at(&feed, 900 * MS, MEMORY_NOW);
+	look_at(&feed, 950 * MS, MEMORY_END);
+	tell_end(&feed, IMAGE_EXITED);
+	table = resident_looks_result(feed.model, &feed.err);
+	CHECK_EQ(result_rows(table), sizeof expected / sizeof *expected);
+	for (u64 i = 0; i < result_rows(table); i++) {
+		CHECK_STR(cell(table, i, "kind")->text, expected[i].kind);
+		CHECK_EQ(cell(table, i, "mark")->known, expected[i].mark != NULL);
+		if (expected[i].mark)
+			CHECK_STR(cell(table, i, "mark")->text, expected[i].mark);
+	}
+	result_free(table);
+	model_free(feed.model);
+}
+
 TEST(absent, "what a block asked for and nobody touched is absent, not resident")
 {
 	struct feed feed = feed_new();

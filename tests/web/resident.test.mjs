@@ -44,7 +44,15 @@ describe("looks", () => {
 		const said = await chart.getAttribute("aria-valuetext");
 		for (const [part, name] of [["live", "requested_bytes"], ["pinned", "pinned_bytes"], ["cached", "cached_bytes"]]) shows(new RegExp(`, ${part} (\\S+ \\S+?)(,|$)`).exec(said)[1], chosen[name], said);
 		const bill = await page.locator('[data-t="bill"]').innerText();
-		shows(/with (\S+ \S+) resident/.exec(bill)[1], cli("resident", "--at", `${chosen.time_ns}ns`, trace).rss_bytes, bill);
+		const billed = cli("resident", "--at", `${chosen.time_ns}ns`, trace);
+		shows(/with (\S+ \S+) resident/.exec(bill)[1], billed.rss_bytes, bill);
+		// the list of parts and the map are of the same look
+		const list = page.getByRole("region", { name: "Parts", exact: true });
+		for (const [name, part] of [["Live heap", "requested"], ["Pinned", "pinned"], ["Kept by the allocator", "cached"], ["Heapwise itself", "recorder"]])
+			shows(await list.getByRole("row", { name }).getByRole("cell").nth(1).innerText(), billed.parts.find((row) => row.part === part).bytes, name);
+		const headings = await page.locator("main h2").allInnerTexts();
+		for (const what of ["Parts", "Charged to allocation points", "Memory map", "Size classes"]) shows(headings.find((words) => words.startsWith(`${what} at `)).replace(`${what} at `, ""), chosen.time_ns, what);
+		assert.ok((await page.evaluate(() => window.__hw.items("map"))).length > 10, "pages of the map");
 		// at the left of the chart is the first look
 		await chart.locator(".u-over").click({ position: { x: 2, y: 60 } });
 		await settle(page);
@@ -53,6 +61,44 @@ describe("looks", () => {
 		await page.getByRole("button", { name: "Table" }).click();
 		assert.equal((await rows(page, "Parts over time")).length, looks.length);
 		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+});
+
+describe("kinds of looks", () => {
+	test("the chart has a sign for each kind that there is, and the names of marks", async () => {
+		const marked = record("marked", [join(targets, "moments"), "looks"]);
+		const looks = cli("resident", marked).over_time;
+		for (const kind of ["periodic", "mark", "snapshot", "end"]) assert.ok(looks.some((look) => look.kind === kind), `${kind}: ${JSON.stringify(looks)}`);
+		assert.equal(looks.find((look) => look.kind === "mark").mark, "loaded");
+		const page = await open(browser, await serve(marked));
+		await view(page, "#/resident");
+		const signs = await page.getByLabel("Lines and signs").innerText();
+		for (const words of ["resident", "live heap", "periodic look", "mark", "snapshot", "end", "peak"]) assert.ok(signs.includes(words), signs);
+		await page.locator('[data-t="looks"]').focus();
+		await page.keyboard.press("Home");
+		for (const look of looks.slice(1)) {
+			await page.keyboard.press("ArrowRight");
+			await settle(page);
+			const said = await page.locator('[data-t="look"]').innerText();
+			if (look.mark) assert.ok(said.includes(`after the mark “${look.mark}”`), said);
+			if (look.kind === "end") assert.ok(said.includes("at the end"), said);
+		}
+		await page.getByRole("group", { name: "Look", exact: true }).getByRole("button", { name: "Peak" }).click();
+		await settle(page);
+		assert.match(await page.locator('[data-t="look"]').innerText(), /the peak/);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
+	test("heights begin at zero, also where memory hardly changes", async () => {
+		const page = await open(browser, await serve(trace, record("other", [join(targets, "bursts"), "500", "1", "10"])));
+		const { time_ns: from } = cli("resident", trace).over_time[1];
+		const [one, other] = (await page.evaluate(async () => (await (await fetch("api/v1/status")).json()).data.traces)).map(({ id }) => id);
+		for (const name of ["resident", `time?shape=lines&by=fn&x0=${from}&x1=${from + 1e6}`, "time?by=none", `compare?trace=${one}&base=${other}`]) {
+			await view(page, `#/${name}`);
+			assert.equal(await page.locator(".uplot").first().getAttribute("data-from"), "0", name);
+		}
 		await page.context().close();
 	});
 });

@@ -359,6 +359,7 @@ static bool memory_read(struct call *call, struct memory_query *query)
 	if (!call_choice(call, "color", memory_color_parse, &query->color,
 			 "alternate, type, module, thread, age, sev, fn, query or account") ||
 	    (query->color == COLOR_QUERY && !call_colors(call)) ||
+	    !call_bool(call, "fit", &query->fit) ||
 	    !call_number(call, "bpp", 1, 1 << 20, &query->bytes_per_pixel) ||
 	    !call_u32(call, "w", 1, 4096, &query->width) ||
 	    !call_u32(call, "h", 1, 4096, &query->height))
@@ -444,7 +445,7 @@ static void reply_memory(struct call *call, const struct memory_query *query,
 }
 
 /* By account it is of a look, and of all chunks. */
-static int make_memory(struct call *call, const struct memory_query *query,
+static int make_memory(struct call *call, struct memory_query *query,
 		       const struct memory_moment *moment, struct memory_view *view,
 		       struct err *err)
 {
@@ -457,6 +458,8 @@ static int make_memory(struct call *call, const struct memory_query *query,
 	if (!look)
 		return bill_missing(call->trace->path, err);
 	call->at_ns = tick_clock_ns(&model->clock, look->ticks);
+	if (query->fit && memory_account_fit(query, model, look, err) < 0)
+		return ERR_MEMORY;
 	return memory_account_make(view, model, look, query, err);
 }
 

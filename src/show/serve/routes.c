@@ -44,7 +44,7 @@ const struct route api_routes[] = {
 	GET("chunks", "point order lane y0 rows x0 x1 px", SCOPE, api_chunks,
 	    "chunks as bars in rows, or their density"),
 	GET("chunks/{id}", "", SCOPE, api_chunk, "one chunk in detail"),
-	GET("memmap", "base bpp w h color", SCOPE, api_memory, "picture of memory at a moment"),
+	GET("memmap", "base bpp w h color fit", SCOPE, api_memory, "picture of memory at a moment"),
 	GET("memmap/regions", "", SCOPE, api_memory_regions,
 	    "ranges of memory with chunks, and the holes in them"),
 	GET("memmap/page", "addr at", ROUTE_TRACE, api_memory_page,

@@ -68,6 +68,7 @@ struct memory_query {
 	u64 bytes_per_pixel;
 	u32 width, height;
 	enum memory_color color;
+	bool fit; /* by account: base, scale and height are found; see memory_account_fit */
 };
 
 struct memory_run { /* pixels of one chunk */

@@ -12,6 +12,7 @@ enum {
 	GRANULE = 8,
 	WORDS = RESIDENT_PAGE / GRANULE / 64,
 	PAGES_MAX = 1 << 21, /* 8 GiB that are resident */
+	BYTES_PER_PIXEL_MAX = 1 << 20,
 };
 
 static const u32 NO_PAGE = UINT32_MAX;
@@ -333,6 +334,55 @@ static bool paint(struct painter *self, u64 pixels)
 	choose_pixels(self, pixels);
 	mark_pins(self);
 	return true;
+}
+
+/* The resident bytes of the rows from `row` on that are one mapping; the row behind them goes to
+ * `end`. */
+static u64 mapping_bytes(const struct accounting *self, u64 row, u64 *end)
+{
+	u64 bytes = 0;
+
+	do
+		bytes += self->rows[row++].resident_bytes;
+	while (row < self->memory->count && self->rows[row].goes_on);
+	*end = row;
+	return bytes;
+}
+
+static void fit(struct memory_query *query, const struct accounting *look)
+{
+	u64 most = 0, first = 0, end = 0, pixels = (u64)query->width * query->height, extent;
+
+	for (u64 row = 0, next; row < look->memory->count; row = next) {
+		u64 bytes = mapping_bytes(look, row, &next);
+
+		if (accounting_part(look, row) != PART_CACHED || bytes <= most)
+			continue;
+		most = bytes;
+		first = look->rows[row].start / RESIDENT_PAGE * RESIDENT_PAGE;
+		end = look->rows[next - 1].start + look->rows[next - 1].bytes;
+	}
+	extent = end > first ? end - first : 0;
+	query->base = first;
+	query->bytes_per_pixel = 1;
+	while (query->bytes_per_pixel < BYTES_PER_PIXEL_MAX &&
+	       (extent + query->bytes_per_pixel - 1) / query->bytes_per_pixel > pixels)
+		query->bytes_per_pixel *= 2;
+	pixels = query->bytes_per_pixel * query->width; /* bytes of a row */
+	if (extent <= pixels * (query->height - 1))
+		query->height = (u32)((extent + pixels - 1) / pixels ?: 1);
+}
+
+int memory_account_fit(struct memory_query *query, const struct model *model,
+		       const struct model_memory *look, struct err *err)
+{
+	struct accounting accounting = accounting_of(model, look);
+	int status = accounting_make(&accounting, err);
+
+	if (status == 0)
+		fit(query, &accounting);
+	accounting_release(&accounting);
+	return status;
 }
 
 int memory_account_make(struct memory_view *self, const struct model *model,

@@ -21,6 +21,12 @@ enum memory_account {
 
 const char *memory_account_name(enum memory_account account);
 
+/* Makes the picture one of the allocator's mapping with most resident memory, which fills it as
+ * well as a power of two can; width and height are the largest. A pass over the chunks. 0 or
+ * ERR_MEMORY. */
+int memory_account_fit(struct memory_query *query, const struct model *model,
+		       const struct model_memory *look, struct err *err);
+
 /* Paints pixels, legend and pages of the view. The blocks are all that the program had, whatever is
  * selected. Passes over the chunks three times. 0 or ERR_MEMORY. */
 int memory_account_make(struct memory_view *self, const struct model *model,

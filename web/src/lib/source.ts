@@ -199,6 +199,9 @@ export const moments: readonly number[] = [...document.querySelectorAll<HTMLScri
 	.sort((a, b) => a - b)
 	.filter((time, at, all) => time !== all[at - 1]);
 
+/** Looks (ns) at resident memory of which a report has the bill; null = any can be asked for. */
+export const billed: ReadonlySet<number> | null = embedded ? new Set([...document.querySelectorAll<HTMLScriptElement>('script[data-k^="/resident?at="]')].map((element) => Number(/at=(\d+)/.exec(element.dataset.k ?? "")?.[1]))) : null;
+
 /** The moment that comes next to a time, and so many further on. */
 export function momentAt(time: number, further = 0): number {
 	if (moments.length === 0) return time;

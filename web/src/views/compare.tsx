@@ -11,6 +11,7 @@ import { MenuButton } from "../lib/controls";
 import type { Act, Subject } from "../lib/menu";
 import { plainName } from "../lib/names";
 import { Choice, Delta, Name, Severity, oneOf } from "../lib/parts";
+import { fromZero, noteScale, powers } from "../lib/plot";
 import { Caveats, type ResultFrame, pathText } from "../lib/result";
 import { sorted } from "../lib/sort";
 import { go, key, quote, set } from "../lib/state";
@@ -107,9 +108,6 @@ function Verdict({ data }: { data: Data }) {
 	);
 }
 
-/** Steps of an axis of bytes: 1, 2, 4 … */
-const powers = Array.from({ length: 50 }, (_, exponent) => 2 ** exponent);
-
 function Lines({ data }: { data: Data }) {
 	const holder = useRef<HTMLDivElement>(null);
 	const lines = useMemo(() => ({ t: data.heap.map((bin) => bin.time_ns), a: data.heap.map((bin) => bin.a ?? null), b: data.heap.map((bin) => bin.b ?? null) }), [data]);
@@ -123,12 +121,13 @@ function Lines({ data }: { data: Data }) {
 			{
 				width: Math.max(200, element.clientWidth),
 				height: 260,
-				scales: { x: { time: false } },
+				scales: { x: { time: false }, y: { range: fromZero } },
 				series: [
 					{ label: "time", value: (_, raw) => (raw == null ? "" : ns(raw)) },
 					{ label: "before", stroke: category(0), width: 2, dash: [6, 4], points: { show: false }, value },
 					{ label: "after", stroke: category(1), width: 2, points: { show: false }, value },
 				],
+				hooks: { setScale: [noteScale] },
 				axes: [
 					{ ...axis, space: 90, values: (_, values) => values.map((time) => tick(time, "ns")) },
 					{ ...axis, size: 80, incrs: powers, values: (_, values) => values.map((raw) => tick(raw, "bytes")) },

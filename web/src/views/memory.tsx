@@ -11,7 +11,8 @@ import { placeOf, squares } from "../lib/hilbert";
 import type { Subject } from "../lib/menu";
 import { Choice, Keys, oneOf } from "../lib/parts";
 import { select, selection } from "../lib/select";
-import { addWhere, common, cursor, key, query, set, stages, trace, whole } from "../lib/state";
+import { embedded } from "../lib/source";
+import { addWhere, common, cursor, key, linkTo, query, set, stages, trace, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
 import type { Overview } from "../lib/types";
@@ -246,7 +247,8 @@ function subjectOf(chunk: number): Subject {
 	return { title: `chunk ${chunk}`, chunk };
 }
 
-function Picture({ data, order }: { data: Data; order: Order }) {
+/** still: it shows what it is given, and no key or drag changes that. */
+function Picture({ data, order, still = false }: { data: Data; order: Order; still?: boolean }) {
 	const shape = useMemo(() => painter(data, order), [data, order, dark.value]);
 	const [hovered, setHovered] = useState<number | null>(null);
 	const [range, setRange] = useState<{ from: number; to: number } | null>(null);
@@ -269,10 +271,11 @@ function Picture({ data, order }: { data: Data; order: Order }) {
 			painter={shape}
 			version={`${dark.value}`}
 			selected={data.pages ? selectedPage() : selection.value?.kind === "c" ? Number(selection.value.id) : null}
-			onSelect={(item) => (data.pages ? select("pg", pageOf(item.id)) : select("c", item.id))}
+			onSelect={(item) => (embedded ? undefined : data.pages ? select("pg", pageOf(item.id)) : select("c", item.id))}
 			onHover={(item) => setHovered(item?.id ?? null)}
-			onDrag={order === "rows" ? drag : undefined}
+			onDrag={order === "rows" && !still ? drag : undefined}
 			onKey={(event) => {
+				if (still) return false;
 				if (event.key === "+") set({ bpp: Math.max(1, data.bpp / 2) });
 				else if (event.key === "-") set({ bpp: Math.min(MOST, data.bpp * 2) });
 				else if (event.key === "PageDown" || event.key === "PageUp") set({ mem: hex(addressOf(data, (event.key === "PageDown" ? 1 : -1) * data.w * data.h)) });
@@ -323,6 +326,24 @@ function Legend({ data }: { data: Data }) {
 			<span><span class="swatch edged" />{data.pages ? "not mapped" : "free"}</span>
 			<code class="end">{hex(addressOf(data, data.w * data.h))}</code>
 		</div>
+	);
+}
+
+/** The allocator's largest mapping at a look, by account. */
+export function AccountMap({ at }: { at: number | undefined }) {
+	const answer = useAnswer<Data>("/memmap", { ...whole(), ...(at === undefined ? {} : { at }), color: "account", fit: 1, w: WIDE, h: 96 });
+	const data = answer.reply?.data;
+	if (!data?.pages?.page.length) return null;
+	return (
+		<section aria-label="Memory map by account">
+			<div class="controls">
+				<h2>Memory map at {ns(data.at)}</h2>
+				{!embedded && <a class="end" href={linkTo("map", { color: "account", mem: data.base, bpp: data.bpp })}>Open the map</a>}
+			</div>
+			<Picture data={data} order="rows" still />
+			<Legend data={data} />
+			<p class="quiet">The allocator's largest mapping, {bytes(data.bpp)} per pixel from {data.base}.{!embedded && " A click on a page shows who holds it."}</p>
+		</section>
 	);
 }
 

@@ -12,6 +12,7 @@ import { type Subject, menuOf } from "../lib/menu";
 import { Lane } from "../lib/lane";
 import { shortName } from "../lib/names";
 import { Choice, oneOf } from "../lib/parts";
+import { fromZero, noteScale, powers } from "../lib/plot";
 import { selectedPoint } from "../lib/select";
 import { embedded, momentAt, moments } from "../lib/source";
 import { common, cursor, key, moduleIs, quote, set, stages, query } from "../lib/state";
@@ -111,9 +112,6 @@ function resampled(times: number[], line: Data): (number | null)[] {
 	});
 }
 
-/** Steps of an axis of bytes: 1, 2, 4 … */
-const powers = Array.from({ length: 50 }, (_, exponent) => 2 ** exponent);
-
 interface Extra {
 	label: string;
 	stroke: string;
@@ -154,7 +152,7 @@ function draw(element: HTMLElement, data: Data, layers: Layer[], shape: string, 
 			height: plotHeight(element.clientWidth),
 			padding: [22, 12, 0, 0],
 			legend: { show: false },
-			scales: { x: { time: false, range: [data.t0 ?? 0, data.t1] } },
+			scales: { x: { time: false, range: [data.t0 ?? 0, data.t1] }, y: { range: fromZero } },
 			series,
 			...(shape === "lines" ? {} : { bands: layers.slice(1).map((_, index) => ({ series: [index + 2, index + 1] as [number, number] })) }),
 			axes: [
@@ -163,6 +161,7 @@ function draw(element: HTMLElement, data: Data, layers: Layer[], shape: string, 
 			],
 			cursor: { drag: { x: true, y: false, setScale: false } },
 			hooks: {
+				setScale: [noteScale],
 				setSelect: [
 					(self) => {
 						if (self.select.width > 3) acts.brush(self.posToVal(self.select.left, "x"), self.posToVal(self.select.left + self.select.width, "x"));

@@ -12,6 +12,8 @@
 
 enum { PAGES_MAX = 1 << 27 /* half a TiB */ };
 
+#define AFTER_MARK_NS 250000000ull /* a later look has another reason */
+
 struct page {
 	u16 requested, slack; /* by blocks that are live */
 	u16 holds;            /* live blocks with which it is given back, and not before */
@@ -57,6 +59,28 @@ static bool choose_looks(struct resident_looks *self, const struct model *model)
 			return false;
 	vec_sort(&self->rows, by_time);
 	return true;
+}
+
+/* The trace has no reasons: a look that comes soon after a mark is because of it. */
+static void find_kinds(struct resident_looks *self, const struct model *model)
+{
+	struct resident_look *rows = self->rows.data;
+
+	for (u64 i = 0; i < model->marks.count; i++) {
+		const struct model_mark *mark = &model->marks.data[i];
+		u64 look = bisect(at, self->rows.count, rows[at].memory->ticks < mark->ticks);
+
+		if (look == self->rows.count ||
+		    tick_clock_ns(&model->clock, rows[look].memory->ticks) -
+				    tick_clock_ns(&model->clock, mark->ticks) >
+			    AFTER_MARK_NS)
+			continue;
+		rows[look].mark = mark;
+		rows[look].kind = mark->kind == HW_MARK_SNAPSHOT ? LOOK_SNAPSHOT : LOOK_MARK;
+	}
+	for (u64 i = 0; i < self->rows.count; i++)
+		if (rows[i].memory->moment == MEMORY_END)
+			rows[i].kind = LOOK_END;
 }
 
 /* ---- pages ---- */
@@ -383,6 +407,8 @@ int resident_looks_make(struct resident_looks *self, const struct model *model, 
 	walking.rules = accounting_of(model, most);
 	good = accounting_make(&walking.rules, err) == 0 && choose_looks(self, model) &&
 	       list_pages(&walking) && sort_chunks(&walking) && walk(&walking);
+	if (good)
+		find_kinds(self, model);
 	accounting_release(&walking.rules);
 	vec_release(&walking.spans);
 	free(walking.pages);
@@ -401,10 +427,27 @@ static u64 others(const struct resident_account *account)
 	       account->bytes[PART_CODE] + account->bytes[PART_STACKS];
 }
 
+static const char *kind_word(const struct resident_look *look)
+{
+	static const char *const words[] = {"periodic", "mark", "snapshot", "end"};
+
+	return words[look->kind];
+}
+
+static struct value mark_word(struct result *table, const struct model_mark *mark)
+{
+	if (!mark)
+		return value_unknown();
+	return *mark->name ? result_text(table, mark->name) : value_text(hw_mark_word(mark->kind));
+}
+
 struct result *resident_looks_result(const struct model *model, struct err *err)
 {
 	static const struct result_column columns[] = {
 		COLUMN("time_ns", "time", VALUE_NS, "time of the look"),
+		COLUMN("kind", "look", VALUE_TEXT,
+		       "why Heapwise looked: periodic, mark, snapshot or end"),
+		COLUMN("mark", "mark", VALUE_TEXT, "the mark just before the look"),
 		COLUMN("rss_bytes", "resident", VALUE_BYTES,
 		       "resident memory as the kernel reports it"),
 		COLUMN("requested_bytes", "live", VALUE_BYTES, "resident bytes of live blocks"),
@@ -425,6 +468,7 @@ struct result *resident_looks_result(const struct model *model, struct err *err)
 		const u64 *bytes = look->account.bytes;
 
 		result_row(table, value_number(tick_clock_ns(&model->clock, look->memory->ticks)),
+			   value_text(kind_word(look)), mark_word(table, look->mark),
 			   value_number(look->memory->rss_bytes),
 			   value_number(bytes[PART_REQUESTED]), value_number(bytes[PART_SLACK]),
 			   value_number(bytes[PART_PINNED]), value_number(bytes[PART_CACHED]),

@@ -14,9 +14,14 @@
 
 enum { LOOKS_MAX = 512 }; /* of more, some are left out, evenly */
 
+/* Why the monitor looked. */
+enum look_kind { LOOK_PERIODIC, LOOK_MARK, LOOK_SNAPSHOT, LOOK_END };
+
 struct resident_look {
 	const struct model_memory *memory;
 	struct resident_account account; /* without absent_bytes */
+	enum look_kind kind;
+	const struct model_mark *mark; /* the last one that it followed; NULL = none */
 };
 
 struct resident_looks {                 /* all zero = empty */

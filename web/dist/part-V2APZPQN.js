@@ -1,1 +1,0 @@
-import{c as i}from"./part-NQLJSM47.js";import{ea as o,qa as t,ua as r,z as e}from"./part-3RH5TV3T.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};
