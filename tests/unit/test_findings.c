@@ -495,6 +495,64 @@ TEST(resident_late, "what the allocator kept only after all was freed, at the en
 	release(&found);
 }
 
+/* A block of each page of [1 << 40, + pages) stays, and nothing else of these pages; one at 1 << 41 is there from a time on. */
+static void comb_ms(struct found *self, u32 pages, u64 other_bytes, u64 other_ms)
+{
+	for (u32 i = 0; i < pages; i++)
+		tell_event(&self->feed, (struct event){.ticks = START + 1,
+						       .kind = HW_MALLOC,
+						       .context = 1,
+						       .size = 64,
+						       .chunk = self->feed.chunks++,
+						       .address = (1ull << 40) + 4096 * i + 16});
+	free_ms(self, 2, alloc_ms(self, 2, 1, 12 << 20), 12 << 20);
+	if (other_ms)
+		tell_event(&self->feed, (struct event){.ticks = START + other_ms * MS,
+						       .kind = HW_MALLOC,
+						       .context = 3,
+						       .size = other_bytes,
+						       .chunk = self->feed.chunks++,
+						       .address = 1ull << 41});
+}
+
+TEST(resident_drowned, "what holds free memory is told, however much is live or mapped besides")
+{
+	enum { MIB = 1 << 20, PAGES = 2048 };
+	static const struct {
+		u64 other_ms; /* when a live block is there; 0 = it is a mapping without one */
+	} cases[] = {{0}, {500}};
+
+	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
+		u64 other_ms = cases[i].other_ms;
+		struct stream_resident seen[] = {
+			{1ull << 40, PAGES * 4096, PAGES * 4096, MEMORY_BREAK, 0},
+			{1ull << 41, 20 * MIB, 20 * MIB, MEMORY_ANONYMOUS, 0},
+		};
+		struct stream_memory look = {.ticks = START + 520 * MS, .rss_bytes = 28 * MIB, .rows = seen, .count = 2};
+		const struct finding *row = NULL;
+		struct found found;
+
+		begin(&found);
+		found.run_ns = 1000ull * MS;
+		comb_ms(&found, PAGES, 20 * MIB, other_ms);
+		for (u64 ms = 1; ms < 1000; ms += 10)
+			told(&found.feed, found.feed.sink.usage(found.feed.sink.self,
+								&(struct stream_usage){START + ms * MS, ms < other_ms ? 8 * MIB : 28 * MIB, 40 * MIB},
+								&found.feed.err));
+		told(&found.feed, found.feed.sink.memory(found.feed.sink.self, &look, &found.feed.err));
+		finish_as(&found, false);
+		for (u64 k = 0; k < found.findings.rows.count; k++)
+			if (finding_stays(&found.findings.rows.data[k]))
+				row = &found.findings.rows.data[k];
+		CHECK(row != NULL);
+		if (row) {
+			CHECK_STR(finding_kind_name(row->kind), "pinned");
+			CHECK_STR(where(&found, (u64)(row - found.findings.rows.data)), "alpha (prog.c:10)");
+		}
+		release(&found);
+	}
+}
+
 TEST(explained, "what says why bytes are there stands for what says that they hold the peak")
 {
 	struct found found;

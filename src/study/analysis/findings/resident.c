@@ -266,7 +266,7 @@ static enum bill_cause other_cause(const struct looked *looked, enum bill_cause 
 static int tell_causes(struct finding found[RESIDENT_FINDINGS], const struct looked *looked)
 {
 	const struct model *model = looked->bill.model;
-	enum bill_cause cause = bill_cause(&looked->bill, &looked->cut);
+	enum bill_cause cause = bill_free_cause(&looked->bill, &looked->cut);
 	struct finding rest = found[0];
 	int count = 0;
 

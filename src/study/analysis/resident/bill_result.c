@@ -26,33 +26,52 @@ static u64 part(const struct bill *bill, enum resident_part number)
 
 /* ---- cause ---- */
 
-/* At least so much of the heap lies in huge pages: all else may do so, too. */
-static u64 find_huge(const struct bill *bill, u64 others)
+static u64 live_bytes(const struct bill *bill)
 {
-	u64 huge = bill->memory->huge_bytes, rest = others + part(bill, PART_RECORDER);
+	return part(bill, PART_REQUESTED) + part(bill, PART_SLACK);
+}
+
+/* Neither the heap nor the recorder. */
+static u64 other_bytes(const struct bill *bill)
+{
+	return part(bill, PART_MAPPINGS) + part(bill, PART_FILES) + part(bill, PART_CODE) +
+	       part(bill, PART_STACKS);
+}
+
+/* At least so much that is free lies in huge pages: all else may do so, too. */
+static u64 find_huge(const struct bill *bill)
+{
+	u64 huge = bill->memory->huge_bytes;
+	u64 rest = other_bytes(bill) + part(bill, PART_RECORDER) + live_bytes(bill);
 
 	return huge > rest ? huge - rest : 0;
 }
 
-enum bill_cause bill_cause(const struct bill *bill, const struct cut *cut)
+enum bill_cause bill_free_cause(const struct bill *bill, const struct cut *cut)
 {
-	u64 live = part(bill, PART_REQUESTED) + part(bill, PART_SLACK);
 	u64 pinned = part(bill, PART_PINNED), cached = part(bill, PART_CACHED);
-	u64 others = bill->account.sum_bytes - live - pinned - cached - part(bill, PART_RECORDER);
 	struct arenas arenas = arenas_find(bill);
 
-	if (live >= pinned + cached && live >= others)
+	if (pinned + cached == 0)
 		return BILL_LIVE;
-	if (others > pinned + cached)
-		return BILL_NOT_HEAP;
 	if (cut->count && cut->most_bytes * 2 >= pinned + cached)
 		return BILL_PINNED_BY_FEW;
 	if (arenas.count > ARENAS_MANY && arenas.free_bytes * 2 > pinned + cached &&
 	    arenas_excess(bill) * 2 > pinned + cached)
 		return BILL_ARENAS;
-	if (find_huge(bill, others) * 2 >= pinned + cached)
+	if (find_huge(bill) * 2 >= pinned + cached)
 		return BILL_HUGE_PAGES;
 	return pinned > cached ? BILL_PINNED_BY_MANY : BILL_NOT_GIVEN_BACK;
+}
+
+enum bill_cause bill_cause(const struct bill *bill, const struct cut *cut)
+{
+	u64 live = live_bytes(bill), others = other_bytes(bill);
+	u64 free_bytes = part(bill, PART_PINNED) + part(bill, PART_CACHED);
+
+	if (live >= free_bytes && live >= others)
+		return BILL_LIVE;
+	return others > free_bytes ? BILL_NOT_HEAP : bill_free_cause(bill, cut);
 }
 
 static const char *cause_name(enum bill_cause cause)

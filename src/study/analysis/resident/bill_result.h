@@ -19,6 +19,8 @@ enum bill_cause {
 };
 
 enum bill_cause bill_cause(const struct bill *bill, const struct cut *cut);
+/* The same of what is free, however much else there is; BILL_LIVE = nothing is free. */
+enum bill_cause bill_free_cause(const struct bill *bill, const struct cut *cut);
 
 /* What to do about it. */
 enum bill_repair {
