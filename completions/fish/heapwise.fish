@@ -318,7 +318,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from export' -l entries -x -a 'a
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l every -r -d 'heaplog: write every N freed entries to a separate file: FILE.0001, FILE.0002 ...'
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l tick-ns -r -d 'heaplog: length of a tick in nanoseconds (default 1000000)'
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l where -r -d 'html: include only chunks that match the query; see heapwise-query(7)'
-complete -c heapwise -n '__fish_seen_subcommand_from export' -l views -r -d 'html: include only these views: overview, flame, timeline, points, types, owners, frequency, mprof, calls, threads, chunks, source (default all)'
+complete -c heapwise -n '__fish_seen_subcommand_from export' -l views -r -d 'html: include only these views: overview, flame, timeline, points, types, owners, frequency, mprof, calls, threads, resident, chunks, source (default all)'
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l max-mb -r -d 'html: limit the size to N MB by leaving out data (default 15; 0 = no limit)'
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l source -x -a 'none lines files' -d 'html: include source text, of lines that allocate or of whole files (default none)'
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l source-folder -r -d 'html: let --source include files from this folder. Repeatable'

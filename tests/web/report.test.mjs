@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { cli, end, heapwise, hostileNames, instrumented, launch, open, record, rows, serve, settle, shows, slow, strip, unfold, view, work } from "./lib.mjs";
+import { cli, end, heapwise, hostileNames, instrumented, launch, open, record, rows, serve, settle, shows, slow, strip, targets, unfold, view, work } from "./lib.mjs";
 
 const shown = ["", "flame", "flame?metric=allocs", "flame?metric=peak&dir=up", "flame?metric=kept", "flame?metric=lost&dir=up", "flame?metric=resident", "time", "time?by=type", "points", "types", "mprof?tab=leaks", "mprof?tab=bins", "mprof?tab=direct", "mprof?tab=graph", "calls", "threads"];
 let browser;
@@ -86,6 +86,54 @@ describe("a report in one file", () => {
 		assert.deepEqual(page.problems, []);
 		await page.context().close();
 		await served.context().close();
+	});
+
+	test("has resident memory: the chart, and the bill and the map of its looks", async () => {
+		const bursts = record("bursts", [join(targets, "bursts"), "1500", "1", "10"]);
+		const report = join(work, "resident.html");
+		execFileSync(heapwise, ["export", "--to", "html", "--views", "resident", "-o", report, bursts]);
+		const served = await open(browser, await serve(bursts));
+		const page = await open(browser, `file://${report}`, { offline: true });
+		const asked = [];
+		page.on("request", (request) => asked.push(request.url()));
+		const looks = cli("resident", bursts).over_time;
+		const links = (one) => one.evaluate(() => document.querySelectorAll('main a, [aria-label="Memory map by account"] p').forEach((element) => element.remove()));
+		const seen = new Set();
+		for (const at of ["", ...[0, Math.floor(looks.length / 2), looks.length - 1].map((look) => `?at=${looks[look].time_ns}`)]) {
+			for (const one of [served, page]) await view(one, `#/resident${at}`);
+			const pages = await Promise.all([page, served].map((one) => one.evaluate(() => window.__hw.items("map").map((item) => [item.id, Math.round(item.x), Math.round(item.y), item.label]))));
+			assert.deepEqual(pages[0], pages[1], `map ${at}`);
+			for (const one of [served, page]) await links(one);
+			const [here, there] = await Promise.all([page, served].map(told));
+			assert.equal(here, there, at);
+			assert.match(here, /Charged to allocation points at /);
+			seen.add(JSON.stringify(pages[0]));
+		}
+		assert.ok(seen.size > 1, "maps differ by look");
+		await view(page, "#/resident");
+		await page.locator(".looks .u-over").click({ position: { x: 4, y: 60 } });
+		await settle(page);
+		assert.equal(await page.locator('[data-t="looks"]').getAttribute("aria-valuenow"), "0");
+		shows(/with (\S+ \S+) resident/.exec(await page.locator('[data-t="bill"]').innerText())[1], looks[0].rss_bytes, "the bill of the first look");
+		// a page of the map can be pointed at, but who holds it only a server knows
+		await page.locator('[data-t="chart-map"]').click({ position: { x: 30, y: 10 } });
+		await settle(page);
+		assert.equal(await page.locator("aside.drawer").count(), 0);
+		assert.deepEqual([...asked, ...page.problems, ...served.problems], []);
+		await page.context().close();
+		await served.context().close();
+	});
+
+	test("has the owners", async () => {
+		const report = join(work, "owners.html");
+		execFileSync(heapwise, ["export", "--to", "html", "-o", report, record("owners", [join(targets, "owners")], ["--owners"])]);
+		const page = await open(browser, `file://${report}`, { offline: true });
+		await settle(page);
+		await page.getByRole("link", { name: "Owners" }).first().click();
+		await settle(page);
+		assert.ok((await page.locator('main [role="row"]').count()) > 3);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
 	});
 
 	test("has the numbers of the command line", async () => {

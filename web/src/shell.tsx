@@ -284,7 +284,7 @@ const withStrip = new Set(["flame", "tree", "points", "point", "types", "chunks"
 export function Shell({ groups: all }: { groups: Group[] }) {
 	const named = useNamedQuery();
 	useEffect(dropNonsense, [place.value]);
-	const groups = all.map((group) => ({ ...group, views: group.views.filter((item) => item.endpoint === undefined || able(item.endpoint)) })).filter((group) => group.views.length > 0);
+	const groups = all.map((group) => ({ ...group, views: group.views.filter((item) => embedded || item.endpoint === undefined || able(item.endpoint)) })).filter((group) => group.views.length > 0);
 	const views = groups.flatMap((group) => group.views);
 	const status = useAnswer<Status>("/status", {});
 	const info = useAnswer<TraceInfo>("/trace", { trace: key("trace") });

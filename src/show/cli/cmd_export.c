@@ -55,7 +55,7 @@ static const struct option_spec options[] = {
 	    "html: include only chunks that match the query; see heapwise-query(7)"),
 	OPT(views, 0, "views", STRING, "LIST",
 	    "html: include only these views: overview, flame, timeline, points, types, owners, "
-	    "frequency, mprof, calls, threads, chunks, source (default all)"),
+	    "frequency, mprof, calls, threads, resident, chunks, source (default all)"),
 	OPT(max_mb, 0, "max-mb", NUMBER, "N",
 	    "html: limit the size to N MB by leaving out data (default 15; 0 = no limit)"),
 	OPT(source, 0, "source", CHOICE, "none|lines|files",

@@ -14,6 +14,7 @@
 #include "host/base/order.h"
 #include "show/render/fields.h"
 #include "show/serve/assets.h"
+#include "study/analysis/resident/looks.h"
 #include "study/layout/source.h"
 #include "study/layout/weigh.h"
 
@@ -24,6 +25,7 @@ enum {
 	FILES_MAX = 500,
 	LINES_SHOWN = 2000,
 	MOMENTS = 64,
+	BILLS_MAX = 24, /* looks with their bill and map */
 };
 
 enum report_view {
@@ -37,14 +39,15 @@ enum report_view {
 	REPORT_MPROF,
 	REPORT_CALLS,
 	REPORT_THREADS,
+	REPORT_RESIDENT,
 	REPORT_CHUNKS,
 	REPORT_SOURCE,
 	REPORT_VIEWS
 };
 
 static const char *const view_names[REPORT_VIEWS] = {
-	"overview",  "flame", "timeline", "points",  "types",  "owners",
-	"frequency", "mprof", "calls",    "threads", "chunks", "source",
+	"overview", "flame", "timeline", "points",   "types",  "owners", "frequency",
+	"mprof",    "calls", "threads",  "resident", "chunks", "source",
 };
 
 struct report {
@@ -368,6 +371,38 @@ static void put_tables(struct report *self)
 		put(self, "/threads");
 }
 
+static void put_bill(struct report *self, const struct model *model,
+		     const struct model_memory *look)
+{
+	u64 at_ns = tick_clock_ns(&model->clock, look->ticks);
+
+	put(self, "/resident?at=%llu", (unsigned long long)at_ns);
+	put(self, "/memmap?at=%llu&color=account&fit=1&h=96&w=512", (unsigned long long)at_ns);
+}
+
+/* All looks, the bill of the one with most memory, and those of some others, the first and the last
+ * one included. */
+static void put_resident(struct report *self, const struct model *model)
+{
+	const struct model_memory *most = resident_most(model, 0, UINT64_MAX);
+	u64 count = model->memory.count, shown = count < LOOKS_MAX ? count : LOOKS_MAX;
+	u64 bills = shown < BILLS_MAX ? shown : BILLS_MAX;
+
+	if (!most)
+		return;
+	put(self, "/resident/looks");
+	put(self, "/resident");
+	put(self, "/memmap?color=account&fit=1&h=96&w=512");
+	put_bill(self, model, most);
+	for (u64 i = 0; i < bills; i++) {
+		u64 row = bills > 1 ? i * (shown - 1) / (bills - 1) : 0;
+		const struct model_memory *look = &model->memory.data[row * count / shown];
+
+		if (look != most)
+			put_bill(self, model, look);
+	}
+}
+
 /* What matters most comes first: what does not fit is left out. */
 static void put_views(struct report *self, struct study *trace, u64 end_ns)
 {
@@ -379,8 +414,9 @@ static void put_views(struct report *self, struct study *trace, u64 end_ns)
 	put(self, "/notes");
 	put(self, "/timeline?bins=1");
 	put(self, "/timeline?bins=800&by=none&metric=live");
-	if (shows(self, REPORT_OVERVIEW)) {
+	if (shows(self, REPORT_OVERVIEW) || shows(self, REPORT_RESIDENT))
 		put(self, "/overview?top=10");
+	if (shows(self, REPORT_OVERVIEW)) {
 		put(self, "/report?top=1");
 		put(self, "/timeline?bins=400&by=fn&metric=live&top=5");
 	}
@@ -389,6 +425,8 @@ static void put_views(struct report *self, struct study *trace, u64 end_ns)
 	put_tables(self);
 	if (shows(self, REPORT_TIMELINE))
 		put_timelines(self);
+	if (shows(self, REPORT_RESIDENT))
+		put_resident(self, trace->model);
 	if (shows(self, REPORT_FLAME))
 		put_moments(self, end_ns);
 	if (shows(self, REPORT_POINTS))
