@@ -13,7 +13,7 @@ set(HEAPWISE_ASAN_TESTS "/test_(access_output|base|checks|format|model(_(access|
 
 # What qemu-user cannot run: it has no ptrace, no process_vm_readv and no robust mutexes, and programs that a test starts are
 # not emulated. tools/test-machine runs these.
-set(HEAPWISE_UNEMULATED "^(access_output|monitor_(berths|contents|drain|graph|program|scan)|symbols_(index|trace))$")
+set(HEAPWISE_UNEMULATED "^(access_output|monitor_(berths|caches|contents|drain|graph|program|scan)|symbols_(index|trace))$")
 # What takes longer than two seconds there; none of it depends on the CPU.
 set(HEAPWISE_EMULATED_LONG "^(compare|excessive|exchange|export|findings|kmeans|model_(index.*|narrow|order)|monitor_(access|correlate|image|live)|mprof_graph|query_engine|routine_graph|serve.*|symbols_(damage|files|lookup|prepare|types)|trace_(accesses|damage|roundtrip|symbols)|turns|types|view.*|watch_policy)$")
 

@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION"  /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 14
+#define HW_SESSION_VERSION 15
 
 enum { HW_BERTHS = 8192 }; /* images that are alive at once */
 
@@ -423,6 +423,7 @@ struct hw_slot {
 	u64 lost;            /* recorder: records dropped from this ring */
 	u64 realloc_address; /* recorder: block that a realloc in progress was given, 0 = none */
 	u64 realloc_pc;      /* recorder: where that realloc returns to */
+	u64 thread_pointer;  /* recorder: of its owner; 0 = that is another's */
 	_Alignas(HW_CACHE_LINE) u64 tail; /* monitor, released: records read */
 	u32 tail_bell;                    /* futex: monitor adds 1 and wakes if waiting is set */
 	u32 pad;

@@ -125,6 +125,10 @@ HELPER int log_memory(void *self, const struct stream_memory *m, struct err *err
 		strbuf_addf(&log->usages, " %" PRIx64 "+%" PRIu64 "/%" PRIu64 " %u %u",
 			    m->rows[i].start, m->rows[i].bytes, m->rows[i].resident_bytes,
 			    m->rows[i].kind, m->rows[i].goes_on);
+	strbuf_addf(&log->usages, " caches %u/%u", m->caches_read, m->caches_unread);
+	for (u64 i = 0; i < m->cached_count; i++)
+		strbuf_addf(&log->usages, " %" PRIx64 "+%u of %u", m->cached[i].address, m->cached[i].bytes,
+			    m->cached[i].tid);
 	strbuf_add(&log->usages, "\n");
 	return 0;
 }
@@ -800,12 +804,18 @@ HELPER void tell_whole_image(struct teller *teller, u32 number, u64 events)
 		{0x8000, 0x1000, 0x1000, MEMORY_BREAK, 1},
 		{0x7ffffffff000, 0x1000, 0, MEMORY_STACK, 0},
 	};
+	static const struct stream_cached cached[] = {
+		{0x4010, 32, 101}, {0x4030, 1040, 102}, {0x8010, 48, 101}, {0xffffffffffff0000, 64, UINT32_MAX}};
 	struct stream_memory memory = {.rss_bytes = 4 << 12,
 				       .high_bytes = 5 << 12,
 				       .huge_bytes = 2 << 20,
 				       .moment = MEMORY_END,
 				       .rows = residents,
-				       .count = 4};
+				       .count = 4,
+				       .cached = cached,
+				       .cached_count = 4,
+				       .caches_read = 3,
+				       .caches_unread = 70000};
 	struct stream_usage usage = {.rss_bytes = 1 << 20, .virtual_bytes = 1 << 24};
 	struct stream_aggregate rows[3] = {
 		{0, 1, 2, 3, 4}, {1, UINT64_MAX, 6, 7, 8}, {2, 9, 9, 9, 9}};

@@ -210,16 +210,29 @@ static struct stream_resident draw_row(u64 *random, u64 number)
 	};
 }
 
+/* The same of a block in a cache, of which half break the rules. */
+static struct stream_cached draw_cached(u64 *random, u64 number)
+{
+	u64 r = *random = *random * 6364136223846793005u + 1442695040888963407u;
+
+	return (struct stream_cached){
+		.address = r >> 60 == 1 ? UINT64_MAX - (r >> 40) % 300 : number * 160 + (r >> 33) % 20 * 8,
+		.bytes = r >> 60 == 2 ? UINT32_MAX - (u32)(r >> 40) % 300 : (u32)(r >> 20) % 20 * 8,
+		.tid = (u32)r,
+	};
+}
+
 TEST(memory_rows, "whatever rows of memory are told, what was written is read without damage")
 {
-	u64 told = 0;
+	u64 told = 0, cached_told = 0;
 
 	for (u64 seed = 1; seed <= 100; seed++) {
 		const char *path = test_path("trace");
 		struct trace_writer *writer = writer_or_fail(path);
 		struct stream_sink sink = trace_writer_sink(writer);
 		struct stream_resident rows[40];
-		struct stream_memory memory = {.rows = rows, .count = 40};
+		struct stream_cached cached[40];
+		struct stream_memory memory = {.rows = rows, .count = 40, .cached = cached, .cached_count = 40, .caches_read = 2};
 		LOG(got);
 		struct trace_info info;
 		struct err err = {0};
@@ -227,6 +240,8 @@ TEST(memory_rows, "whatever rows of memory are told, what was written is read wi
 
 		for (u64 i = 0; i < memory.count; i++)
 			rows[i] = draw_row(&random, i);
+		for (u64 i = 0; i < memory.cached_count; i++)
+			cached[i] = draw_cached(&random, i);
 		sink.image(sink.self, &(struct stream_image){0}, &err);
 		CHECK_EQ(sink.memory(sink.self, &memory, &err), 0);
 		close_or_fail(writer);
@@ -234,8 +249,10 @@ TEST(memory_rows, "whatever rows of memory are told, what was written is read wi
 			FAIL("seed %u: %s", (u32)seed, err.text);
 		CHECK_EQ(info.damaged_blocks, 0);
 		told += strlen(strbuf_text(&got.usages));
+		cached_told += strstr(strbuf_text(&got.usages), " caches 2/0 ") != NULL;
 	}
 	CHECK(told > 100 * 100); /* most rows are there */
+	CHECK_EQ(cached_told, 100);
 }
 
 static bool last_share(void *self, double share)

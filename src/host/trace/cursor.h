@@ -65,6 +65,15 @@ static inline const char *cursor_text(struct cursor *in, struct arena *arena)
 	return in->bad ? NULL : arena_copy_text(arena, (const char *)bytes, count);
 }
 
+/* An array of rows of at least so many bytes each in the payload; NULL if they do not fit (in->bad)
+ * or there is no memory. */
+static inline void *cursor_rows(struct cursor *in, struct arena *arena, u64 count, u64 least,
+				u64 each)
+{
+	in->bad |= count > (u64)(in->end - in->at) / least;
+	return in->bad ? NULL : arena_alloc_array(arena, count, each);
+}
+
 /* Cuts a payload that begins with the lengths of `count` columns, at most 16; false if they do not
  * fill it. */
 static inline bool cursor_split(struct cursor *in, struct cursor *columns, u32 count)

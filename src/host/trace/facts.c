@@ -12,6 +12,7 @@
 #include "host/trace/cursor.h"
 #include "host/trace/decode.h"
 #include "host/trace/guard.h"
+#include "host/trace/memory_rows.h"
 
 enum { TEXT_MAX = 1 << 20 }; /* longer strings are cut: a block must hold them */
 
@@ -117,14 +118,6 @@ static const struct field fields[] = {
 };
 enum { FIELDS = sizeof(fields) / sizeof(*fields) };
 
-/* Whether a row may follow one that ends there: by address and apart, since whoever looks for one
- * searches. Others are not written, and are damage where they are read. */
-static bool resident_fits(const struct stream_resident *row, u64 end)
-{
-	return row->start >= end && row->bytes <= UINT64_MAX - row->start &&
-	       row->resident_bytes <= row->bytes && row->kind < MEMORY_KINDS && row->goes_on <= 1;
-}
-
 /* ---- writing ---- */
 
 static void put_text(struct strbuf *buf, const char *text)
@@ -174,47 +167,13 @@ static void put_build_id(struct strbuf *body, const struct stream_module *module
 	bytes_add(body, module->build_id, bytes < TEXT_MAX ? bytes : 0);
 }
 
-/* The next row that fits, from *at on, or NULL. */
-static const struct stream_resident *next_resident(const struct stream_memory *memory, u64 *at,
-						   u64 *end)
-{
-	while (*at < memory->count) {
-		const struct stream_resident *row = &memory->rows[(*at)++];
-
-		if (!resident_fits(row, *end))
-			continue;
-		*end = row->start + row->bytes;
-		return row;
-	}
-	return NULL;
-}
-
-static void put_residents(struct strbuf *body, const struct stream_memory *memory)
-{
-	const struct stream_resident *row;
-	u64 count = 0, at = 0, end = 0, start = 0;
-
-	while (count < MEMORY_ROWS && next_resident(memory, &at, &end))
-		count++;
-	varint_add(body, count);
-	for (at = end = 0; count; count--) {
-		row = next_resident(memory, &at, &end);
-		varint_add(body, row->start - start);
-		varint_add(body, row->bytes);
-		varint_add(body, row->bytes - row->resident_bytes);
-		varint_add(body, row->kind << 1 | row->goes_on);
-		start = row->start;
-	}
-	varint_add(body, memory->huge_bytes);
-}
-
 void facts_add(struct facts *facts, enum hw_fact tag, const void *fact)
 {
 	put_fields(&facts->body, tag, fact);
 	if (tag == HW_FACT_MODULE)
 		put_build_id(&facts->body, fact);
 	if (tag == HW_FACT_MEMORY)
-		put_residents(&facts->body, fact);
+		memory_rows_put(&facts->body, fact);
 	add_record(facts, tag);
 }
 
@@ -360,61 +319,15 @@ static void get_build_id(struct cursor *in, struct stream_module *module)
 	module->build_id_bytes = (u32)bytes;
 }
 
-/* An array of rows of at least so many bytes each; NULL if they cannot be, or without memory. */
-static void *get_rows(struct teller *teller, struct cursor *in, u64 count, u64 least, u64 each)
-{
-	void *rows = NULL;
-
-	in->bad |= count > (u64)(in->end - in->at) / least;
-	if (!in->bad)
-		rows = arena_alloc_array(&teller->arena, count, each);
-	if (!in->bad && !rows)
-		err_memory(teller->err);
-	return rows;
-}
-
-static bool get_resident(struct cursor *in, u64 *at, struct stream_resident *row)
-{
-	u64 absent, kind;
-
-	row->start = *at += cursor_get(in);
-	row->bytes = cursor_get(in);
-	absent = cursor_get(in);
-	kind = cursor_get(in);
-	row->resident_bytes = row->bytes - absent;
-	row->goes_on = kind & 1;
-	row->kind = (u32)(kind >> 1);
-	return absent <= row->bytes && kind >> 1 < MEMORY_KINDS;
-}
-
-static int get_residents(struct teller *teller, struct cursor *in, struct stream_memory *memory)
-{
-	struct stream_resident *rows;
-	u64 at = 0, end = 0;
-
-	memory->count = cursor_get(in);
-	in->bad |= memory->moment > MEMORY_END;
-	rows = get_rows(teller, in, memory->count, 4, sizeof(*rows));
-	if (!rows)
-		return in->bad ? 0 : ERR_MEMORY;
-	for (u64 i = 0; i < memory->count && !in->bad; i++) {
-		in->bad |= !get_resident(in, &at, &rows[i]) || !resident_fits(&rows[i], end);
-		end = rows[i].start + rows[i].bytes;
-	}
-	memory->huge_bytes = in->at < in->end ? cursor_get(in) : 0;
-	memory->rows = rows;
-	return 0;
-}
-
 static int tell_aggregates(struct teller *teller, struct cursor *in)
 {
 	u64 count = cursor_get(in);
-	struct stream_aggregate *rows = get_rows(teller, in, count, 5, sizeof(*rows));
+	struct stream_aggregate *rows = cursor_rows(in, &teller->arena, count, 5, sizeof(*rows));
 
 	for (u64 i = 0; i < count && rows; i++)
 		get_fields(teller, in, HW_FACT_AGGREGATES, &rows[i]);
 	if (in->bad || !rows)
-		return in->bad ? 0 : ERR_MEMORY;
+		return in->bad ? 0 : err_memory(teller->err);
 	return guard_aggregates(teller->guard, rows, count, teller->err);
 }
 
@@ -555,7 +468,7 @@ static int tell_record(struct teller *teller, u32 tag, struct cursor *in)
 	if (tag == HW_FACT_MODULE)
 		get_build_id(in, &fact.module);
 	if (tag == HW_FACT_MEMORY)
-		status = get_residents(teller, in, &fact.memory);
+		status = memory_rows_get(&fact.memory, in, &teller->arena, teller->err);
 	in->bad |= tag == HW_FACT_IMAGE_END && fact.image_end.how > IMAGE_DETACHED;
 	if (in->bad || status < 0)
 		return status;

@@ -17,8 +17,7 @@ struct facts {
 };
 
 /* fact is the struct of the stream that the tag stands for: struct stream_clock of HW_FACT_CLOCK.
- * Of a memory at most MEMORY_ROWS rows are kept. */
-enum { MEMORY_ROWS = 1 << 16 };
+ * Of a memory only so many rows are kept as memory_rows.h says. */
 void facts_add(struct facts *facts, enum hw_fact tag, const void *fact);
 
 /* Those that are no struct. */

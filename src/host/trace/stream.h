@@ -134,6 +134,13 @@ struct stream_resident {
 	u32 goes_on;        /* 1 = same mapping as the row before */
 };
 
+/* A free block in the C library's cache of a thread. */
+struct stream_cached {
+	u64 address;
+	u32 bytes; /* the allocator's header included, which is 8 bytes before it; steps of 16 */
+	u32 tid;   /* of the thread, which may be told later */
+};
+
 enum memory_when { MEMORY_NOW, MEMORY_END /* the program was about to end */ };
 
 struct stream_memory {
@@ -144,6 +151,10 @@ struct stream_memory {
 	u32 moment;     /* enum memory_when */
 	const struct stream_resident *rows; /* by start */
 	u64 count;
+	/* caches of threads: by address, and apart; both 0 = nobody has looked */
+	const struct stream_cached *cached;
+	u64 cached_count;
+	u32 caches_read, caches_unread; /* threads whose cache was read, or could not be */
 };
 
 /* Per-context totals that replace events once a trace may not grow any more (--max-size). */

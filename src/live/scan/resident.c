@@ -14,6 +14,7 @@
 #include "format/ticks.h"
 #include "host/base/order.h"
 #include "live/scan/memory.h"
+#include "live/scan/tcache.h"
 
 enum {
 	OWN_MAX = 1 << 14,  /* as many as the recorder lists */
@@ -26,7 +27,8 @@ struct look {
 	struct hw_range *own; /* by start */
 	u64 own_count;
 	VEC(u64) code; /* files that are mapped to be executed */
-	u64 first;     /* row of the mapping in progress */
+	struct tcaches caches;
+	u64 first; /* row of the mapping in progress */
 	u32 kind;
 	bool shadow; /* accesses are recorded */
 	/* of the mapping in progress only what no other process has counts; see
@@ -290,6 +292,36 @@ static void mapping_look(struct look *self, u64 number)
 	}
 }
 
+/* ---- caches of threads ----------------------------------------------------------------------- */
+
+static void caches_look(struct look *self, const struct berth *berth)
+{
+	u32 count = load_acquire(&berth->control->slots_used);
+	struct tcache_thread *threads;
+
+	if (count > berth->layout.slots_max)
+		count = berth->layout.slots_max;
+	threads = calloc((u64)count + 1, sizeof(*threads));
+
+	for (u32 i = 0; i < count && threads; i++) {
+		const struct hw_slot *slot = berth_slot(berth, i);
+
+		threads[i] = (struct tcache_thread){load_relaxed(&slot->thread_pointer),
+						    load_relaxed(&slot->tid)};
+	}
+	self->failed |= !threads || !tcaches_read(&self->caches, &self->memory, threads, count);
+	free(threads);
+}
+
+static void look_release(struct look *self)
+{
+	free(self->own);
+	vec_release(&self->rows);
+	vec_release(&self->code);
+	tcaches_release(&self->caches);
+	scan_memory_close(&self->memory);
+}
+
 int resident_tell(const struct berth *berth, const struct berths *berths, u32 moment,
 		  const struct stream_sink *sink, struct err *err)
 {
@@ -312,17 +344,19 @@ int resident_tell(const struct berth *berth, const struct berths *berths, u32 mo
 		scan_memory_weigh(&look.memory);
 	/* what comes before takes its time, and the program may be growing */
 	told.ticks = hw_ticks();
+	caches_look(&look, berth);
 	for (u64 i = 0; i < look.memory.mappings.count && !look.failed; i++)
 		mapping_look(&look, i);
 	told.rss_bytes = sum_between(told.rss_bytes, before, then, counter_read(pid));
 	told.rows = look.rows.data;
 	told.count = look.rows.count;
+	told.cached = look.caches.blocks.data;
+	told.cached_count = look.caches.blocks.count;
+	told.caches_read = look.caches.read;
+	told.caches_unread = look.caches.unread;
 	/* Nothing is seen of a process that has just ended, or became another user's. */
 	if (!look.failed && told.rss_bytes && told.count && is_recorded(&look, berth->control))
 		status = sink->memory(sink->self, &told, err);
-	free(look.own);
-	vec_release(&look.rows);
-	vec_release(&look.code);
-	scan_memory_close(&look.memory);
+	look_release(&look);
 	return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Where the memory of a recorded process is: its mappings, and which pages of those that blocks may
- * lie in are resident, as struct stream_memory tells it. */
+ * lie in are resident, and the caches of its threads, as struct stream_memory tells it. */
 #ifndef LIVE_SCAN_RESIDENT_H
 #define LIVE_SCAN_RESIDENT_H
 

@@ -194,6 +194,13 @@ static int on_memory(void *data, const struct stream_memory *memory, struct err 
 			 FIELD("bytes", row->bytes), FIELD("resident_bytes", row->resident_bytes),
 			 FIELD("", kinds[row->kind]), if_any(row->goes_on, FIELD("", "goes_on")));
 	}
+	if (memory->caches_read || memory->caches_unread)
+		put_fact(FIELD("caches of threads read", memory->caches_read),
+			 FIELD("unread", memory->caches_unread));
+	for (u64 i = 0; i < memory->cached_count; i++)
+		put_fact(FIELD("cached start", hex_text(memory->cached[i].address).text + 2),
+			 FIELD("bytes", memory->cached[i].bytes),
+			 FIELD("tid", memory->cached[i].tid));
 	return 0;
 }
 

@@ -101,13 +101,28 @@ static bool marks_sound(const struct model *self)
 	return true;
 }
 
+static bool cached_sound(const struct model *self, const struct model_memory *one)
+{
+	if (one->cached_first > self->cached.count ||
+	    one->cached_count > self->cached.count - one->cached_first)
+		return false;
+	for (u64 k = one->cached_first; k < one->cached_first + one->cached_count; k++) {
+		const struct stream_cached *row = &self->cached.data[k];
+
+		if (row->address + row->bytes < row->address ||
+		    (k > one->cached_first && row->address < row[-1].address + row[-1].bytes))
+			return false;
+	}
+	return true;
+}
+
 static bool memory_sound(const struct model *self)
 {
 	for (u64 i = 0; i < self->memory.count; i++) {
 		const struct model_memory *one = &self->memory.data[i];
 
 		if (one->moment > MEMORY_END || one->first > self->residents.count ||
-		    one->count > self->residents.count - one->first)
+		    one->count > self->residents.count - one->first || !cached_sound(self, one))
 			return false;
 		for (u64 k = one->first; k < one->first + one->count; k++) {
 			const struct stream_resident *row = &self->residents.data[k];

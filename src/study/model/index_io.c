@@ -368,6 +368,7 @@ void index_transfer(struct index_io *io, struct model *model, struct trace_info 
 	io_vec(io, &model->usage);
 	io_vec(io, &model->memory);
 	io_vec(io, &model->residents);
+	io_vec(io, &model->cached);
 	io_vec(io, &model->clock.pairs);
 	io_vec(io, &model->misfits.unknown);
 	io_vec(io, &model->misfits.mismatches);
@@ -408,6 +409,7 @@ u64 index_layout(void)
 		sizeof(struct stream_usage),
 		sizeof(struct model_memory),
 		sizeof(struct stream_resident),
+		sizeof(struct stream_cached),
 		sizeof(struct model),
 		sizeof(struct model_point),
 		sizeof(struct model_thread),

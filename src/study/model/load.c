@@ -30,6 +30,7 @@ static void model_clear(struct model *self)
 	vec_release(&self->usage);
 	vec_release(&self->memory);
 	vec_release(&self->residents);
+	vec_release(&self->cached);
 	vec_release(&self->marks);
 	vec_release(&self->names);
 	vec_release(&self->snapshots);
@@ -180,12 +181,19 @@ static int on_memory(void *data, const struct stream_memory *memory, struct err 
 				   .huge_bytes = memory->huge_bytes,
 				   .first = self->residents.count,
 				   .count = memory->count,
-				   .moment = memory->moment};
+				   .moment = memory->moment,
+				   .cached_first = self->cached.count,
+				   .cached_count = memory->cached_count,
+				   .caches_read = memory->caches_read,
+				   .caches_unread = memory->caches_unread};
 
-	if (!vec_reserve(&self->residents, memory->count) || !vec_push(&self->memory, row))
+	if (!vec_reserve(&self->residents, memory->count) ||
+	    !vec_reserve(&self->cached, memory->cached_count) || !vec_push(&self->memory, row))
 		return err_memory_for(err, "the model");
 	for (u64 i = 0; i < memory->count; i++)
 		self->residents.data[self->residents.count++] = memory->rows[i];
+	for (u64 i = 0; i < memory->cached_count; i++)
+		self->cached.data[self->cached.count++] = memory->cached[i];
 	return 0;
 }
 

@@ -122,12 +122,15 @@ struct duration_bin {
 	u64 calls, ticks;
 };
 
-/* Where memory was at one moment: rows [first, first + count) of residents. */
+/* Where memory was at one moment: rows [first, first + count) of residents; and blocks in caches of
+ * threads: rows [cached_first, cached_first + cached_count) of cached. */
 struct model_memory {
 	u64 ticks;
 	u64 rss_bytes, high_bytes, huge_bytes;
 	u64 first, count;
 	u64 moment; /* enum memory_when */
+	u64 cached_first, cached_count;
+	u32 caches_read, caches_unread; /* threads; both 0 = nobody has looked */
 };
 
 struct model {
@@ -152,6 +155,7 @@ struct model {
 	VEC(struct stream_usage) usage;
 	VEC(struct model_memory) memory; /* in the order of telling */
 	VEC(struct stream_resident) residents;
+	VEC(struct stream_cached) cached;
 	VEC(struct model_mark) marks;
 	VEC(const char *) names; /* of marks, by number; NULL = not told */
 	VEC(struct model_snapshot) snapshots;

@@ -107,7 +107,7 @@ static int on_aggregates(void *data, const struct stream_aggregate *rows, u64 co
 
 static int on_memory(void *data, const struct stream_memory *memory, struct err *err)
 {
-	TELL(memory->count, memory, memory);
+	TELL(memory->count + memory->cached_count, memory, memory);
 }
 
 static int on_note(void *data, const char *key, const char *value, struct err *err)

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ * Rows of a memory fact into a payload and back; see memory_rows.h. The first half runs on the
+ * monitor's drain thread. The second runs on the host; it never allocates by a length that the
+ * payload does not back. */
+#include "host/trace/memory_rows.h"
+
+enum { CACHED_STEP = 16 }; /* of addresses and sizes */
+
+/* Whether a row may follow one that ends there: by address and apart, since whoever looks for one
+ * searches. Others are not written, and are damage where they are read. */
+static bool resident_fits(const struct stream_resident *row, u64 end)
+{
+	return row->start >= end && row->bytes <= UINT64_MAX - row->start &&
+	       row->resident_bytes <= row->bytes && row->kind < MEMORY_KINDS && row->goes_on <= 1;
+}
+
+/* The same of a block in a cache. */
+static bool cached_fits(const struct stream_cached *row, u64 end)
+{
+	return row->address >= end && row->address % CACHED_STEP == 0 && row->bytes &&
+	       row->bytes % CACHED_STEP == 0 && row->bytes <= UINT64_MAX - row->address;
+}
+
+/* ---- writing ---- */
+
+/* The next row that fits, from *at on, or NULL. */
+static const struct stream_resident *next_resident(const struct stream_memory *memory, u64 *at,
+						   u64 *end)
+{
+	while (*at < memory->count) {
+		const struct stream_resident *row = &memory->rows[(*at)++];
+
+		if (!resident_fits(row, *end))
+			continue;
+		*end = row->start + row->bytes;
+		return row;
+	}
+	return NULL;
+}
+
+static void put_residents(struct strbuf *body, const struct stream_memory *memory)
+{
+	const struct stream_resident *row;
+	u64 count = 0, at = 0, end = 0, start = 0;
+
+	while (count < MEMORY_ROWS && next_resident(memory, &at, &end))
+		count++;
+	varint_add(body, count);
+	for (at = end = 0; count; count--) {
+		row = next_resident(memory, &at, &end);
+		varint_add(body, row->start - start);
+		varint_add(body, row->bytes);
+		varint_add(body, row->bytes - row->resident_bytes);
+		varint_add(body, row->kind << 1 | row->goes_on);
+		start = row->start;
+	}
+	varint_add(body, memory->huge_bytes);
+}
+
+static const struct stream_cached *next_cached(const struct stream_memory *memory, u64 *at,
+					       u64 *end)
+{
+	while (*at < memory->cached_count) {
+		const struct stream_cached *row = &memory->cached[(*at)++];
+
+		if (!cached_fits(row, *end))
+			continue;
+		*end = row->address + row->bytes;
+		return row;
+	}
+	return NULL;
+}
+
+static void put_cached(struct strbuf *body, const struct stream_memory *memory)
+{
+	const struct stream_cached *row;
+	u64 count = 0, at = 0, end = 0, address = 0;
+
+	while (count < MEMORY_ROWS && next_cached(memory, &at, &end))
+		count++;
+	varint_add(body, memory->caches_read);
+	varint_add(body, memory->caches_unread);
+	varint_add(body, count);
+	for (at = end = 0; count; count--) {
+		row = next_cached(memory, &at, &end);
+		varint_add(body, (row->address - address) / CACHED_STEP);
+		varint_add(body, row->bytes / CACHED_STEP);
+		varint_add(body, row->tid);
+		address = row->address;
+	}
+}
+
+void memory_rows_put(struct strbuf *body, const struct stream_memory *memory)
+{
+	put_residents(body, memory);
+	put_cached(body, memory);
+}
+
+/* ---- reading ---- */
+
+static bool get_resident(struct cursor *in, u64 *at, struct stream_resident *row)
+{
+	u64 absent, kind;
+
+	row->start = *at += cursor_get(in);
+	row->bytes = cursor_get(in);
+	absent = cursor_get(in);
+	kind = cursor_get(in);
+	row->resident_bytes = row->bytes - absent;
+	row->goes_on = kind & 1;
+	row->kind = (u32)(kind >> 1);
+	return absent <= row->bytes && kind >> 1 < MEMORY_KINDS;
+}
+
+static int get_residents(struct stream_memory *memory, struct cursor *in, struct arena *arena)
+{
+	struct stream_resident *rows;
+	u64 at = 0, end = 0;
+
+	memory->count = cursor_get(in);
+	in->bad |= memory->moment > MEMORY_END;
+	rows = cursor_rows(in, arena, memory->count, 4, sizeof(*rows));
+	if (!rows)
+		return in->bad ? 0 : ERR_MEMORY;
+	for (u64 i = 0; i < memory->count && !in->bad; i++) {
+		in->bad |= !get_resident(in, &at, &rows[i]) || !resident_fits(&rows[i], end);
+		end = rows[i].start + rows[i].bytes;
+	}
+	memory->huge_bytes = in->at < in->end ? cursor_get(in) : 0;
+	memory->rows = rows;
+	return 0;
+}
+
+static bool get_cached_row(struct cursor *in, u64 *at, struct stream_cached *row)
+{
+	u64 steps = cursor_get(in), size;
+
+	size = cursor_get(in);
+	row->tid = cursor_get_u32(in);
+	if (steps > (UINT64_MAX - *at) / CACHED_STEP || size > UINT32_MAX / CACHED_STEP)
+		return false;
+	row->address = *at += steps * CACHED_STEP;
+	row->bytes = (u32)size * CACHED_STEP;
+	return true;
+}
+
+/* Traces of earlier versions end before. */
+static int get_cached(struct stream_memory *memory, struct cursor *in, struct arena *arena)
+{
+	struct stream_cached *rows;
+	u64 at = 0, end = 0;
+
+	if (in->at >= in->end)
+		return 0;
+	memory->caches_read = cursor_get_u32(in);
+	memory->caches_unread = cursor_get_u32(in);
+	memory->cached_count = cursor_get(in);
+	rows = cursor_rows(in, arena, memory->cached_count, 3, sizeof(*rows));
+	if (!rows)
+		return in->bad ? 0 : ERR_MEMORY;
+	for (u64 i = 0; i < memory->cached_count && !in->bad; i++) {
+		in->bad |= !get_cached_row(in, &at, &rows[i]) || !cached_fits(&rows[i], end);
+		end = rows[i].address + rows[i].bytes;
+	}
+	memory->cached = rows;
+	return 0;
+}
+
+int memory_rows_get(struct stream_memory *memory, struct cursor *in, struct arena *arena,
+		    struct err *err)
+{
+	int status = get_residents(memory, in, arena);
+
+	if (status == 0 && !in->bad)
+		status = get_cached(memory, in, arena);
+	return status < 0 ? err_memory(err) : 0;
+}

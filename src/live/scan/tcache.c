@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ * Reads glibc's caches of threads; see tcache.h. Runs on the drain thread. Every pointer is checked
+ * before it is followed, and no list is followed further than it says it is long. */
+#include "live/scan/tcache.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/base/order.h"
+#include "live/scan/arch/arch.h"
+
+enum {
+	HEAD = 8, /* bytes before a block: its size and these: */
+	HEAD_BITS = 7,
+	HEAD_MAPPED = 2,
+	STEP = 16,  /* of sizes */
+	LEAST = 32, /* size of the blocks of the first bin, HEAD included */
+	SMALL_BINS = 64,
+	BINS_MAX = 76,
+	LARGE_MAX = 8 << 20,
+	LINK_SHIFT = 12,      /* links are mixed with the place where they lie */
+	WINDOW_MAX = 1 << 16, /* of thread-local data, for the pointer to the cache */
+	PROBES = 16,          /* threads whose data is searched for it */
+	TRIES = 3,
+	READS_MAX = 1 << 18, /* of single blocks, whatever they hold */
+};
+
+/* struct tcache_perthread_struct of glibc, as the size of the block tells it: counts, then the
+ * first blocks. */
+struct shape {
+	u32 block_bytes; /* HEAD included; it may be `spare` more */
+	u32 spare;
+	u32 bins;
+	u32 count_bytes;
+	bool counts_room; /* what is counted is how many blocks still fit */
+};
+
+static const struct shape shapes[] = {
+	{0x250, 16, SMALL_BINS, 1, false}, /* 2.26 to 2.29 */
+	{0x290, 16, SMALL_BINS, 2, false}, /* 2.30 to 2.41 */
+	{0x300, 32, BINS_MAX, 2, true},    /* from 2.42 on */
+};
+
+/* A cache as it was read. */
+struct cache {
+	const struct shape *shape;
+	u64 bytes; /* of the block that it lies in */
+	u32 counts[BINS_MAX];
+	u64 first[BINS_MAX];
+};
+
+struct reading {
+	struct tcaches *found;
+	struct scan_memory *memory;
+	u32 tid;
+	u32 reads;
+	bool failed; /* out of memory */
+};
+
+/* ---- one cache ---- */
+
+static bool is_heap(const struct mapping *mapping)
+{
+	return mapping && mapping->readable && mapping->writable && !mapping->shared &&
+	       (mapping->kind == MAPPING_HEAP || mapping->kind == MAPPING_ANONYMOUS);
+}
+
+/* Whether [address - HEAD, address + bytes) may be in a heap. */
+static bool may_be_block(const struct scan_memory *memory, u64 address, u64 bytes)
+{
+	const struct mapping *mapping =
+		address % STEP || !address ? NULL : scan_memory_mapping(memory, address);
+
+	return is_heap(mapping) && address - mapping->start >= STEP &&
+	       mapping->end - address >= bytes;
+}
+
+static const struct shape *shape_of(u64 head)
+{
+	u64 bytes = head & ~(u64)HEAD_BITS;
+
+	for (u32 i = 0; i < sizeof shapes / sizeof *shapes; i++)
+		if (!(head & HEAD_MAPPED) && bytes - shapes[i].block_bytes <= shapes[i].spare)
+			return &shapes[i];
+	return NULL;
+}
+
+static bool cache_read(struct reading *self, u64 address, struct cache *cache)
+{
+	u8 bytes[BINS_MAX * (sizeof(u64) + sizeof(u16))];
+	u64 head, lists;
+
+	if (!may_be_block(self->memory, address, LEAST) ||
+	    !scan_memory_read(self->memory, address - HEAD, &head, sizeof head))
+		return false;
+	cache->shape = shape_of(head);
+	cache->bytes = (head & ~(u64)HEAD_BITS) - HEAD;
+	if (!cache->shape || !may_be_block(self->memory, address, cache->bytes))
+		return false;
+	lists = cache->shape->bins * cache->shape->count_bytes;
+	if (!scan_memory_read(self->memory, address, bytes,
+			      lists + cache->shape->bins * sizeof(u64)))
+		return false;
+	for (u32 bin = 0; bin < cache->shape->bins; bin++) {
+		u16 wide;
+
+		memcpy(&wide, bytes + bin * sizeof wide, sizeof wide);
+		cache->counts[bin] = cache->shape->count_bytes == 1 ? bytes[bin] : wide;
+		memcpy(&cache->first[bin], bytes + lists + bin * sizeof(u64), sizeof(u64));
+	}
+	return true;
+}
+
+/* The block's head, and its link to the next one. */
+static bool block_read(struct reading *self, u64 address, u64 words[2])
+{
+	return self->found->blocks.count < TCACHE_BLOCKS_MAX && self->reads < READS_MAX &&
+	       may_be_block(self->memory, address, LEAST - HEAD) && ++self->reads &&
+	       scan_memory_read(self->memory, address - HEAD, words, 2 * sizeof *words);
+}
+
+static bool fits_bin(u64 head, u32 bin)
+{
+	u64 bytes = head & ~(u64)HEAD_BITS;
+
+	if (head & HEAD_MAPPED)
+		return false;
+	return bin < SMALL_BINS ? bytes == LEAST + (u64)bin * STEP
+				: bytes >= LEAST + SMALL_BINS * STEP && bytes <= LARGE_MAX &&
+					  bytes % STEP == 0;
+}
+
+/* Follows a list of at most so many blocks. `plain`: links are as they are, before glibc 2.32.
+ * Returns whether it ends by then, and its length. */
+static bool list_follow(struct reading *self, const struct cache *cache, u32 bin, bool plain,
+			u64 *length)
+{
+	u64 most = *length, at = cache->first[bin];
+
+	for (*length = 0; at; ++*length) {
+		struct stream_cached row = {.address = at, .tid = self->tid};
+		u64 words[2];
+
+		if (*length == most || !block_read(self, at, words) || !fits_bin(words[0], bin))
+			return false;
+		row.bytes = (u32)(words[0] & ~(u64)HEAD_BITS);
+		if (!may_be_block(self->memory, at, row.bytes - HEAD))
+			return false;
+		if (!vec_push(&self->found->blocks, row))
+			return !(self->failed = true);
+		at = plain ? words[1] : words[1] ^ at >> LINK_SHIFT;
+	}
+	return true;
+}
+
+/* All lists must be as long as they say; or, where what still fits is counted, all bins have
+ * as much room. */
+static bool lists_follow(struct reading *self, const struct cache *cache, bool plain)
+{
+	u64 all = 0;
+
+	for (u32 bin = 0; bin < cache->shape->bins; bin++) {
+		u64 length = cache->counts[bin], room = cache->counts[bin];
+
+		if (cache->shape->counts_room)
+			length = bin ? all - room : TCACHE_BLOCKS_MAX;
+		if ((bin && cache->shape->counts_room && room > all) ||
+		    !list_follow(self, cache, bin, plain, &length))
+			return false;
+		if (!cache->shape->counts_room && length != cache->counts[bin])
+			return false;
+		if (bin == 0)
+			all = room + length;
+		if (cache->shape->counts_room && room + length != all)
+			return false;
+	}
+	return !cache->shape->counts_room || all;
+}
+
+/* Adds what the cache at the address holds; false, and nothing is added, if there is none. */
+static bool cache_take(struct reading *self, u64 address)
+{
+	u64 before = self->found->blocks.count;
+	struct cache cache;
+
+	if (!cache_read(self, address, &cache))
+		return false;
+	for (u32 plain = 0; plain < 2 && !self->failed; plain++) {
+		if (lists_follow(self, &cache, plain))
+			return true;
+		self->found->blocks.count = before;
+	}
+	return false;
+}
+
+/* ---- where it is ---- */
+
+struct place {
+	u64 from_thread; /* the pointer's address less the thread pointer */
+	bool known;
+	bool certain; /* a cache with blocks was there */
+};
+
+/* Searches a thread's data for a pointer to its cache, from the thread pointer on: what is further
+ * away may be the thread's stack, which has copies. One without blocks may be any zeroed block. */
+static void place_search(struct reading *self, u64 pointer, struct place *place)
+{
+	const struct mapping *mapping =
+		scan_memory_mapping(self->memory, pointer - !SCAN_TLS_ABOVE);
+	const u64 *words = (const u64 *)(const void *)self->memory->buffer;
+	u64 count, start, before = self->found->blocks.count;
+
+	if (!mapping || pointer % sizeof(u64))
+		return;
+	count = (SCAN_TLS_ABOVE ? mapping->end - pointer : pointer - mapping->start) / sizeof(u64);
+	count = count < WINDOW_MAX / sizeof(u64) ? count : WINDOW_MAX / sizeof(u64);
+	start = SCAN_TLS_ABOVE ? pointer : pointer - count * sizeof(u64);
+	if (!scan_memory_read(self->memory, start, self->memory->buffer, count * sizeof(u64)))
+		return;
+	for (u64 i = 0; i < count && !place->certain; i++) {
+		u64 at = SCAN_TLS_ABOVE ? i : count - 1 - i;
+		bool any;
+
+		if (!cache_take(self, words[at]))
+			continue;
+		any = self->found->blocks.count > before;
+		self->found->blocks.count = before;
+		if (any || !place->known)
+			place->from_thread = start + at * sizeof(u64) - pointer;
+		place->known = true;
+		place->certain = any;
+	}
+}
+
+static struct place place_find(struct reading *self, const struct tcache_thread *threads, u64 count)
+{
+	struct place place = {0};
+
+	for (u64 i = 0; i < count && i < PROBES && !place.certain && !self->failed; i++)
+		place_search(self, threads[i].thread_pointer, &place);
+	return place;
+}
+
+/* ---- all of them ---- */
+
+static int by_pointer(const void *a, const void *b)
+{
+	const struct tcache_thread *x = a, *y = b;
+
+	return rising(x->thread_pointer, y->thread_pointer) ?: falling(x->tid, y->tid);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct stream_cached *x = a, *y = b;
+
+	return rising(x->address, y->address) ?: rising(x->tid, y->tid);
+}
+
+static bool has_ended(const struct scan_memory *memory, const struct tcache_thread *thread)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%u/task/%u", memory->pid, thread->tid);
+	return access(path, F_OK) != 0;
+}
+
+/* A thread's memory goes to the next one: of those that had it only one is left. */
+static u64 drop_former(const struct scan_memory *memory, struct tcache_thread *threads, u64 count)
+{
+	u64 kept = 0;
+
+	qsort(threads, count, sizeof *threads, by_pointer);
+	for (u64 i = 0; i < count; i++) {
+		struct tcache_thread *last = kept ? &threads[kept - 1] : NULL;
+
+		if (!threads[i].thread_pointer)
+			continue;
+		if (!last || last->thread_pointer != threads[i].thread_pointer)
+			threads[kept++] = threads[i];
+		else if (has_ended(memory, last))
+			*last = threads[i];
+	}
+	return kept;
+}
+
+/* It has none yet, or none any more: then newer versions have a constant there. */
+static bool is_none(const struct scan_memory *memory, u64 cache)
+{
+	const struct mapping *mapping = cache ? scan_memory_mapping(memory, cache) : NULL;
+
+	return !cache || (mapping && mapping->kind == MAPPING_FILE && !mapping->writable);
+}
+
+static void thread_read(struct reading *self, const struct tcache_thread *thread,
+			const struct place *place)
+{
+	u64 cache;
+
+	self->tid = thread->tid;
+	for (u32 i = 0; i < TRIES && place->known && !self->failed; i++) {
+		if (!scan_memory_read(self->memory, thread->thread_pointer + place->from_thread,
+				      &cache, sizeof cache))
+			break;
+		if (is_none(self->memory, cache) || cache_take(self, cache)) {
+			self->found->read++;
+			return;
+		}
+	}
+	self->found->unread += !has_ended(self->memory, thread);
+}
+
+/* What is in two lists is in neither for sure; the first one has it. */
+static void sort_blocks(struct tcaches *self)
+{
+	u64 kept = 0;
+
+	vec_sort(&self->blocks, by_address);
+	for (u64 i = 0; i < self->blocks.count; i++) {
+		const struct stream_cached *last = kept ? &self->blocks.data[kept - 1] : NULL;
+
+		if (!last || last->address + last->bytes <= self->blocks.data[i].address)
+			self->blocks.data[kept++] = self->blocks.data[i];
+	}
+	self->blocks.count = kept;
+}
+
+bool tcaches_read(struct tcaches *self, struct scan_memory *memory, struct tcache_thread *threads,
+		  u64 count)
+{
+	struct reading reading = {.found = self, .memory = memory};
+	struct place place;
+
+	count = drop_former(memory, threads, count);
+	place = place_find(&reading, threads, count);
+	for (u64 i = 0; i < count && !reading.failed; i++)
+		thread_read(&reading, &threads[i], &place);
+	sort_blocks(self);
+	return !reading.failed;
+}
+
+void tcaches_release(struct tcaches *self) { vec_release(&self->blocks); }

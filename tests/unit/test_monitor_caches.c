@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ * glibc's caches of threads: memory of our own that is made as each version makes it, or that is damaged. */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "host/base/clock.h"
+#include "lib/test.h"
+#include "live/scan/arch/arch.h"
+#include "live/scan/tcache.h"
+
+enum { HEAP_BYTES = 1 << 20, DATA_BYTES = 1 << 16, THREADS = 2, FILL = 16, HEAD = 8 };
+
+struct version {
+	u64 bytes; /* of the block that holds the cache */
+	u32 bins, count_bytes;
+	bool counts_room, plain;
+};
+
+static const struct version versions[] = {
+	{0x250, 64, 1, false, true},  /* 2.26 */
+	{0x290, 64, 2, false, true},  /* 2.30 */
+	{0x290, 64, 2, false, false}, /* 2.32 */
+	{0x2a0, 64, 2, false, false}, /* the rest was too small for a block */
+	{0x300, 76, 2, true, false},  /* 2.42 */
+	{0x310, 76, 2, true, false},
+};
+
+struct forged {
+	const struct version *version;
+	u8 *heap, *data;
+	u64 end; /* of what is used of the heap */
+	struct tcache_thread threads[THREADS];
+	u64 caches[THREADS];
+	u64 blocks, bytes;
+};
+
+static u64 *word_at(u64 address) { return (u64 *)(uintptr_t)address; }
+
+/* A thread's pointer to its cache. */
+static u64 pointer_of(const struct forged *f, u32 thread)
+{
+	return f->threads[thread].thread_pointer + (u64)(SCAN_TLS_ABOVE ? 256 : -256);
+}
+
+static u64 block_new(struct forged *f, u64 bytes)
+{
+	u64 address = f->end;
+
+	if (address + bytes > (u64)(uintptr_t)f->heap + HEAP_BYTES)
+		FAIL("the heap is full");
+	*word_at(address - HEAD) = bytes | 1;
+	f->end += bytes;
+	return address;
+}
+
+static u64 *first_of(const struct forged *f, u32 thread, u32 bin)
+{
+	return word_at(f->caches[thread] + f->version->bins * f->version->count_bytes) + bin;
+}
+
+static void count_add(const struct forged *f, u32 thread, u32 bin, int more)
+{
+	u8 *byte = (u8 *)word_at(f->caches[thread]) + bin * f->version->count_bytes;
+	u16 wide;
+
+	if (f->version->count_bytes == 1) {
+		*byte = (u8)(*byte + more);
+		return;
+	}
+	memcpy(&wide, byte, sizeof wide);
+	wide = (u16)(f->version->counts_room ? wide - more : wide + more);
+	memcpy(byte, &wide, sizeof wide);
+}
+
+static void link_to(const struct forged *f, u64 block, u64 next)
+{
+	*word_at(block) = f->version->plain ? next : next ^ block >> 12;
+}
+
+static u64 put(struct forged *f, u32 thread, u32 bin)
+{
+	u64 bytes = bin < 64 ? 32 + 16 * bin : 2048, block = block_new(f, bytes);
+
+	link_to(f, block, *first_of(f, thread, bin));
+	*first_of(f, thread, bin) = block;
+	count_add(f, thread, bin, 1);
+	f->blocks++;
+	f->bytes += bytes;
+	return block;
+}
+
+static struct forged forge(const struct version *version)
+{
+	struct forged f = {.version = version};
+
+	f.heap = mmap(NULL, HEAP_BYTES + DATA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (f.heap == MAP_FAILED)
+		FAIL("no memory");
+	f.data = f.heap + HEAP_BYTES;
+	f.end = (u64)(uintptr_t)f.heap + 32;
+	for (u32 i = 0; i < THREADS; i++) {
+		f.threads[i] = (struct tcache_thread){(u64)(uintptr_t)f.data + DATA_BYTES / 4 * (i + 1), (u32)gettid()};
+		f.caches[i] = block_new(&f, version->bytes);
+		for (u32 bin = 0; version->counts_room && bin < version->bins; bin++)
+			count_add(&f, i, bin, -FILL);
+		*word_at(pointer_of(&f, i)) = f.caches[i];
+	}
+	return f;
+}
+
+static struct tcaches look(struct forged *f)
+{
+	struct scan_memory memory = SCAN_MEMORY_CLOSED;
+	struct tcache_thread threads[THREADS];
+	struct tcaches found = {0};
+	struct err err = {0};
+
+	memcpy(threads, f->threads, sizeof threads);
+	if (scan_memory_open(&memory, (u32)getpid(), (u32)getpid(), NULL, &err) < 0)
+		FAIL("%s", err.text);
+	CHECK(tcaches_read(&found, &memory, threads, THREADS));
+	scan_memory_close(&memory);
+	for (u64 i = 1; i < found.blocks.count; i++)
+		CHECK(found.blocks.data[i - 1].address + found.blocks.data[i - 1].bytes <= found.blocks.data[i].address);
+	return found;
+}
+
+static void forget(struct forged *f, struct tcaches *found)
+{
+	tcaches_release(found);
+	munmap(f->heap, HEAP_BYTES + DATA_BYTES);
+}
+
+TEST(versions, "each version's caches are read whole")
+{
+	for (u32 i = 0; i < sizeof versions / sizeof *versions; i++) {
+		struct forged f = forge(&versions[i]);
+		struct tcaches found;
+		u64 bytes = 0;
+
+		for (u32 k = 0; k < 7; k++)
+			for (u32 bin = 0; bin < versions[i].bins; bin += k + 1)
+				put(&f, bin % THREADS, bin);
+		found = look(&f);
+		if (found.read != THREADS || found.unread)
+			FAIL("row %u: %u read, %u not", i, found.read, found.unread);
+		CHECK_EQ(found.blocks.count, f.blocks);
+		for (u64 k = 0; k < found.blocks.count; k++)
+			bytes += found.blocks.data[k].bytes;
+		CHECK_EQ(bytes, f.bytes);
+		forget(&f, &found);
+	}
+}
+
+TEST(threads, "a thread without a cache has none, one that is gone does not count, memory that is gone is not read")
+{
+	struct forged f = forge(&versions[2]);
+	struct tcaches found;
+
+	put(&f, 0, 5);
+	*word_at(pointer_of(&f, 1)) = 0;
+	found = look(&f);
+	CHECK_EQ(found.read, 2);
+	CHECK_EQ(found.blocks.count, 1);
+	tcaches_release(&found);
+	f.threads[1].thread_pointer = f.threads[0].thread_pointer; /* handed on by one that has ended */
+	f.threads[1].tid = UINT32_MAX >> 1;
+	found = look(&f);
+	CHECK_EQ(found.read, 1);
+	CHECK_EQ(found.blocks.count, 1);
+	CHECK_EQ(found.blocks.data[0].tid, (u32)gettid());
+	tcaches_release(&found);
+	f.threads[1].thread_pointer = 4096;
+	found = look(&f);
+	CHECK_EQ(found.read, 1);
+	CHECK_EQ(found.unread, 0); /* it has ended */
+	tcaches_release(&found);
+	f.threads[1].tid = f.threads[0].tid;
+	found = look(&f);
+	CHECK_EQ(found.unread, 1);
+	forget(&f, &found);
+}
+
+enum damage { LOOP, SELF, WILD, UNALIGNED, NOWHERE, SIZE, MAPPED, LONGER, SHORTER, HUGE_COUNT, NO_STRUCT, TEXT, DAMAGES };
+
+static void damage(struct forged *f, enum damage what, u64 last, u64 block)
+{
+	switch (what) {
+	case LOOP: link_to(f, last, block); break;
+	case SELF: link_to(f, last, last); break;
+	case WILD: link_to(f, block, 0xdeadbeefdeadbee0); break;
+	case UNALIGNED: link_to(f, block, block + 8); break;
+	case NOWHERE: link_to(f, block, (u64)(uintptr_t)f->heap + HEAP_BYTES + DATA_BYTES - 16); break;
+	case SIZE: *word_at(block - HEAD) += 16; break;
+	case MAPPED: *word_at(block - HEAD) |= 2; break;
+	case LONGER: count_add(f, 1, 5, -1); break;
+	case SHORTER: count_add(f, 1, 5, 1); break;
+	case HUGE_COUNT: link_to(f, last, block), count_add(f, 1, 5, 32000); break;
+	case NO_STRUCT: *word_at(f->caches[1] - HEAD) = 0x281; break;
+	case TEXT: memset(word_at(f->caches[1]), 'x', 512); break;
+	case DAMAGES: break;
+	}
+}
+
+TEST(damage, "a cache with a list that is not whole is not read, others are")
+{
+	for (u32 i = 0; i < sizeof versions / sizeof *versions; i++)
+		for (u32 what = 0; what < DAMAGES; what++) {
+			struct forged f = forge(&versions[i]);
+			struct tcaches found;
+			u64 last, block;
+
+			put(&f, 0, 0);
+			put(&f, 1, 7);
+			last = put(&f, 1, 5);
+			put(&f, 1, 5);
+			block = put(&f, 1, 5);
+			damage(&f, what, last, block);
+			found = look(&f);
+			if (found.read != 1 || found.unread != 1 || found.blocks.count != 1)
+				FAIL("version %u, damage %u: %u read, %u not, %u blocks", i, what, found.read, found.unread,
+				     (u32)found.blocks.count);
+			forget(&f, &found);
+		}
+}
+
+/* Data that points to many caches, each of which is one long loop. */
+TEST(bounds, "whatever is there, no more is read than the bounds say")
+{
+	struct forged f = forge(&versions[4]);
+	u64 block = put(&f, 0, 0), began = now_ns();
+	struct tcaches found;
+
+	link_to(&f, block, block);
+	for (u64 i = 0; i < DATA_BYTES; i += 8)
+		*word_at((u64)(uintptr_t)f.data + i) = f.caches[0];
+	found = look(&f);
+	CHECK_EQ(found.read, 0);
+	CHECK_EQ(found.blocks.count, 0);
+	CHECK(now_ns() - began < 5000000000);
+	forget(&f, &found);
+}
+
+static u64 next(u64 *random)
+{
+	*random = *random * 6364136223846793005u + 1442695040888963407u;
+	return *random >> 24;
+}
+
+TEST(noise, "memory in which anything may have changed is read without harm")
+{
+	for (u64 seed = 1; seed <= 300; seed++) {
+		struct forged f = forge(&versions[seed % (sizeof versions / sizeof *versions)]);
+		u64 random = seed, start = (u64)(uintptr_t)f.heap, known = 0;
+		struct tcaches found;
+
+		for (u32 k = 0; k < 200; k++)
+			put(&f, (u32)next(&random) % THREADS, (u32)next(&random) % 12);
+		for (u64 k = next(&random) % 6; k; k--) {
+			u64 *word = word_at(start + next(&random) % (f.end - start) / 8 * 8);
+			u64 values[] = {0, UINT64_MAX, next(&random), start + next(&random) % HEAP_BYTES / 16 * 16, *word ^ 16};
+
+			*word = values[next(&random) % 5];
+		}
+		found = look(&f);
+		for (u64 k = 0; k < found.blocks.count; k++)
+			known += found.blocks.data[k].address >= start && found.blocks.data[k].address < f.end;
+		CHECK_EQ(known, found.blocks.count);
+		CHECK_EQ(found.read + found.unread, THREADS);
+		forget(&f, &found);
+	}
+}
