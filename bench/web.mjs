@@ -9,6 +9,7 @@ const heapwise = process.env.HEAPWISE;
 const option = (name, value) => (process.argv.includes(`--${name}`) ? process.argv[process.argv.indexOf(`--${name}`) + 1] : value);
 const chunks = option("chunks", "10M");
 const points = option("points", "100k");
+const only = option("views", "");
 const folder = option("folder", join(process.env.HEAPWISE_BUILD_DIR, "bench"));
 const PATIENCE = 15000; // ms
 const LIMITS = { paint: 1000, frame: 16, nodes: 3000, heap: 200, picture: 1000 / 60 };
@@ -152,6 +153,7 @@ let server = await serve(file);
 process.stderr.write(`bench/run-web: ready after ${(server.ready / 1000).toFixed(2)} s\n`);
 try {
 	for (const [name, test] of Object.entries(useful)) {
+		if (only && !only.split(",").includes(name || "overview")) continue;
 		const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce" });
 		const page = await context.newPage();
 		await page.addInitScript(watch(test));
@@ -175,11 +177,11 @@ try {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
 	const page = await context.newPage();
 	await page.goto(server.url);
-	for (let round = 0; round < 2; round++) for (const name of Object.keys(useful)) await Promise.race([view(page, `#/${name}`), page.waitForTimeout(PATIENCE)]);
+	for (let round = 0; round < (only ? 1 : 2); round++) for (const name of only ? ["flame"] : Object.keys(useful)) await Promise.race([view(page, `#/${name}`), page.waitForTimeout(PATIENCE)]);
 	const session = await context.newCDPSession(page);
 	await session.send("Performance.enable");
 	const { metrics } = await session.send("Performance.getMetrics");
-	rows.push({ view: "flame, cursor dragged", picture: await drag(page) });
+	if (!only || only.split(",").includes("drag")) rows.push({ view: "flame, cursor dragged", picture: await drag(page) });
 	rows.push({ view: "all, twice, in one tab", heap: metrics.find((metric) => metric.name === "JSHeapUsedSize").value / 1e6, nodes: await page.evaluate(() => document.querySelectorAll("*").length) });
 	await context.close();
 } finally {

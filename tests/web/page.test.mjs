@@ -399,7 +399,7 @@ describe("parts", () => {
 		await page.mouse.up();
 		await settle(page);
 		assert.ok(seen.size > 3, `${seen.size} pictures on the way`);
-		assert.ok(widths.includes("400") && widths.at(-1) === "1600", `coarse on the way, exact at the end: ${widths}`);
+		assert.ok(widths.includes("200") && widths.at(-1) === "1600", `coarse on the way, exact at the end: ${widths}`);
 		const { duration_ns: end } = cli("report", trace);
 		assert.ok(Math.abs(Number(/at=(\d+)/.exec(page.url())[1]) / end - 0.6) < 0.01, page.url());
 		assert.doesNotMatch(page.url(), /[?&]t=/);

@@ -3,13 +3,14 @@
 // the summary has it tall, with axes, the largest functions and resident memory.
 
 import type { ComponentChildren } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { batch } from "@preact/signals";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAnswer } from "./lib/answer";
 import { CanvasView, type Item, type Painter } from "./lib/canvas";
 import { category, dark, ink } from "./lib/colour";
 import { bytes, ns, tick } from "./lib/format";
 import { select } from "./lib/select";
-import { momentAt, moments, pending } from "./lib/source";
+import { momentAt, moments, whenAnswered } from "./lib/source";
 import { cursor, dragged, go, key, linkTo, set, timeWindow, view, whole } from "./lib/state";
 import { shortName } from "./lib/names";
 import type { Timeline } from "./lib/types";
@@ -231,31 +232,36 @@ export function Strip({ tall = false, own = 0 }: { tall?: boolean; own?: number 
 	const room = tall ? TALL : THIN;
 	const shape = useMemo(() => (line ? painter(line, room) : null), [line, tall]);
 	const begun = useRef(0);
+	const wide = useRef(1); // the chart: not measured at each move of a drag, which would lay the page out
 	const wanted = useRef<number | null>(null); // where the cursor is to be, while the picture of an earlier place is awaited
+	useEffect(() => () => void (dragged.value = null), []);
 	const [brush, setBrush] = useState<{ from: number; to: number } | null>(null);
 	if (!line || !shape || line.t.length === 0) return <div class={tall ? "" : "strip"} style={{ height: `${room.height}px` }} />;
 	const end = lineEnd(line);
 	const element = () => document.querySelector<HTMLElement>('[data-t="chart-strip"]');
-	const timeAt = (x: number) => Math.min(end, Math.max(0, ((x - room.left) / Math.max(1, (element()?.clientWidth ?? 1) - room.left - room.right)) * end));
+	const timeAt = (x: number) => Math.min(end, Math.max(0, ((x - room.left) / Math.max(1, wide.current - room.left - room.right)) * end));
 	// with what is live at the cursor on screen, a drag moves it: the picture follows
 	const follows = !tall && ["flame", "tree"].includes(view.value) && (key("metric") || (cursor.value == null ? "" : "live")) === "live";
 	// one question at a time, the newest: if each ended the one before, none would be answered
 	const follow = () => {
-		if (wanted.current === null) return;
-		if (pending > 0) requestAnimationFrame(follow);
-		else {
-			set({ at: wanted.current }, true);
-			wanted.current = null;
-		}
+		if (wanted.current !== null) dragged.value = wanted.current;
+		wanted.current = null;
 	};
 	const drag = (phase: "begin" | "move" | "end", x: number) => {
-		if (phase === "begin") begun.current = x;
+		if (phase === "begin") {
+			begun.current = x;
+			wide.current = element()?.clientWidth ?? 1;
+		}
 		if (follows) {
+			const time = Math.round(timeAt(x));
 			const awaited = wanted.current !== null;
-			dragged.value = phase === "move";
-			if (phase === "begin") set({ at: Math.round(timeAt(x)) });
-			else wanted.current = Math.round(timeAt(x));
-			if (phase !== "begin" && !awaited) requestAnimationFrame(follow);
+			wanted.current = phase === "move" ? time : null;
+			if (phase === "move" && !awaited) whenAnswered(follow);
+			if (phase !== "move")
+				batch(() => {
+					dragged.value = null;
+					set({ at: time }, phase === "end");
+				});
 			return;
 		}
 		if (phase === "move") setBrush({ from: timeAt(Math.min(x, begun.current)), to: timeAt(Math.max(x, begun.current)) });

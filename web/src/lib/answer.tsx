@@ -4,7 +4,7 @@
 
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, type Params, type Reply, source } from "./source";
 import { place, query, set, stages } from "./state";
 import { copy } from "./say";
@@ -58,7 +58,8 @@ export function useAnswer<T>(path: string | null, params: Params): Answer<T> {
 	const abort = useRef<AbortController | null>(null);
 	const question = path === null ? "" : `${path} ${JSON.stringify(params)}`;
 
-	useEffect(() => {
+	// not after the next frame: it is asked while that is painted
+	useLayoutEffect(() => {
 		if (path === null) return;
 		const mine = new AbortController();
 		const soon = setTimeout(() => setBusy(1), 150);

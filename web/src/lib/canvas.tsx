@@ -97,6 +97,7 @@ export function CanvasView(props: Props) {
 	const dragging = useRef(false);
 	const dragged = useRef(false); // the click that ends a drag is none
 	const begun = useRef({ x: 0, y: 0 });
+	const corner = useRef<DOMRect | null>(null); // of the canvas while it is dragged on: asked for at each move, it would lay the page out
 	const clicked = useRef<Item | null>(null); // by the first click of two: it may have moved since, when a drawer opened
 	const [width, setWidth] = useState(0);
 	const [hover, setHover] = useState<{ item: Item; x: number; y: number } | null>(null);
@@ -149,7 +150,7 @@ export function CanvasView(props: Props) {
 	}, [props.onWheel]);
 
 	const at = (event: MouseEvent) => {
-		const box = canvas.current?.getBoundingClientRect();
+		const box = (dragging.current ? corner.current : null) ?? canvas.current?.getBoundingClientRect();
 		return { x: event.clientX - (box?.left ?? 0), y: event.clientY - (box?.top ?? 0) };
 	};
 	const current = () => focus ?? items.current.find((item) => item.id === props.selected) ?? items.current[0] ?? null;
@@ -174,6 +175,7 @@ export function CanvasView(props: Props) {
 		const { x, y } = at(event);
 		if (!props.onDrag || event.button !== 0) return;
 		dragging.current = true;
+		corner.current = canvas.current?.getBoundingClientRect() ?? null;
 		dragged.current = false;
 		begun.current = { x, y };
 		(event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);

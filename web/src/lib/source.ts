@@ -46,6 +46,19 @@ export interface DataSource {
 
 /** Questions that have no answer yet: tests wait for none. */
 export let pending = 0;
+const waiting: (() => void)[] = [];
+
+/** As soon as there are none, in the order of the calls. */
+export function whenAnswered(act: () => void): void {
+	if (pending === 0) act();
+	else waiting.push(act);
+}
+
+function answered(): void {
+	pending--;
+	if (pending === 0) for (const act of waiting.splice(0)) act();
+}
+
 export const offline = signal<ApiError | null>(null);
 
 export function address(path: string, params: Params): string {
@@ -102,7 +115,7 @@ export class HttpSource implements DataSource {
 		try {
 			return await this.ask<T>(where, init);
 		} finally {
-			pending--;
+			answered();
 		}
 	}
 
@@ -141,7 +154,7 @@ export class EmbeddedSource implements DataSource {
 			if (path === "/points") return (await this.points(params)) as Reply<T>;
 			return await this.read<T>(blockKey(path, params));
 		} finally {
-			pending--;
+			answered();
 		}
 	}
 

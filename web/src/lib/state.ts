@@ -96,14 +96,15 @@ export const timeWindow = computed<{ from: number; to: number } | null>(() => {
 	return from != null && to != null && to > from ? { from, to } : null;
 });
 
+/** Where the cursor is while it is dragged; null = it is not. What follows it may be coarse, and the address comes when the drag ends: writing it takes longer than a picture. */
+export const dragged = signal<number | null>(null);
+
 /** The time cursor; in a report it stands at one of the moments that are inside. */
 export const cursor = computed<number | null>(() => {
+	if (dragged.value !== null) return momentAt(dragged.value);
 	const time = key("at") === "" ? null : parseTime(key("at"));
 	return time == null ? null : momentAt(time);
 });
-
-/** Whether the cursor is being dragged: what follows it may be coarse. */
-export const dragged = signal(false);
 
 /** Text of the saved query that the key g names; long queries do not fit into an address. */
 export const namedQuery = signal<{ name: string; text: string }>({ name: "", text: "" });

@@ -541,7 +541,7 @@ export function Flame() {
 		hide: hideAll(hidden),
 		rec: key("rec"),
 		fold: folded ? 1 : null,
-		px: dragged.value && !embedded ? 400 : 1600, // coarse until the drag ends
+		px: dragged.value !== null && !embedded ? 200 : 1600, // coarse until the drag ends
 	};
 	const needsPivot = dir === "pivot" && key("pivot") === "";
 	const needsCursor = !embedded && cursor.value == null && (metric === "live" || metric === "chunks_live");

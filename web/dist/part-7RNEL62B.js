@@ -1,1 +1,0 @@
-import{c as i}from"./part-UC46UMTH.js";import{fa as o,sa as t,wa as r,z as e}from"./part-4XPSWCMX.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};

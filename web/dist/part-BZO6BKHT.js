@@ -1,1 +1,0 @@
-import{a,b}from"./part-7XUZSJH4.js";import"./part-7XDMIJJ2.js";import"./part-NZZRWOVQ.js";import"./part-GIOK372R.js";import"./part-4XPSWCMX.js";import"./part-IUN3QCTP.js";export{a as AccountMap,b as Memory};
