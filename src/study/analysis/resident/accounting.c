@@ -158,8 +158,10 @@ static bool lay_out(struct accounting *self)
 		if (chunk.page->alloc_ticks[chunk.at] > self->memory->ticks)
 			continue;
 		note_mapping(self, address, size);
-		if (accounting_is_live(self, &chunk))
+		if (accounting_is_live(self, &chunk)) {
 			add_block(self, address, size);
+			caches_drop(&self->caches, address, (struct caches_looks){0, 1});
+		}
 	}
 	if (good && neighbours_judge(&seen, &self->classes)) {
 		good = clear(self);
@@ -207,6 +209,42 @@ static void spread(struct accounting *self)
 			self->has_blocks[i] = self->has_blocks[i - 1];
 }
 
+/* What of a block in a cache lies on pages of the row. */
+static void add_cached(struct accounting *self, u64 row, const struct cache_block *block)
+{
+	u64 start = self->rows[row].start, end = start + self->rows[row].bytes;
+	u64 from = block->address - CACHES_HEAD, to = from + block->bytes;
+
+	from = from > start ? from : start;
+	to = to < end ? to : end;
+	while (from < to) {
+		u64 page = (from - start) / RESIDENT_PAGE,
+		    next = start + (page + 1) * RESIDENT_PAGE;
+		u64 bytes = (next < to ? next : to) - from;
+		bool held = self->first_word[row] == ACCOUNTING_NO_WORDS
+				    ? self->requested[row] != 0
+				    : bytemap_has(self->used + self->first_word[row], page);
+
+		(held ? self->caches_held : self->caches_free)[row] +=
+			scaled(&self->rows[row], bytes);
+		from += bytes;
+	}
+}
+
+static void add_caches(struct accounting *self)
+{
+	caches_settle(&self->caches);
+	for (u64 i = 0; i < self->caches.blocks.count; i++) {
+		const struct cache_block *block = &self->caches.blocks.data[i];
+
+		for (u64 row = accounting_row(self, block->address - CACHES_HEAD);
+		     row < self->memory->count &&
+		     self->rows[row].start < block->address - CACHES_HEAD + block->bytes;
+		     row++)
+			add_cached(self, row, block);
+	}
+}
+
 static bool prepare(struct accounting *self)
 {
 	u64 count = self->memory->count, words = 0;
@@ -215,6 +253,11 @@ static bool prepare(struct accounting *self)
 	self->has_blocks = arena_new_array(&self->arena, u8, count + 1);
 	self->requested = arena_new_array(&self->arena, u64, count + 1);
 	self->slack = arena_new_array(&self->arena, u64, count + 1);
+	self->caches_held = arena_new_array(&self->arena, u64, count + 1);
+	self->caches_free = arena_new_array(&self->arena, u64, count + 1);
+	if (!caches_add(&self->caches, self->model, self->memory, 0))
+		return false;
+	caches_sort(&self->caches);
 	for (u64 i = 0; i < count && self->first_word; i++) {
 		const struct stream_resident *row = &self->rows[i];
 
@@ -227,7 +270,8 @@ static bool prepare(struct accounting *self)
 	}
 	self->words = words + 1;
 	self->used = calloc(self->words, sizeof *self->used);
-	return self->first_word && self->has_blocks && self->requested && self->slack && self->used;
+	return self->first_word && self->has_blocks && self->requested && self->slack &&
+	       self->used && self->caches_held && self->caches_free;
 }
 
 struct accounting accounting_of(const struct model *model, const struct model_memory *memory)
@@ -246,12 +290,14 @@ int accounting_make(struct accounting *self, struct err *err)
 		return err_memory_for(err, "the resident memory");
 	self->glibc &= self->classes.basis == CLASSES_RULES;
 	spread(self);
+	add_caches(self);
 	return 0;
 }
 
 void accounting_release(struct accounting *self)
 {
 	size_classes_release(&self->classes);
+	caches_release(&self->caches);
 	arena_release(&self->arena);
 	free(self->used);
 }

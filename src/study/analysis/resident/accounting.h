@@ -11,19 +11,21 @@
 #ifndef STUDY_ANALYSIS_RESIDENT_ACCOUNTING_H
 #define STUDY_ANALYSIS_RESIDENT_ACCOUNTING_H
 
+#include "study/analysis/resident/caches.h"
 #include "study/analysis/resident/classes.h"
 #include "study/model/each.h"
 
 enum { RESIDENT_PAGE = 4096 };
 
 enum resident_part {
-	PART_REQUESTED, /* live blocks, what the program asked for */
-	PART_SLACK,     /* the allocator's headers and rounding, of these */
-	PART_PINNED,    /* free bytes of pages that live blocks hold */
-	PART_CACHED,    /* pages of the allocator without a live block */
-	PART_MAPPINGS,  /* anonymous mappings without blocks */
-	PART_FILES,     /* mapped files that are no modules */
-	PART_CODE,      /* modules: code and data */
+	PART_REQUESTED,     /* live blocks, what the program asked for */
+	PART_SLACK,         /* the allocator's headers and rounding, of these */
+	PART_PINNED,        /* free bytes of pages that live blocks hold */
+	PART_CACHED,        /* pages of the allocator without a live block */
+	PART_THREAD_CACHES, /* free blocks in caches of threads, in none of these */
+	PART_MAPPINGS,      /* anonymous mappings without blocks */
+	PART_FILES,         /* mapped files that are no modules */
+	PART_CODE,          /* modules: code and data */
 	PART_STACKS,
 	PART_RECORDER,
 	PARTS
@@ -40,6 +42,9 @@ struct accounting {
 	u8 *has_blocks;         /* by row: one lies or lay in its mapping */
 	u64 *requested, *slack; /* by row */
 	u64 absent_bytes;       /* requested by live blocks, and not resident */
+	struct caches caches;   /* blocks of this look */
+	/* by row: their bytes on pages that a live block holds, and on others */
+	u64 *caches_held, *caches_free;
 	struct size_classes classes;
 	bool glibc; /* the allocator is glibc's */
 	struct arena arena;

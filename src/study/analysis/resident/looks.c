@@ -39,6 +39,7 @@ struct walk {
 	VEC(struct span) spans;
 	struct page *pages;
 	struct by_look came, went;
+	struct caches caches;
 };
 
 static int by_time(const void *a, const void *b)
@@ -281,6 +282,8 @@ static bool sort_chunks(struct walk *self)
 		struct lives lives = lives_of(self, &chunk);
 
 		note_mapping(self, &chunk, lives.from);
+		caches_drop(&self->caches, chunk.page->address[chunk.at],
+			    (struct caches_looks){lives.from, lives.to});
 		if (lives.from >= lives.to)
 			continue;
 		self->came.ends[lives.from]++;
@@ -356,6 +359,57 @@ static u64 mapping_end(const struct walk *self, const struct model_memory *memor
 	return end;
 }
 
+/* What of a block in a cache lies on the row's pages. */
+static void add_cached(const struct walk *self, const struct stream_resident *row,
+		       struct resident_row *sums, const struct cache_block *block)
+{
+	u64 from = block->address - CACHES_HEAD, to = from + block->bytes;
+	u64 number = span_from(self, row->start), end = row->start + row->bytes;
+	const struct span *span = &self->spans.data[number];
+
+	if (!is_walked(row) || number == self->spans.count || span->start > row->start)
+		return;
+	from = from > row->start ? from : row->start;
+	to = to < end ? to : end;
+	while (from < to) {
+		const struct page *page = page_at(self, span, from);
+		u64 next = (from / RESIDENT_PAGE + 1) * RESIDENT_PAGE;
+		u64 bytes = (next < to ? next : to) - from;
+		bool whole = row->resident_bytes == row->bytes;
+		bool held = whole ? page->requested || page->slack || page->holds : sums->used != 0;
+
+		from += bytes;
+		if (!whole)
+			bytes = (u64)((double)bytes * (double)row->resident_bytes /
+				      (double)row->bytes);
+		*(held ? &sums->caches_held : &sums->caches_free) += bytes;
+	}
+}
+
+/* Rows and blocks are both by address. */
+static void add_caches(const struct walk *self, const struct resident_look *look,
+		       struct resident_row *rows)
+{
+	u32 number = (u32)(look - self->looks->rows.data);
+	u64 first = 0;
+
+	for (u64 i = caches_of_look(&self->caches, number);
+	     i < self->caches.blocks.count && self->caches.blocks.data[i].look == number; i++) {
+		const struct cache_block *block = &self->caches.blocks.data[i];
+		u64 start = block->address - CACHES_HEAD;
+
+		while (first < look->memory->count &&
+		       row_at(self, look->memory, first)->start +
+				       row_at(self, look->memory, first)->bytes <=
+			       start)
+			first++;
+		for (u64 row = first; row < look->memory->count &&
+				      row_at(self, look->memory, row)->start < start + block->bytes;
+		     row++)
+			add_cached(self, row_at(self, look->memory, row), &rows[row], block);
+	}
+}
+
 static void add_mapping(const struct walk *self, struct resident_look *look,
 			struct resident_row *rows, u64 first, u64 end)
 {
@@ -364,10 +418,8 @@ static void add_mapping(const struct walk *self, struct resident_look *look,
 
 	for (u64 i = first; i < end; i++)
 		rows[i] = sum_pages(self, row_at(self, look->memory, i), number, &blocks);
-	for (u64 i = first; i < end; i++) {
+	for (u64 i = first; i < end; i++)
 		rows[i].part = accounting_part_of(row_at(self, look->memory, i), blocks);
-		resident_add(&look->account, &rows[i]);
-	}
 }
 
 static bool add_up(const struct walk *self, struct resident_look *look)
@@ -378,6 +430,10 @@ static bool add_up(const struct walk *self, struct resident_look *look)
 		end = mapping_end(self, look->memory, i);
 		add_mapping(self, look, rows, i, end);
 	}
+	if (rows)
+		add_caches(self, look, rows);
+	for (u64 i = 0; rows && i < look->memory->count; i++)
+		resident_add(&look->account, &rows[i]);
 	for (u32 i = 0; i < PARTS; i++)
 		look->account.sum_bytes += look->account.bytes[i];
 	free(rows);
@@ -386,12 +442,23 @@ static bool add_up(const struct walk *self, struct resident_look *look)
 
 static bool walk(struct walk *self)
 {
+	caches_settle(&self->caches);
 	for (u64 i = 0; i < self->looks->rows.count; i++) {
 		add_chunks(self, &self->went, i, true);
 		add_chunks(self, &self->came, i, false);
 		if (!add_up(self, &self->looks->rows.data[i]))
 			return false;
 	}
+	return true;
+}
+
+static bool list_caches(struct walk *self)
+{
+	for (u64 i = 0; i < self->looks->rows.count; i++)
+		if (!caches_add(&self->caches, self->model, self->looks->rows.data[i].memory,
+				(u32)i))
+			return false;
+	caches_sort(&self->caches);
 	return true;
 }
 
@@ -406,10 +473,12 @@ int resident_looks_make(struct resident_looks *self, const struct model *model, 
 	/* what is known of the allocator there holds for all */
 	walking.rules = accounting_of(model, most);
 	good = accounting_make(&walking.rules, err) == 0 && choose_looks(self, model) &&
-	       list_pages(&walking) && sort_chunks(&walking) && walk(&walking);
+	       list_pages(&walking) && list_caches(&walking) && sort_chunks(&walking) &&
+	       walk(&walking);
 	if (good)
 		find_kinds(self, model);
 	accounting_release(&walking.rules);
+	caches_release(&walking.caches);
 	vec_release(&walking.spans);
 	free(walking.pages);
 	free(walking.came.list);
@@ -455,6 +524,8 @@ struct result *resident_looks_result(const struct model *model, struct err *err)
 		COLUMN("pinned_bytes", "pinned", VALUE_BYTES,
 		       "free bytes of pages with live blocks"),
 		COLUMN("cached_bytes", "cached", VALUE_BYTES, "free pages held by the allocator"),
+		COLUMN("thread_caches_bytes", "thread caches", VALUE_BYTES,
+		       "free blocks that the C library keeps for each thread"),
 		COLUMN("other_bytes", "other", VALUE_BYTES,
 		       "mappings, files, code and stacks of the program"),
 		COLUMN("recorder_bytes", "recorder", VALUE_BYTES, "Heapwise's own memory"),
@@ -472,6 +543,7 @@ struct result *resident_looks_result(const struct model *model, struct err *err)
 			   value_number(look->memory->rss_bytes),
 			   value_number(bytes[PART_REQUESTED]), value_number(bytes[PART_SLACK]),
 			   value_number(bytes[PART_PINNED]), value_number(bytes[PART_CACHED]),
+			   value_number(bytes[PART_THREAD_CACHES]),
 			   value_number(others(&look->account)),
 			   value_number(bytes[PART_RECORDER]));
 	}

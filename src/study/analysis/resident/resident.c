@@ -18,6 +18,15 @@ static u64 used_bytes(const struct accounting *self, u64 number)
 							   : row->resident_bytes;
 }
 
+/* Blocks in caches of threads are no longer what they would be otherwise. */
+static void move_caches(struct resident_account *account, enum resident_part part, u64 bytes,
+			u64 most)
+{
+	bytes = bytes < most ? bytes : most;
+	account->bytes[part] -= bytes;
+	account->bytes[PART_THREAD_CACHES] += bytes;
+}
+
 void resident_add(struct resident_account *account, const struct resident_row *row)
 {
 	u64 resident = row->resident_bytes, slack = row->slack, used = row->used;
@@ -39,6 +48,8 @@ void resident_add(struct resident_account *account, const struct resident_row *r
 	account->bytes[PART_SLACK] += slack;
 	account->bytes[PART_PINNED] += used - requested - slack;
 	account->bytes[PART_CACHED] += resident - used;
+	move_caches(account, PART_PINNED, row->caches_held, used - requested - slack);
+	move_caches(account, PART_CACHED, row->caches_free, resident - used);
 }
 
 u64 resident_bytes(const struct model *model, const struct model_memory *memory, u64 address,
@@ -58,7 +69,9 @@ void resident_sum(const struct accounting *pages, struct resident_account *accou
 						    .resident_bytes = pages->rows[i].resident_bytes,
 						    .requested = pages->requested[i],
 						    .slack = pages->slack[i],
-						    .used = used_bytes(pages, i)});
+						    .used = used_bytes(pages, i),
+						    .caches_held = pages->caches_held[i],
+						    .caches_free = pages->caches_free[i]});
 	for (u32 i = 0; i < PARTS; i++)
 		account->sum_bytes += account->bytes[i];
 }

@@ -29,6 +29,8 @@ struct resident_row {
 	u64 resident_bytes;
 	u64 requested, slack; /* of its live blocks */
 	u64 used;             /* bytes of pages with live blocks */
+	/* bytes of blocks in caches of threads: on pages with live blocks, and without */
+	u64 caches_held, caches_free;
 };
 void resident_add(struct resident_account *account, const struct resident_row *row);
 

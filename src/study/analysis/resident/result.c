@@ -15,6 +15,8 @@ static const struct {
 	[PART_SLACK] = {"slack", "headers and rounding of live blocks"},
 	[PART_PINNED] = {"pinned", "free bytes of pages with live blocks"},
 	[PART_CACHED] = {"cached", "free pages held by the allocator"},
+	[PART_THREAD_CACHES] = {"thread_caches",
+				"free blocks that the C library keeps for each thread"},
 	[PART_MAPPINGS] = {"mappings", "anonymous, not the allocator's"},
 	[PART_FILES] = {"files", "mapped files without code"},
 	[PART_CODE] = {"code", "program and libraries, code and data"},

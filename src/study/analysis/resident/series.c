@@ -236,7 +236,7 @@ u64 resident_cause_bytes(const struct resident_account *account, enum resident_c
 	switch (cause) {
 	case CAUSE_ALLOCATOR:
 		return account->bytes[PART_SLACK] + account->bytes[PART_PINNED] +
-		       account->bytes[PART_CACHED];
+		       account->bytes[PART_CACHED] + account->bytes[PART_THREAD_CACHES];
 	case CAUSE_MAPPINGS: return account->bytes[PART_MAPPINGS] + account->bytes[PART_FILES];
 	case CAUSE_CODE: return account->bytes[PART_CODE] + account->bytes[PART_STACKS];
 	case CAUSES: break;
