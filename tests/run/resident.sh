@@ -375,5 +375,59 @@ case_comb_mimalloc_each_page() { comb_mimalloc 64 1 1; }
 case_comb_mimalloc_ten_pages() { comb_mimalloc 64 10 1; }
 case_comb_mimalloc_threads() { comb_mimalloc 64 1 8; }
 
+# thread_caches THREADS ROUNDS   the table of caches is what the program knows, to the byte, and what glibc counts as in use and is not live.
+thread_caches()
+{
+	record trace.hwt -- "$HEAPWISE_TARGETS/thread_caches" "$@" >said
+	equal "status" "$status" 0
+	"$HEAPWISE" resident --no-symbols --at end --top 0 --format json trace.hwt >bill || fail "no bill"
+	equal "what the program knows" "$(said thread | awk '{ sum += $3 } END { print sum }')" "$(said in_use_not_live)"
+	equal "caches that were not read" "$(jq .caches.unread_threads bill)" 0
+	said thread | sort >want
+	jq -r '.thread_caches[] | "\(.tid) \(.blocks) \(.bytes)"' bill | sort >got
+	main=$(jq -r '.thread_caches[].tid' bill | while read -r tid; do grep -q "^$tid " want || echo "$tid"; done)
+	grep -v "^${main:-none} " got | cmp - want || fail "the table is not what the program has"
+	said size | sort >want
+	jq -r '.thread_cache_sizes[] | "\(.tid) \(.size) \(.blocks)"' bill | grep -v "^${main:-none} " | sort | cmp - want ||
+		fail "sizes are not what the program has"
+	equal "account" "$(jq '.parts[] | select(.part == "thread_caches") | .bytes' bill)" "$(jq '[.thread_caches[].bytes] | add' bill)"
+	equal "parts" "$(jq '[.parts[].bytes] | add' bill)" "$(jq .sum_bytes bill)"
+	near "sum" "$(jq .sum_bytes bill)" "$(jq .rss_bytes bill)" 1
+	# the function that freed them has them, but for the main thread's
+	at_least "charged to its function" "$(jq '[.points[] | select(.thread_caches_bytes > 0)] | max_by(.thread_caches_bytes) | .thread_caches_bytes' bill)" \
+		"$(said in_use_not_live)"
+	equal "at the last look" "$("$HEAPWISE" resident --no-symbols --format json trace.hwt | jq '.over_time[-1].thread_caches_bytes')" \
+		"$(jq '.parts[] | select(.part == "thread_caches") | .bytes' bill)"
+	"$HEAPWISE" resident --no-symbols --at end trace.hwt | grep -q "^Thread caches" || fail "no table in text"
+	"$HEAPWISE" resident --no-symbols --at end --format csv trace.hwt | grep -q "thread_caches" || fail "no account in csv"
+}
+
+case_caches() { thread_caches 5 1; }
+case_caches_again() { thread_caches 3 50; }
+# More threads than arenas.
+case_caches_many() { thread_caches 200 2; }
+
+# Without caches there are none, and nothing else changes.
+case_caches_off()
+{
+	GLIBC_TUNABLES=glibc.malloc.tcache_count=0 record trace.hwt -- "$HEAPWISE_TARGETS/thread_caches" 3 >said
+	"$HEAPWISE" resident --no-symbols --at end --format json trace.hwt >bill || fail "no bill"
+	equal "account" "$(jq '.parts[] | select(.part == "thread_caches") | .bytes' bill)" 0
+	equal "threads" "$(jq '.thread_caches | length' bill)" 0
+}
+
+# Many threads keep more than all else; the advice is seen to save it.
+case_caches_advice()
+{
+	record trace.hwt -- "$HEAPWISE_TARGETS/thread_caches" 200 1 60 >said
+	"$HEAPWISE" resident --no-symbols --at end --format json trace.hwt >bill || fail "no bill"
+	equal "cause" "$(jq -r .cause bill)" thread_caches
+	jq -r .advice bill | grep -q "in caches of 20[01] threads; .*GLIBC_TUNABLES=glibc.malloc.tcache_count=" || fail "no advice"
+	GLIBC_TUNABLES=glibc.malloc.tcache_count=2 record fewer.hwt -- "$HEAPWISE_TARGETS/thread_caches" 200 1 60 >said
+	"$HEAPWISE" resident --no-symbols --at end --format json fewer.hwt >fewer || fail "no bill of fewer"
+	at_most "caches of fewer blocks, twice" "$(($(jq '.parts[] | select(.part == "thread_caches") | .bytes' fewer) * 2))" \
+		"$(jq '.parts[] | select(.part == "thread_caches") | .bytes' bill)"
+}
+
 run_case "$1"
 finish

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * The account of resident memory, on memory whose parts are known by reading. */
+#include "study/analysis/resident/arenas.h"
 #include "study/analysis/resident/by_size.h"
 #include "study/analysis/resident/cut.h"
 #include "study/analysis/resident/looks.h"
 #include "study/analysis/resident/series.h"
+#include "study/analysis/resident/thread_caches.h"
 #include "test_analysis.h"
 
 enum { PAGE = 4096 };
@@ -112,6 +114,94 @@ TEST(bill, "free bytes of a page go to those who hold it, and to whose blocks la
 	CHECK_EQ(line_of(&bill, 1)->pinned_bytes + line_of(&bill, 2)->pinned_bytes,
 		 bill.account.bytes[PART_PINNED]);
 	CHECK_EQ(bill.unused_bytes[0], PAGE);
+	bill_release(&bill);
+	model_free(feed.model);
+}
+
+static void tell_caches(struct feed *feed, const struct stream_resident *rows, const struct stream_cached *cached, u64 count)
+{
+	struct stream_memory memory = {.ticks = feed->ticks + 1, .moment = MEMORY_END, .rss_bytes = rows->bytes, .rows = rows,
+				       .count = 1, .cached = cached, .cached_count = count, .caches_read = 2};
+
+	told(feed, feed->sink.memory(feed->sink.self, &memory, &feed->err));
+}
+
+TEST(caches, "free blocks in caches of threads are neither pinned nor cached, and who freed them last has them")
+{
+	struct feed feed = feed_new();
+	const struct stream_resident rows[] = {{HEAP, 3 * PAGE, 3 * PAGE, MEMORY_BREAK, 0}};
+	const struct stream_cached cached[] = {
+		{HEAP + 144, 112, 7},         /* freed, on a page that a live block holds */
+		{HEAP + 256, 112, 7},         /* live again: taken meanwhile */
+		{HEAP + PAGE + 16, 208, 8},   /* on a free page */
+		{HEAP + 2 * PAGE, 32, 7},     /* on two pages, and nobody knows it */
+		{HEAP + 64 * PAGE, 4096, 7},  /* nowhere */
+	};
+	struct resident_looks looks = {0};
+	struct bill bill;
+	struct arenas arenas;
+	u64 first;
+
+	tell_thread(&feed, 0);
+	tell_functions(&feed, 4);
+	tell_block_of(&feed, 1, HEAP + 16, 104);
+	first = tell_block_of(&feed, 2, HEAP + 144, 104);
+	tell_block_end(&feed, first, HEAP + 144, 104);
+	first = tell_block_of(&feed, 3, HEAP + 144, 100); /* in the same place */
+	tell_block_end(&feed, first, HEAP + 144, 100);
+	tell_block_of(&feed, 1, HEAP + 256, 104);
+	first = tell_block_of(&feed, 2, HEAP + PAGE + 16, 200);
+	tell_block_end(&feed, first, HEAP + PAGE + 16, 200);
+	tell_caches(&feed, rows, cached, 5);
+	tell_end(&feed, IMAGE_EXITED);
+	CHECK_EQ(bill_make(&bill, feed.model, resident_last(feed.model), &feed.err), 0);
+	CHECK_EQ(bill.account.sum_bytes, 3 * PAGE);
+	CHECK_EQ(bill.account.bytes[PART_THREAD_CACHES], 112 + 208 + 32);
+	CHECK_EQ(bill.account.bytes[PART_PINNED], PAGE - 2 * 112 - 112);
+	CHECK_EQ(bill.account.bytes[PART_CACHED], 2 * PAGE - 208 - 32);
+	CHECK_EQ(line_of(&bill, 1)->pinned_bytes, bill.account.bytes[PART_PINNED]);
+	CHECK_EQ(line_of(&bill, 1)->caches_bytes, 0);
+	CHECK_EQ(line_of(&bill, 2)->caches_bytes, 208);
+	CHECK_EQ(line_of(&bill, 2)->cached_bytes, 0);
+	CHECK_EQ(line_of(&bill, 3)->caches_bytes, 112);
+	CHECK_EQ(line_of(&bill, 3)->left_bytes, 0);
+	CHECK_EQ(bill.strange_bytes, 32);
+	arenas = arenas_find(&bill);
+	CHECK_EQ(arenas.count, 0);
+	CHECK_EQ(resident_looks_make(&looks, feed.model, &feed.err), 0);
+	for (u32 part = 0; part < PARTS; part++)
+		CHECK_EQ(looks.rows.data[0].account.bytes[part], bill.account.bytes[part]);
+	resident_looks_release(&looks);
+	bill_release(&bill);
+	model_free(feed.model);
+}
+
+TEST(cache_table, "each thread's cache is a row, and so is each size of it")
+{
+	struct feed feed = feed_new();
+	const struct stream_resident rows[] = {{HEAP, 3 * PAGE, 3 * PAGE, MEMORY_BREAK, 0}};
+	const struct stream_cached cached[] = {{HEAP + 16, 32, 7}, {HEAP + 48, 32, 7}, {HEAP + 96, 48, 7}, {HEAP + 512, 208, 8}};
+	struct result *table, *sizes;
+	struct bill bill;
+
+	tell_thread(&feed, 0);
+	tell_functions(&feed, 1);
+	tell_caches(&feed, rows, cached, 4);
+	tell_end(&feed, IMAGE_EXITED);
+	CHECK_EQ(bill_make(&bill, feed.model, resident_last(feed.model), &feed.err), 0);
+	table = thread_caches_table(&bill, 0, &feed.err);
+	sizes = thread_cache_sizes_table(&bill, &feed.err);
+	CHECK_EQ(result_rows(table), 2);
+	CHECK_EQ(cell(table, 0, "tid")->number, 8);
+	CHECK_EQ(cell(table, 1, "blocks")->number, 3);
+	CHECK_EQ(cell(table, 1, "bytes")->number, 112);
+	CHECK_EQ(cell(table, 1, "usable_bytes")->number, 112 - 3 * 8);
+	CHECK_EQ(result_rows(sizes), 3);
+	CHECK_EQ(cell(sizes, 0, "size")->number, 32);
+	CHECK_EQ(cell(sizes, 0, "blocks")->number, 2);
+	CHECK_EQ(cell(sizes, 2, "bytes")->number, 208);
+	result_free(table);
+	result_free(sizes);
 	bill_release(&bill);
 	model_free(feed.model);
 }

@@ -90,7 +90,8 @@ const struct command cmd_resident = {
 		"Charges the resident memory of one moment to allocation points. pinned: free bytes\n"
 		"of pages that the point's live blocks hold. left behind: free bytes of such pages that\n"
 		"the point's freed blocks used last. cached: bytes of pages without live blocks that\n"
-		"the point's freed blocks used last.",
+		"the point's freed blocks used last. thread caches: bytes of the point's freed blocks\n"
+		"that glibc keeps for single threads.",
 	.options = options,
 	.fields_size = sizeof(struct resident_args),
 	.fields_default = &defaults,

@@ -154,12 +154,13 @@ static void name_points(struct finding *finding, const struct looked *looked)
 
 /* Which free bytes a kind is about, by point: those of pages with live blocks, or without. */
 struct about {
-	bool left, cached;
+	bool left, cached, caches;
 };
 
 static u64 bytes_about(const struct bill_line *line, struct about about)
 {
-	return (about.left ? line->left_bytes : 0) + (about.cached ? line->cached_bytes : 0);
+	return (about.left ? line->left_bytes : 0) + (about.cached ? line->cached_bytes : 0) +
+	       (about.caches ? line->caches_bytes : 0);
 }
 
 /* The point whose blocks were the last on most of them, out of all; false if there is none. */
@@ -195,7 +196,7 @@ static struct point_id tell_pinned(struct finding *finding, const struct looked 
 	finding->stays.live_bytes = cut->live_bytes;
 	finding->stays.least_bytes = cut->least_bytes;
 	name_points(finding, looked);
-	if (used_last(finding, &looked->bill, (struct about){true, true}, &burst))
+	if (used_last(finding, &looked->bill, (struct about){.left = true, .cached = true}, &burst))
 		finding->stays.burst_place = place_of(looked, burst);
 	return most;
 }
@@ -234,12 +235,18 @@ static bool tell_cause(struct finding *finding, const struct looked *looked, enu
 		settle(finding, FINDING_ARENAS,
 		       excess < arenas.free_bytes ? excess : arenas.free_bytes);
 		finding->stays.count = (u32)arenas.count;
-		return used_last(finding, bill, (struct about){true, true}, point);
+		return used_last(finding, bill, (struct about){.left = true, .cached = true},
+				 point);
+	case BILL_THREAD_CACHES:
+		settle(finding, FINDING_NOT_GIVEN_BACK, bill->account.bytes[PART_THREAD_CACHES]);
+		finding->stays.count = 1;
+		return used_last(finding, bill, (struct about){.caches = true}, point);
 	case BILL_HUGE_PAGES:
 		settle(finding, FINDING_NOT_GIVEN_BACK,
 		       bill->account.bytes[PART_PINNED] + bill->account.bytes[PART_CACHED]);
 		finding->stays.count = 1;
-		return used_last(finding, bill, (struct about){true, true}, point);
+		return used_last(finding, bill, (struct about){.left = true, .cached = true},
+				 point);
 	case BILL_LIVE:
 	case BILL_NOT_HEAP:
 	case BILL_CAUSES: break;

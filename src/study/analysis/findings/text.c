@@ -282,6 +282,15 @@ static void put_pinned(struct strbuf *out, const struct finding *finding)
 		    units_bytes(finding->bytes).text);
 }
 
+static const char *not_given_back_text(enum bill_repair repair)
+{
+	switch (repair) {
+	case REPAIR_HUGE_PAGES: return "Huge pages kept %s of free memory resident";
+	case REPAIR_THREAD_CACHES: return "Thread caches kept %s of free blocks";
+	default: return "The allocator kept %s of free pages";
+	}
+}
+
 static void put_stays(struct strbuf *out, const struct finding *finding)
 {
 	struct unit_text free_bytes = units_bytes(finding->bytes);
@@ -297,11 +306,7 @@ static void put_stays(struct strbuf *out, const struct finding *finding)
 			strbuf_add(out, "live chunks hold");
 		put_here(out, finding, "from");
 	} else if (finding->kind == FINDING_NOT_GIVEN_BACK) {
-		strbuf_addf(out,
-			    finding->stays.repair == REPAIR_HUGE_PAGES
-				    ? "Huge pages kept %s of free memory resident"
-				    : "The allocator kept %s of free pages",
-			    free_bytes.text);
+		strbuf_addf(out, not_given_back_text(finding->stays.repair), free_bytes.text);
 		put_here(out, finding, "last used from");
 	} else {
 		strbuf_addf(out, "%u arenas of threads hold %s of free memory",

@@ -18,28 +18,34 @@ static bool is_thread_heap(const struct bill *bill, u64 number)
 	return bill->glibc && bill->heaps.data[number].start % ARENA_BYTES == 0;
 }
 
-static void add_pages(const struct bill *bill, u64 number, u64 *live, u64 *pinned, u64 *cached)
+struct page_sums {
+	u64 live, pinned, cached, caches;
+};
+
+static void add_pages(const struct bill *bill, u64 number, struct page_sums *sums)
 {
 	const struct bill_heap *heap = &bill->heaps.data[number];
 
 	for (u32 page = heap->first; page < heap->end; page++) {
-		u64 used = bill->page_used[page];
+		u64 used = bill->page_used[page], caches = bill->page_caches[page];
 
-		*live += used;
-		*(used ? pinned : cached) += RESIDENT_PAGE - used;
+		sums->live += used;
+		sums->caches += caches;
+		*(used ? &sums->pinned : &sums->cached) += RESIDENT_PAGE - used - caches;
 	}
 }
 
 struct arenas arenas_find(const struct bill *bill)
 {
 	struct arenas arenas = {0};
-	u64 live = 0;
+	struct page_sums sums = {0};
 
 	for (u64 i = 0; i < bill->heaps.count; i++)
 		if (is_thread_heap(bill, i)) {
 			arenas.count++;
-			add_pages(bill, i, &live, &arenas.free_bytes, &arenas.free_bytes);
+			add_pages(bill, i, &sums);
 		}
+	arenas.free_bytes = sums.pinned + sums.cached;
 	return arenas;
 }
 
@@ -47,7 +53,7 @@ u64 arenas_excess(const struct bill *bill)
 {
 	const u64 *bytes = bill->account.bytes;
 	u64 live = bytes[PART_REQUESTED] + bytes[PART_SLACK];
-	u64 heap = live + bytes[PART_PINNED] + bytes[PART_CACHED];
+	u64 heap = live + bytes[PART_PINNED] + bytes[PART_CACHED] + bytes[PART_THREAD_CACHES];
 	double slack = bytes[PART_REQUESTED] ? (double)live / (double)bytes[PART_REQUESTED] : 1;
 	u64 most = (u64)((double)bill->model->totals.peak_bytes * slack);
 
@@ -58,7 +64,7 @@ u64 arenas_excess(const struct bill *bill)
 
 struct glibc_arena {
 	u64 start; /* 0 = the main arena */
-	u64 live, pinned, cached;
+	struct page_sums sums;
 	u64 threads, most,
 		thread; /* that allocate there; the one with most blocks, and its number */
 };
@@ -90,8 +96,7 @@ static bool list_arenas(const struct bill *bill, struct arena_list *list)
 				      ((struct glibc_arena){.start = bill->heaps.data[i].start})))
 				return false;
 		}
-		add_pages(bill, i, &list->data[at].live, &list->data[at].pinned,
-			  &list->data[at].cached);
+		add_pages(bill, i, &list->data[at].sums);
 	}
 	return true;
 }
@@ -132,6 +137,8 @@ static const struct result_column columns[] = {
 	COLUMN("start", NULL, VALUE_ADDRESS, "address of its heap; 0: the main arena"),
 	COLUMN("pinned_bytes", "pinned", VALUE_BYTES, "free bytes of pages with live blocks"),
 	COLUMN("cached_bytes", "cached", VALUE_BYTES, "bytes of free pages"),
+	COLUMN("thread_caches_bytes", "thread caches", VALUE_BYTES,
+	       "free blocks that the C library keeps for each thread"),
 	COLUMN("live_bytes", "live", VALUE_BYTES, "live blocks, headers and rounding included"),
 	COLUMN("threads", "threads", VALUE_COUNT, "threads that have allocated there"),
 	COLUMN("tid", "thread", VALUE_ID, "the one with most allocations there"),
@@ -145,9 +152,9 @@ static void add_row(struct result *table, const struct model *model,
 						    ? &model->threads.data[arena->thread]
 						    : NULL;
 
-	result_row(table, value_number(arena->start), value_number(arena->pinned),
-		   value_number(arena->cached), value_number(arena->live),
-		   value_number(arena->threads),
+	result_row(table, value_number(arena->start), value_number(arena->sums.pinned),
+		   value_number(arena->sums.cached), value_number(arena->sums.caches),
+		   value_number(arena->sums.live), value_number(arena->threads),
 		   thread ? value_number(thread->tid) : value_unknown(),
 		   value_text(thread ? thread->name : ""));
 }
@@ -156,7 +163,8 @@ static int by_free(const void *a, const void *b)
 {
 	const struct glibc_arena *x = a, *y = b;
 
-	return falling(x->pinned + x->cached, y->pinned + y->cached) ?: rising(x->start, y->start);
+	return falling(x->sums.pinned + x->sums.cached, y->sums.pinned + y->sums.cached)
+		       ?: rising(x->start, y->start);
 }
 
 struct result *arenas_table(const struct bill *bill, u64 top, struct err *err)

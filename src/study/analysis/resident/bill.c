@@ -21,12 +21,14 @@ static const u32 NO_PAGE = UINT32_MAX;
 struct billing {
 	struct bill *bill;
 	struct accounting pages;
-	u32 *first_page; /* by row; NO_PAGE = it is not the allocator's, or not known by page */
-	u64 *covered;    /* by page, PAGE_WORDS: a bit for each granule */
-	u64 uncovered;   /* granules without a bit */
-	bool in_span;    /* the block in progress lies in a span that is given back as a whole */
-	u32 span_first;  /* of that span; NO_PAGE = it has no page yet */
-	bool failed;     /* out of memory */
+	u32 *first_page;  /* by row; NO_PAGE = it is not the allocator's, or not known by page */
+	u64 *covered;     /* by page, PAGE_WORDS: a bit for each granule */
+	u64 uncovered;    /* granules without a bit */
+	bool in_span;     /* the block in progress lies in a span that is given back as a whole */
+	u32 span_first;   /* of that span; NO_PAGE = it has no page yet */
+	u64 cached_bytes; /* of the block in progress, in a cache of a thread */
+	u64 uncharged;    /* blocks there whose point is not known yet */
+	bool failed;      /* out of memory */
 };
 
 /* ---- pages ---- */
@@ -65,12 +67,13 @@ static bool list_pages(struct billing *self)
 		if (!self->first_page || !list_row(self, i))
 			return false;
 	bill->page_used = calloc((u64)bill->page_count + 1, sizeof *bill->page_used);
+	bill->page_caches = calloc((u64)bill->page_count + 1, sizeof *bill->page_caches);
 	bill->page_span = calloc((u64)bill->page_count + 1, sizeof *bill->page_span);
 	self->covered = calloc((u64)bill->page_count + 1, PAGE_WORDS * sizeof *self->covered);
 	self->uncovered = (u64)bill->page_count * PAGE_WORDS * 64;
 	for (u32 page = 0; bill->page_span && page < bill->page_count; page++)
 		bill->page_span[page] = page;
-	return bill->page_used && bill->page_span && self->covered;
+	return bill->page_used && bill->page_caches && bill->page_span && self->covered;
 }
 
 /* What of a block lies in one page. */
@@ -226,6 +229,55 @@ static void charge_pinned(struct bill *bill)
 	}
 }
 
+/* ---- caches of threads ---- */
+
+static void add_cached(struct billing *self, const struct piece *piece, struct point_id point)
+{
+	const struct bill *bill = self->bill;
+	u32 room = RESIDENT_PAGE - bill->page_used[piece->page] - bill->page_caches[piece->page];
+	u32 bytes = piece->to - piece->from < room ? piece->to - piece->from : room;
+
+	(void)point;
+	cover(self, piece);
+	bill->page_caches[piece->page] = (u16)(bill->page_caches[piece->page] + bytes);
+	self->cached_bytes += bytes;
+}
+
+/* From here on a block's state is what it has on these pages. */
+static void add_caches(struct billing *self)
+{
+	struct caches *caches = &self->pages.caches;
+
+	for (u64 i = 0; i < caches->blocks.count; i++) {
+		struct cache_block *block = &caches->blocks.data[i];
+		u64 start = block->address - CACHES_HEAD;
+
+		self->cached_bytes = 0;
+		each_piece(self, &(struct class_extent){start, start + block->bytes},
+			   (struct point_id){0}, add_cached);
+		block->state = (u32)self->cached_bytes;
+		self->uncharged += block->state != 0;
+		self->bill->strange_bytes += block->state;
+	}
+}
+
+/* The last block that was freed there is the one in the cache. */
+static void charge_cached(struct billing *self, const struct chunk *chunk)
+{
+	const struct caches *caches = &self->pages.caches;
+	u64 address = chunk->page->address[chunk->at];
+	u64 at = address < caches->low || address > caches->high ? caches->blocks.count
+								 : caches_find(caches, address);
+	struct cache_block *block = at < caches->blocks.count ? &caches->blocks.data[at] : NULL;
+
+	if (!block || block->address != address || !block->state)
+		return;
+	self->bill->lines[chunk_point(chunk).index].caches_bytes += block->state;
+	self->bill->strange_bytes -= block->state;
+	block->state = 0;
+	self->uncharged--;
+}
+
 /* ---- freed blocks ---- */
 
 /* Only spans with a live block have more than one page. */
@@ -254,7 +306,7 @@ static void add_freed_chunks(struct billing *self)
 	u64 ticks = self->pages.memory->ticks;
 	struct chunk chunk = {.model = model};
 
-	for (u64 i = model->chunks.count; i-- > 0 && self->uncovered;) {
+	for (u64 i = model->chunks.count; i-- > 0 && (self->uncovered || self->uncharged);) {
 		struct class_extent block;
 
 		if (i % REST == 0)
@@ -262,6 +314,8 @@ static void add_freed_chunks(struct billing *self)
 		if (!chunk_take(&chunk, i) || !chunk_is_freed(&chunk) ||
 		    chunk.page->free_ticks[chunk.at] > ticks)
 			continue;
+		if (self->uncharged)
+			charge_cached(self, &chunk);
 		block = size_classes_block(&self->pages.classes, chunk.page->address[chunk.at],
 					   chunk.page->size[chunk.at]);
 		each_piece(self, &block, chunk_point(&chunk), add_freed);
@@ -294,6 +348,7 @@ static int charge(struct billing *self, struct err *err)
 	if (self->failed)
 		return err_memory_for(err, "the resident memory");
 	join_parts(bill);
+	add_caches(self);
 	charge_pinned(bill);
 	add_freed_chunks(self);
 	count_unused(self);
@@ -316,6 +371,8 @@ int bill_make(struct bill *self, const struct model *model, const struct model_m
 	if (status == 0)
 		status = charge(&billing, err);
 	free(billing.covered);
+	self->caches = billing.pages.caches;
+	billing.pages.caches = (struct caches){0};
 	accounting_release(&billing.pages);
 	return status;
 }
@@ -324,8 +381,10 @@ void bill_release(struct bill *self)
 {
 	free(self->lines);
 	free(self->page_used);
+	free(self->page_caches);
 	free(self->page_span);
 	vec_release(&self->parts);
 	vec_release(&self->heaps);
+	caches_release(&self->caches);
 	*self = (struct bill){0};
 }

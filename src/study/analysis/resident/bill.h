@@ -11,14 +11,15 @@
 
 #include "study/analysis/resident/resident.h"
 
-/* What an allocation point has on its account. The first three and cached_bytes are parts of the
- * whole, each byte in one of them; left_bytes are pinned ones a second time. */
+/* What an allocation point has on its account. The first three, cached_bytes and caches_bytes are
+ * parts of the whole, each byte in one of them; left_bytes are pinned ones a second time. */
 struct bill_line {
 	u64 requested_bytes, slack_bytes; /* of its live blocks */
 	/* free bytes of pages with live blocks, in equal parts to the points that have one there */
 	u64 pinned_bytes;
 	u64 cached_bytes; /* in pages without a live block, where its block was the last */
 	u64 left_bytes;   /* the same in pages with a live block */
+	u64 caches_bytes; /* of its freed blocks that are in caches of threads */
 	u64 blocks;       /* live ones */
 	u64 alone_pages;  /* whose live blocks are all its own */
 };
@@ -43,17 +44,20 @@ struct bill { /* all zero = empty */
 	struct resident_account account;
 	struct bill_line *lines; /* by point */
 	u64 unused_bytes
-		[2]; /* in which no known block ever lay: of pages without, with a live one */
+		[2];       /* in which no known block ever lay: of pages without, with a live one */
+	u64 strange_bytes; /* of blocks in caches of threads that are no known blocks */
 	bool glibc;
 	enum classes_basis basis; /* of slack */
 	const char *allocator;    /* whose rules say what slack is; NULL = no rules are used */
 	/* pages of the allocator, by address, and who has live blocks there, unless one block fills
 	 * the page */
 	u32 page_count;
-	u16 *page_used; /* by page: bytes of live blocks, headers and rounding included */
-	u32 *page_span; /* by page: the first one of those that are given back together with it */
+	u16 *page_used;   /* by page: bytes of live blocks, headers and rounding included */
+	u16 *page_caches; /* by page: bytes of blocks in caches of threads */
+	u32 *page_span;   /* by page: the first one of those that are given back together with it */
 	VEC(struct bill_part) parts;
 	VEC(struct bill_heap) heaps;
+	struct caches caches; /* blocks in caches of threads */
 };
 
 /* Two passes over the chunks. 0 or ERR_MEMORY; released in either case. */
@@ -71,13 +75,13 @@ static inline u32 bill_span_end(const struct bill *self, u32 page)
 	return end;
 }
 
-/* Bytes of live blocks on the pages [page, end). */
+/* Bytes of live blocks on the pages [page, end), and of those in caches of threads. */
 static inline u64 bill_span_used(const struct bill *self, u32 page, u32 end)
 {
 	u64 bytes = 0;
 
 	for (; page < end; page++)
-		bytes += self->page_used[page];
+		bytes += self->page_used[page] + self->page_caches[page];
 	return bytes;
 }
 

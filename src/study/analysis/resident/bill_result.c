@@ -12,6 +12,7 @@
 #include "study/analysis/places/allocator.h"
 #include "study/analysis/resident/arenas.h"
 #include "study/analysis/resident/series.h"
+#include "study/analysis/resident/thread_caches.h"
 #include "study/result/field.h"
 
 enum {
@@ -50,10 +51,13 @@ static u64 find_huge(const struct bill *bill)
 enum bill_cause bill_free_cause(const struct bill *bill, const struct cut *cut)
 {
 	u64 pinned = part(bill, PART_PINNED), cached = part(bill, PART_CACHED);
+	u64 caches = part(bill, PART_THREAD_CACHES);
 	struct arenas arenas = arenas_find(bill);
 
-	if (pinned + cached == 0)
+	if (pinned + cached + caches == 0)
 		return BILL_LIVE;
+	if (caches > pinned + cached)
+		return BILL_THREAD_CACHES;
 	if (cut->count && cut->most_bytes * 2 >= pinned + cached)
 		return BILL_PINNED_BY_FEW;
 	if (arenas.count > ARENAS_MANY && arenas.free_bytes * 2 > pinned + cached &&
@@ -67,7 +71,8 @@ enum bill_cause bill_free_cause(const struct bill *bill, const struct cut *cut)
 enum bill_cause bill_cause(const struct bill *bill, const struct cut *cut)
 {
 	u64 live = live_bytes(bill), others = other_bytes(bill);
-	u64 free_bytes = part(bill, PART_PINNED) + part(bill, PART_CACHED);
+	u64 free_bytes =
+		part(bill, PART_PINNED) + part(bill, PART_CACHED) + part(bill, PART_THREAD_CACHES);
 
 	if (live >= free_bytes && live >= others)
 		return BILL_LIVE;
@@ -82,6 +87,7 @@ static const char *cause_name(enum bill_cause cause)
 		[BILL_PINNED_BY_MANY] = "pinned_by_many",
 		[BILL_NOT_GIVEN_BACK] = "not_given_back",
 		[BILL_ARENAS] = "arenas",
+		[BILL_THREAD_CACHES] = "thread_caches",
 		[BILL_HUGE_PAGES] = "huge_pages",
 		[BILL_NOT_HEAP] = "not_heap",
 	};
@@ -113,6 +119,7 @@ enum bill_repair bill_repair(const struct model *model, enum bill_cause cause)
 	case BILL_PINNED_BY_FEW: return REPAIR_POOL;
 	case BILL_PINNED_BY_MANY: return REPAIR_APART;
 	case BILL_ARENAS: return REPAIR_ARENAS;
+	case BILL_THREAD_CACHES: return REPAIR_THREAD_CACHES;
 	case BILL_HUGE_PAGES: return REPAIR_HUGE_PAGES;
 	case BILL_NOT_GIVEN_BACK: return give_back(model);
 	case BILL_LIVE:
@@ -130,6 +137,9 @@ const char *bill_repair_text(enum bill_repair repair)
 		[REPAIR_APART] = "allocate long-lived memory apart from short-lived memory",
 		[REPAIR_ARENAS] =
 			"limit the arenas: MALLOC_ARENA_MAX=2, or mallopt(M_ARENA_MAX, 2)",
+		[REPAIR_THREAD_CACHES] =
+			"keep fewer blocks for each thread: "
+			"GLIBC_TUNABLES=glibc.malloc.tcache_count=2, or use fewer threads",
 		[REPAIR_HUGE_PAGES] = "turn transparent huge pages off for this program: "
 				      "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)",
 		[REPAIR_TRIM] =
@@ -164,6 +174,10 @@ static const char *sentence(struct result *result, const struct bill *bill, cons
 	if (cause == BILL_ARENAS)
 		text = result_format(result, "%s is free in %" PRIu64 " arenas of threads",
 				     units_bytes(arenas.free_bytes).text, arenas.count);
+	if (cause == BILL_THREAD_CACHES)
+		text = result_format(result, "%s is free in caches of %s",
+				     units_bytes(part(bill, PART_THREAD_CACHES)).text,
+				     units_things(bill->memory->caches_read, "thread(s)").text);
 	if (cause == BILL_HUGE_PAGES)
 		text = result_format(result, "%s is in huge pages, which are resident as a whole",
 				     units_bytes(bill->memory->huge_bytes).text);
@@ -215,12 +229,26 @@ static const struct result_column point_columns[] = {
 	       "free bytes of pages with live blocks, last used by its freed blocks"),
 	COLUMN("cached_bytes", "cached", VALUE_BYTES,
 	       "bytes of free pages, last used by its freed blocks"),
+	COLUMN("thread_caches_bytes", "thread caches", VALUE_BYTES,
+	       "bytes of its freed blocks that the C library keeps for threads"),
 	COLUMN("requested_bytes", "live", VALUE_BYTES, "resident bytes of its live blocks"),
 	COLUMN("slack_bytes", "slack", VALUE_BYTES, "headers and rounding of its live blocks"),
 	COLUMN("blocks", "blocks", VALUE_COUNT, "live blocks"),
 	COLUMN("alone_pages", NULL, VALUE_COUNT, "pages that only its live blocks hold"),
 	COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
 };
+
+enum { AT_CACHES = 4 };
+
+/* Without a column of zeros. */
+static struct result *new_points(const struct bill *bill, const char *name, const char *title)
+{
+	struct result *table = result_table(name, title, point_columns);
+
+	if (table && !table->failed && !part(bill, PART_THREAD_CACHES))
+		table->columns.data[AT_CACHES].label = NULL;
+	return table;
+}
 
 static void add_point(struct result *table, const struct bill *bill,
 		      const struct stack_source *source, struct point_id point)
@@ -229,9 +257,9 @@ static void add_point(struct result *table, const struct bill *bill,
 
 	result_row(table, value_number(point.index), value_number(line->pinned_bytes),
 		   value_number(line->left_bytes), value_number(line->cached_bytes),
-		   value_number(line->requested_bytes), value_number(line->slack_bytes),
-		   value_number(line->blocks), value_number(line->alone_pages),
-		   stack_of_point(source, point, table));
+		   value_number(line->caches_bytes), value_number(line->requested_bytes),
+		   value_number(line->slack_bytes), value_number(line->blocks),
+		   value_number(line->alone_pages), stack_of_point(source, point, table));
 }
 
 static struct result *points_table(const struct bill *bill, const struct stack_source *source,
@@ -241,12 +269,12 @@ static struct result *points_table(const struct bill *bill, const struct stack_s
 	u64 least = bill->memory->rss_bytes / LEAST_PARTS;
 	struct charged *rows = calloc(points + 1, sizeof *rows);
 	struct result *table =
-		rows ? result_table("points", "Charged to allocation points", point_columns) : NULL;
+		rows ? new_points(bill, "points", "Charged to allocation points") : NULL;
 
 	for (u32 i = 0; table && i < points; i++) {
 		const struct bill_line *line = &bill->lines[i];
 		u64 bytes = line->pinned_bytes + line->left_bytes + line->cached_bytes +
-			    line->slack_bytes;
+			    line->caches_bytes + line->slack_bytes;
 
 		if (bytes + line->requested_bytes)
 			rows[count++] = (struct charged){{i}, bytes};
@@ -264,8 +292,7 @@ static struct result *points_table(const struct bill *bill, const struct stack_s
 static struct result *cut_table(const struct bill *bill, const struct cut *cut,
 				const struct stack_source *source)
 {
-	struct result *table =
-		result_table("cut_points", "Worth a heap of their own", point_columns);
+	struct result *table = new_points(bill, "cut_points", "Worth a heap of their own");
 
 	for (u32 i = 0; table && i < cut->count; i++)
 		add_point(table, bill, source, cut->points[i]);
@@ -306,7 +333,7 @@ static void add_fields(struct result *result, const struct bill *bill, const str
 		     "of an allocator, inferred from addresses, or unknown");
 	result_field(result, "cause", NULL, VALUE_TEXT, value_text(cause_name(cause)),
 		     "what most of it is: live, pinned_by_few, pinned_by_many, not_given_back, "
-		     "arenas, huge_pages or not_heap");
+		     "arenas, thread_caches, huge_pages or not_heap");
 	result_field(result, "advice", "cause", VALUE_TEXT,
 		     value_text(sentence(result, bill, cut, cause)), "the same in words",
 		     .below = true);
@@ -328,7 +355,8 @@ static void add_fields(struct result *result, const struct bill *bill, const str
 		     value_number(bill->memory->huge_bytes),
 		     "resident bytes in huge pages, as the kernel reports them");
 	result_field(result, "unused_bytes", NULL, VALUE_BYTES,
-		     value_number(bill->unused_bytes[0] + bill->unused_bytes[1]),
+		     value_number(bill->unused_bytes[0] + bill->unused_bytes[1] +
+				  bill->strange_bytes),
 		     "bytes of the allocator's pages in which no recorded block ever lay");
 }
 
@@ -361,6 +389,9 @@ struct result *bill_result(const struct bill *bill, const struct stack_source *s
 		add_fields(result, bill, &cut);
 		add_bill_caveats(result, bill);
 		result_add_part(result, parts_table(bill));
+		thread_caches_say(result, bill);
+		result_add_part(result, thread_caches_table(bill, top, err));
+		result_add_part(result, thread_cache_sizes_table(bill, err));
 		result_add_part(result, arenas_table(bill, top, err));
 		result_add_part(result, cut_table(bill, &cut, source));
 		result_add_part(result, points_table(bill, source, top));

@@ -13,6 +13,7 @@ enum bill_cause {
 	BILL_PINNED_BY_MANY, /* the same, and no few points hold most */
 	BILL_NOT_GIVEN_BACK, /* free pages that the allocator keeps */
 	BILL_ARENAS,         /* either, in many arenas of threads */
+	BILL_THREAD_CACHES,  /* free blocks that the C library keeps for each thread */
 	BILL_HUGE_PAGES,     /* either, in pages that are resident as a whole */
 	BILL_NOT_HEAP,       /* mappings, code, stacks */
 	BILL_CAUSES
@@ -28,6 +29,7 @@ enum bill_repair {
 	REPAIR_POOL,
 	REPAIR_APART,
 	REPAIR_ARENAS,
+	REPAIR_THREAD_CACHES,
 	REPAIR_HUGE_PAGES,
 	REPAIR_TRIM,
 	REPAIR_JEMALLOC,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * caches THREADS [ROUNDS]   threads that free known numbers of blocks of known sizes, which the C library keeps for each of them, and
+ * thread_caches THREADS [ROUNDS [SIZES]]   threads that free known numbers of blocks of known sizes, which the C library keeps for each of them, and
  * then wait. Prints what each thread's cache has, headers included, and by how much more glibc says is in use than is live: it counts
  * what is cached as in use. */
 #define _GNU_SOURCE
@@ -10,15 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 256, SIZES = 5, MOST = 7, HEAD = 8, STAY = 3 };
+enum { THREADS_MAX = 256, SIZES_MAX = 60, MOST = 7, HEAD = 8, STAY = 3 };
 
 static pthread_barrier_t ready, go, done;
-static int rounds = 1;
+static int rounds = 1, sizes = 5;
 
 static struct worker {
 	pthread_t thread;
 	int number, tid;
-	size_t blocks, bytes, live, size[SIZES], count[SIZES];
+	size_t blocks, bytes, live, size[SIZES_MAX], count[SIZES_MAX];
 	void *stay[STAY];
 } workers[THREADS_MAX];
 
@@ -36,7 +36,7 @@ static void fill(struct worker *self)
 {
 	void *blocks[MOST];
 
-	for (int i = 0; i < SIZES; i++) {
+	for (int i = 0; i < sizes; i++) {
 		size_t size = (size_t)(24 + 16 * ((self->number + 11 * i) % 60));
 
 		self->count[i] = (size_t)((self->number + i) % MOST + 1);
@@ -53,16 +53,16 @@ static void *work(void *argument)
 	struct worker *self = argument;
 
 	self->tid = gettid();
-	free(take(1 << 20)); /* the arena is there now, and nothing is cached */
+	free(take(2000)); /* the arena is there now, and nothing is cached */
 	pthread_barrier_wait(&ready);
 	pthread_barrier_wait(&go);
 	for (int i = 0; i < STAY; i++) {
-		self->stay[i] = take((size_t)(2000 + 100 * self->number));
+		self->stay[i] = take((size_t)(2000 + 100 * (self->number % 10)));
 		self->live += malloc_usable_size(self->stay[i]) + HEAD;
 	}
 	for (int i = 0; i < rounds; i++)
 		fill(self);
-	for (int i = 0; i < SIZES; i++) {
+	for (int i = 0; i < sizes; i++) {
 		self->blocks += self->count[i];
 		self->bytes += self->count[i] * self->size[i];
 	}
@@ -80,6 +80,9 @@ int main(int argc, char **argv)
 	if (count < 1 || count > THREADS_MAX)
 		return 2;
 	rounds = argc > 2 ? atoi(argv[2]) : 1;
+	sizes = argc > 3 ? atoi(argv[3]) : 5;
+	if (sizes < 1 || sizes > SIZES_MAX)
+		return 2;
 	pthread_barrier_init(&ready, NULL, (unsigned)count + 1);
 	pthread_barrier_init(&go, NULL, (unsigned)count + 1);
 	pthread_barrier_init(&done, NULL, (unsigned)count + 1);
@@ -98,7 +101,7 @@ int main(int argc, char **argv)
 
 		live += worker->live;
 		dprintf(1, "thread %d %zu %zu\n", worker->tid, worker->blocks, worker->bytes);
-		for (int k = 0; k < SIZES; k++)
+		for (int k = 0; k < sizes; k++)
 			dprintf(1, "size %d %zu %zu\n", worker->tid, worker->size[k], worker->count[k]);
 	}
 	dprintf(1, "in_use_not_live %zu\n", before - live);
