@@ -90,6 +90,10 @@ heapwise_target(grows grows.cpp)
 heapwise_target(caches caches.cpp)
 heapwise_target(moments moments.c)
 target_include_directories(target_moments PRIVATE ${PROJECT_SOURCE_DIR}/include)
+add_library(target_libtrim MODULE EXCLUDE_FROM_ALL ${target_dir}/libtrim.c)
+set_target_properties(target_libtrim PROPERTIES PREFIX "" OUTPUT_NAME libtrim
+	LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/targets)
+add_dependencies(${HEAPWISE_TESTS_UNEMULATED} target_libtrim)
 add_library(target_leaks_plugin MODULE EXCLUDE_FROM_ALL ${target_dir}/leaks_plugin.c)
 set_target_properties(target_leaks_plugin PROPERTIES OUTPUT_NAME leaks-plugin PREFIX ""
 	LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/targets)

@@ -85,17 +85,19 @@ def settle(pid):
 
 
 def trim(pid):
-    needs("gdb")
-    run("gdb", "-q", "-batch", "-p", pid, "-ex", "call (int)malloc_trim(0)")
+    """By libtrim.so."""
+    os.kill(pid, signal.SIGRTMIN + 5)
 
 
-def trim_by_signal(pid):
+def trim_by_itself(pid):
     os.kill(pid, signal.SIGUSR1)
 
 
 # ---- programs: a command, what makes it fill and free its heap, the oracles, how it ends ----
 
 class Redis:
+    trims = True
+
     def __init__(self, build, value_bytes):
         self.build, self.value_bytes = build, value_bytes
         self.keys = KEYS_BYTES // (value_bytes + 100)
@@ -159,7 +161,7 @@ class Python:
     def drive(_):
         time.sleep(14)
 
-    oracle = staticmethod(trim_by_signal)
+    oracle = staticmethod(trim_by_itself)
 
     @staticmethod
     def end(pid):
@@ -175,7 +177,7 @@ class Service:
     def drive(_):
         time.sleep(20)
 
-    oracle = staticmethod(trim_by_signal)
+    oracle = staticmethod(trim_by_itself)
 
     @staticmethod
     def end(pid):
@@ -183,6 +185,8 @@ class Service:
 
 
 class Vim:
+    trims = True
+
     @staticmethod
     def command():
         needs("vim")
@@ -230,6 +234,8 @@ CASES = {"redis-libc": Redis("libc", 100), "redis-libc-large": Redis("libc", 400
 # ---- a run, and what is read of it ----
 
 def record(program, trace, **environment):
+    if getattr(program, "trims", False):
+        environment["LD_PRELOAD"] = os.path.join(os.environ["HEAPWISE_TARGETS"], "libtrim.so")
     heapwise = subprocess.Popen([HEAPWISE, "run", "-q", "--no-symbols", "--leak-scan=off", "-o", trace, "--"] + program.command(),
                                 env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -274,9 +280,13 @@ def spread(looks, count):
     return [looks[i * (len(looks) - 1) // (count - 1)] for i in range(count)]
 
 
+def free_bytes(found):
+    return sum(found["bytes"].get(part, 0) for part in ("pinned", "cached", "thread_caches"))
+
+
 def moved(cause, before, released):
     """What an oracle says that moves blocks: None if it agrees."""
-    free = before["bytes"]["pinned"] + before["bytes"]["cached"]
+    free = free_bytes(before)
     if not cause.startswith("pinned"):
         return f"{released} of {free} free bytes came back once blocks had moved"
     return None if abs(released - free) * 100 <= 15 * free else f"{released} came back, not {free}"
@@ -284,7 +294,7 @@ def moved(cause, before, released):
 
 def judged(cause, before, released, fewer):
     """What the oracles say: None if they agree."""
-    free = before["bytes"]["pinned"] + before["bytes"]["cached"]
+    free = free_bytes(before)
     live = before["bytes"]["requested"] + before["bytes"]["slack"]
     if cause == "live":
         return None if live >= free else f"{free} bytes are free"
