@@ -196,14 +196,16 @@ TEST(bad_event, "an event that breaks the contract is refused")
 	close_or_fail(writer);
 }
 
-/* Mostly as memory is: by address, small, and of a known kind. */
+/* Mostly as memory is: by address, whole pages, few, and of a known kind. */
 static struct stream_resident draw_row(u64 *random, u64 number)
 {
 	u64 r = *random = *random * 6364136223846793005ull + 1442695040888963407ull;
 
+	u64 unit = r >> 60 == 6 ? 1 : STREAM_PAGE;
+
 	return (struct stream_resident){
-		.start = r >> 60 == 1 ? UINT64_MAX - (r >> 40) % 300 : number * 100 + (r >> 33) % 150,
-		.bytes = r >> 60 == 2 ? UINT64_MAX - (r >> 40) % 300 : (r >> 20) % 120,
+		.start = r >> 60 == 1 ? -(1 + (r >> 40) % 300) * unit : (number * 100 + (r >> 33) % 150) * unit,
+		.bytes = r >> 60 == 2 ? -(1 + (r >> 40) % 300) * unit : (r >> 20) % 120 * unit,
 		.resident_bytes = (r >> 25) % (r >> 60 == 3 ? 200 : 20),
 		.kind = (u32)(r >> 45) % (r >> 60 == 4 ? 2 * MEMORY_KINDS : MEMORY_KINDS),
 		.goes_on = (u32)(r >> 50) % (r >> 60 == 5 ? 3 : 2),

@@ -6,15 +6,7 @@
 
 enum { CACHED_STEP = 16 }; /* of addresses and sizes */
 
-/* Whether a row may follow one that ends there: by address and apart, since whoever looks for one
- * searches. Others are not written, and are damage where they are read. */
-static bool resident_fits(const struct stream_resident *row, u64 end)
-{
-	return row->start >= end && row->bytes <= UINT64_MAX - row->start &&
-	       row->resident_bytes <= row->bytes && row->kind < MEMORY_KINDS && row->goes_on <= 1;
-}
-
-/* The same of a block in a cache. */
+/* Whether a block may follow one that ends there, as stream_resident_fits. */
 static bool cached_fits(const struct stream_cached *row, u64 end)
 {
 	return row->address >= end && row->address % CACHED_STEP == 0 && row->bytes &&
@@ -23,14 +15,15 @@ static bool cached_fits(const struct stream_cached *row, u64 end)
 
 /* ---- writing ---- */
 
-/* The next row that fits, from *at on, or NULL. */
+/* The next row that fits, from *at on, or NULL. Others are not written, and are damage where they
+ * are read. */
 static const struct stream_resident *next_resident(const struct stream_memory *memory, u64 *at,
 						   u64 *end)
 {
 	while (*at < memory->count) {
 		const struct stream_resident *row = &memory->rows[(*at)++];
 
-		if (!resident_fits(row, *end))
+		if (!stream_resident_fits(row, *end))
 			continue;
 		*end = row->start + row->bytes;
 		return row;
@@ -123,7 +116,7 @@ static int get_residents(struct stream_memory *memory, struct cursor *in, struct
 	if (!rows)
 		return in->bad ? 0 : ERR_MEMORY;
 	for (u64 i = 0; i < memory->count && !in->bad; i++) {
-		in->bad |= !get_resident(in, &at, &rows[i]) || !resident_fits(&rows[i], end);
+		in->bad |= !get_resident(in, &at, &rows[i]) || !stream_resident_fits(&rows[i], end);
 		end = rows[i].start + rows[i].bytes;
 	}
 	memory->huge_bytes = in->at < in->end ? cursor_get(in) : 0;

@@ -131,7 +131,9 @@ struct stream_resident {
 	u64 start, bytes;
 	u64 resident_bytes; /* of these */
 	u32 kind;           /* enum memory_kind */
-	u32 goes_on;        /* 1 = same mapping as the row before */
+	/* 1 = same mapping as the row before; the recorder's rows, which may lie in the midst of
+	 * one, do not count */
+	u32 goes_on;
 };
 
 /* A free block in the C library's cache of a thread. */
@@ -140,6 +142,17 @@ struct stream_cached {
 	u32 bytes; /* the allocator's header included, which is 8 bytes before it; steps of 16 */
 	u32 tid;   /* of the thread, which may be told later */
 };
+
+enum { STREAM_PAGE = 4096 }; /* rows are whole ones, whatever the kernel's are */
+
+/* Whether a row may follow one that ends there: by address and apart, since whoever looks for one
+ * searches. */
+static inline bool stream_resident_fits(const struct stream_resident *row, u64 end)
+{
+	return row->start >= end && row->bytes <= UINT64_MAX - row->start &&
+	       row->start % STREAM_PAGE == 0 && row->bytes % STREAM_PAGE == 0 &&
+	       row->resident_bytes <= row->bytes && row->kind < MEMORY_KINDS && row->goes_on <= 1;
+}
 
 enum memory_when { MEMORY_NOW, MEMORY_END /* the program was about to end */ };
 

@@ -127,9 +127,9 @@ static bool memory_sound(const struct model *self)
 		for (u64 k = one->first; k < one->first + one->count; k++) {
 			const struct stream_resident *row = &self->residents.data[k];
 
-			if (row->kind >= MEMORY_KINDS || row->resident_bytes > row->bytes ||
-			    row->start + row->bytes < row->start ||
-			    (k > one->first && row->start < row[-1].start + row[-1].bytes))
+			if (!stream_resident_fits(row, k > one->first
+							       ? row[-1].start + row[-1].bytes
+							       : 0))
 				return false;
 		}
 	}

@@ -194,19 +194,26 @@ enum resident_part accounting_part(const struct accounting *self, u64 number)
 	return accounting_part_of(&self->rows[number], self->has_blocks[number]);
 }
 
-/* Blocks in one row of a mapping make all its rows the allocator's. */
+/* Blocks in one row of a mapping make all its rows the allocator's. The recorder's rows may lie
+ * between them. */
 static void spread(struct accounting *self)
 {
-	u64 first = 0;
+	u64 first = 0, last = 0;
 
 	for (u64 i = 0; i < self->memory->count; i++) {
+		if (self->rows[i].kind == MEMORY_RECORDER)
+			continue;
 		if (!self->rows[i].goes_on)
 			first = i;
 		self->has_blocks[first] |= self->has_blocks[i];
 	}
-	for (u64 i = 1; i < self->memory->count; i++)
+	for (u64 i = 0; i < self->memory->count; i++) {
+		if (self->rows[i].kind == MEMORY_RECORDER)
+			continue;
 		if (self->rows[i].goes_on)
-			self->has_blocks[i] = self->has_blocks[i - 1];
+			self->has_blocks[i] = self->has_blocks[last];
+		last = i;
+	}
 }
 
 /* What of a block in a cache lies on pages of the row. */

@@ -15,7 +15,7 @@
 #include "study/analysis/resident/classes.h"
 #include "study/model/each.h"
 
-enum { RESIDENT_PAGE = 4096 };
+enum { RESIDENT_PAGE = STREAM_PAGE };
 
 enum resident_part {
 	PART_REQUESTED,     /* live blocks, what the program asked for */

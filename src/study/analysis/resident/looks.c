@@ -336,7 +336,7 @@ static struct resident_row sum_pages(const struct walk *self, const struct strea
 		sums.requested += page->requested;
 		sums.slack += page->slack;
 		used += page->requested || page->slack || page->holds ? RESIDENT_PAGE : 0;
-		*blocks |= page->since && page->since <= look + 1;
+		*blocks |= row->kind != MEMORY_RECORDER && page->since && page->since <= look + 1;
 	}
 	if (row->resident_bytes != row->bytes) {
 		double part = (double)row->resident_bytes / (double)row->bytes;
@@ -349,12 +349,14 @@ static struct resident_row sum_pages(const struct walk *self, const struct strea
 	return sums;
 }
 
-/* Blocks in one row of a mapping make all its rows the allocator's. */
+/* Blocks in one row of a mapping make all its rows the allocator's. The recorder's rows may lie
+ * between them. */
 static u64 mapping_end(const struct walk *self, const struct model_memory *memory, u64 first)
 {
 	u64 end = first + 1;
 
-	while (end < memory->count && row_at(self, memory, end)->goes_on)
+	while (end < memory->count && (row_at(self, memory, end)->goes_on ||
+				       row_at(self, memory, end)->kind == MEMORY_RECORDER))
 		end++;
 	return end;
 }

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ * The account of resident memory of traces that say what no recording says, or what few do. */
+#include "host/trace/block.h"
+#include "host/trace/facts.h"
+#include "host/trace/guard.h"
+#include "format/varint.h"
+#include "study/analysis/resident/cut.h"
+#include "study/analysis/resident/looks.h"
+#include "test_analysis.h"
+
+enum { PAGE = 4096 };
+#define HEAP 0x100000ull
+#define FAR 0x900000000ull
+
+static u64 tell_block(struct feed *feed, u32 context, u64 address, u64 size)
+{
+	tell_event(feed, (struct event){.kind = HW_MALLOC,
+					.context = context,
+					.size = size,
+					.chunk = feed->chunks,
+					.address = address});
+	return feed->chunks++;
+}
+
+static struct feed feed_begin(void)
+{
+	struct feed feed = feed_new();
+
+	tell_thread(&feed, 0);
+	tell_functions(&feed, 4);
+	return feed;
+}
+
+/* ---- what the reader lets through ---- */
+
+/* Rows that came out of a payload whose only record is this memory. */
+static u64 rows_read(struct feed *feed, const u64 *numbers, u64 count)
+{
+	u8 body[256], payload[300], *at = body, *end = payload;
+	struct guard *guard;
+
+	for (u64 i = 0; i < count; i++)
+		at = hw_varint_put(at, numbers[i]);
+	*end++ = HW_FACT_MEMORY;
+	end = hw_varint_put(end, (u64)(at - body));
+	memcpy(end, body, (u64)(at - body));
+	end += at - body;
+	guard = guard_new(&feed->sink);
+	if (!guard || !guard_enter(guard, 0))
+		FAIL("out of memory");
+	told(feed, guard_fact(guard, HW_FACT_IMAGE, &(struct stream_image){.program = "p", .command = "p"}, &feed->err));
+	facts_tell(guard, &(struct block){payload, (u64)(end - payload), 1}, &(struct scan_gather){0}, &feed->err);
+	guard_free(guard);
+	return feed->model->residents.count;
+}
+
+TEST(reader, "rows of memory that are not whole pages, or not one after the other, are damage")
+{
+	static const struct {
+		const char *what;
+		u64 rows[8]; /* start less that before, bytes, absent, kind */
+		u64 good;
+	} cases[] = {
+		{"two that touch", {HEAP, 2 * PAGE, 0, MEMORY_BREAK << 1, 2 * PAGE, PAGE, 0, MEMORY_BREAK << 1}, 2},
+		{"a part of a page", {HEAP, 100, 0, MEMORY_BREAK << 1, PAGE, PAGE, 0, MEMORY_BREAK << 1}, 0},
+		{"from within a page", {HEAP + 8, PAGE, 0, MEMORY_BREAK << 1, 2 * PAGE, PAGE, 0, MEMORY_BREAK << 1}, 0},
+		{"two that overlap", {HEAP, 2 * PAGE, 0, MEMORY_BREAK << 1, PAGE, PAGE, 0, MEMORY_BREAK << 1}, 0},
+		{"backwards", {HEAP, PAGE, 0, MEMORY_BREAK << 1, -(u64)PAGE, PAGE, 0, MEMORY_BREAK << 1}, 0},
+		{"beyond the end", {HEAP, PAGE, 0, MEMORY_BREAK << 1, PAGE, -(u64)PAGE, 0, MEMORY_BREAK << 1}, 0},
+		{"more absent than there are", {HEAP, PAGE, 2 * PAGE, MEMORY_BREAK << 1, PAGE, PAGE, 0, MEMORY_BREAK << 1}, 0},
+		{"of no kind", {HEAP, PAGE, 0, MEMORY_KINDS << 1, PAGE, PAGE, 0, MEMORY_BREAK << 1}, 0},
+	};
+
+	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct feed feed = {.model = model_new()};
+		u64 numbers[5 + 8] = {2000, PAGE, PAGE, MEMORY_NOW, 2}, got;
+
+		feed.sink = model_sink(feed.model);
+		memcpy(numbers + 5, cases[i].rows, sizeof cases[i].rows);
+		got = rows_read(&feed, numbers, 13);
+		if (got != cases[i].good)
+			FAIL("%s: %u rows", cases[i].what, (unsigned)got);
+		model_free(feed.model);
+	}
+}
+
+/* ---- mappings ---- */
+
+/* The same by itself and among all looks. */
+static struct resident_account account_of(struct feed *feed)
+{
+	struct resident_looks looks = {0};
+	struct resident_account account;
+
+	tell_end(feed, IMAGE_EXITED);
+	CHECK_EQ(resident_account(feed->model, resident_last(feed->model), &account, &feed->err), 0);
+	CHECK_EQ(resident_looks_make(&looks, feed->model, &feed->err), 0);
+	for (u32 part = 0; part < PARTS && looks.rows.count; part++)
+		CHECK_EQ(looks.rows.data[looks.rows.count - 1].account.bytes[part], account.bytes[part]);
+	resident_looks_release(&looks);
+	return account;
+}
+
+TEST(recorder, "memory of the recorder in the midst of a mapping does not divide it")
+{
+	const struct stream_resident rows[] = {
+		{FAR, PAGE, PAGE, MEMORY_ANONYMOUS, 0},
+		{FAR + 2 * PAGE, PAGE, PAGE, MEMORY_RECORDER, 0},
+		{FAR + 3 * PAGE, 2 * PAGE, 2 * PAGE, MEMORY_ANONYMOUS, 1},
+		{FAR + 8 * PAGE, PAGE, PAGE, MEMORY_RECORDER, 0},
+		{FAR + 16 * PAGE, PAGE, PAGE, MEMORY_ANONYMOUS, 0}, /* another one */
+	};
+
+	for (u32 second = 0; second < 2; second++) {
+		struct feed feed = feed_begin();
+		struct resident_account account;
+
+		tell_block(&feed, 1, FAR + second * 3 * PAGE + 16, 24);
+		tell_memory(&feed, rows, 5);
+		account = account_of(&feed);
+		CHECK_EQ(account.bytes[PART_CACHED], 2 * PAGE);
+		CHECK_EQ(account.bytes[PART_MAPPINGS], PAGE);
+		CHECK_EQ(account.bytes[PART_RECORDER], 2 * PAGE);
+		CHECK_EQ(account.sum_bytes, 6 * PAGE);
+		model_free(feed.model);
+	}
+}
