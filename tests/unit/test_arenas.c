@@ -8,9 +8,21 @@ enum { PAGE = 4096, HEAPS = 6 };
 #define MAIN 0x100000ull
 #define ARENA (64ull << 20)
 
+/* Of the thread of the first arena: what lies behind the last one, and what is mapped alone. */
+static void tell_elsewhere(struct feed *feed)
+{
+	feed->thread = 1;
+	for (u64 i = 0; i < 8; i++)
+		tell_event(feed, (struct event){.kind = HW_MALLOC,
+						.context = 1,
+						.size = i % 2 ? 1000 : 200000,
+						.chunk = feed->chunks++,
+						.address = (HEAPS + 15 + i % 2) * ARENA + (i + 100) * PAGE * 64 + 16});
+}
+
 /* Arena i: a block that stays, and one of nine pages that is freed, before the next one is made
  * (in_turn) or after all were. */
-static struct feed arenas_feed(bool in_turn)
+static struct feed arenas_feed(bool in_turn, bool elsewhere)
 {
 	struct feed feed = feed_new();
 	struct stream_resident rows[HEAPS + 1] = {{MAIN, PAGE, PAGE, MEMORY_BREAK, 0}};
@@ -36,6 +48,8 @@ static struct feed arenas_feed(bool in_turn)
 							 .chunk = chunk + 1,
 							 .address = start + 16 + PAGE});
 	}
+	if (elsewhere)
+		tell_elsewhere(&feed);
 	for (u32 i = 0; i < HEAPS && !in_turn; i++)
 		tell_event(&feed, (struct event){.kind = HW_FREE,
 						 .size = 9 * PAGE - 24,
@@ -57,14 +71,14 @@ static enum bill_cause cause_of(struct feed *feed, struct bill *bill)
 
 TEST(cause, "many arenas are the cause only if one would have less")
 {
-	struct feed feed = arenas_feed(true);
+	struct feed feed = arenas_feed(true, false);
 	struct bill bill;
 
 	CHECK_EQ(cause_of(&feed, &bill), BILL_ARENAS);
 	CHECK_EQ(arenas_find(&bill).count, HEAPS);
 	bill_release(&bill);
 	model_free(feed.model);
-	feed = arenas_feed(false);
+	feed = arenas_feed(false, false);
 	CHECK_EQ(cause_of(&feed, &bill), BILL_NOT_GIVEN_BACK);
 	bill_release(&bill);
 	model_free(feed.model);
@@ -72,7 +86,7 @@ TEST(cause, "many arenas are the cause only if one would have less")
 
 TEST(table, "each arena has its bytes, and the thread that allocates there")
 {
-	struct feed feed = arenas_feed(true);
+	struct feed feed = arenas_feed(true, true);
 	struct bill bill;
 	struct result *table;
 
@@ -89,7 +103,9 @@ TEST(table, "each arena has its bytes, and the thread that allocates there")
 		CHECK_EQ(cell(table, i, "tid")->number, feed.model->threads.data[i + 1].tid);
 	}
 	CHECK_EQ(cell(table, HEAPS, "start")->number, 0);
-	CHECK(!cell(table, HEAPS, "tid")->known);
+	/* what lies behind all heaps is the main arena's, and what is mapped alone is nobody's */
+	CHECK_EQ(cell(table, HEAPS, "threads")->number, 1);
+	CHECK_EQ(cell(table, HEAPS, "tid")->number, feed.model->threads.data[1].tid);
 	result_free(table);
 	bill_release(&bill);
 	model_free(feed.model);

@@ -74,13 +74,16 @@ struct arena_list {
 	u64 count, capacity;
 };
 
+/* What lies behind a heap of threads is not in it. */
 static u64 arena_of(const struct bill *bill, const struct arena_list *list, u64 address)
 {
 	u64 next = bisect(i, bill->heaps.count, bill->heaps.data[i].start <= address);
 	u64 start = next ? bill->heaps.data[next - 1].start : 0;
 	u64 at = bisect(i, list->count, list->data[i].start < start);
 
-	return at < list->count && list->data[at].start == start ? at : 0;
+	return at < list->count && list->data[at].start == start && address - start < ARENA_BYTES
+		       ? at
+		       : 0;
 }
 
 static bool list_arenas(const struct bill *bill, struct arena_list *list)
@@ -101,15 +104,18 @@ static bool list_arenas(const struct bill *bill, struct arena_list *list)
 	return true;
 }
 
-/* Blocks by arena and thread, up to the look. */
+/* Blocks by arena and thread, up to the look. Those that are mapped alone are in none. */
 static bool count_blocks(const struct bill *bill, const struct arena_list *list, struct map *blocks)
 {
-	EACH_CHUNK (chunk, bill->model) {
-		u64 *count;
+	struct accounting rules = {.glibc = bill->glibc};
 
-		if (chunk.page->alloc_ticks[chunk.at] > bill->memory->ticks)
+	EACH_CHUNK (chunk, bill->model) {
+		u64 address = chunk.page->address[chunk.at], *count;
+
+		if (chunk.page->alloc_ticks[chunk.at] > bill->memory->ticks ||
+		    accounting_is_mapped_alone(&rules, address, chunk.page->size[chunk.at]))
 			continue;
-		count = map_at(blocks, arena_of(bill, list, chunk.page->address[chunk.at]) << 32 |
+		count = map_at(blocks, arena_of(bill, list, address) << 32 |
 					       chunk.page->alloc_thread[chunk.at]);
 		if (!count)
 			return false;
