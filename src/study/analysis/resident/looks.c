@@ -11,6 +11,7 @@
 #include "study/result/field.h"
 
 enum { PAGES_MAX = 1 << 27 /* half a TiB */ };
+static const u64 SPARSE_LEAST = 1 << 30;
 
 #define AFTER_MARK_NS 250000000ull /* a later look has another reason */
 
@@ -49,6 +50,14 @@ static int by_time(const void *a, const void *b)
 	return rising(x->memory->ticks, y->memory->ticks);
 }
 
+/* Of so many the first and the last one are among those that are shown. */
+static u64 look_of(u64 number, const struct model *model)
+{
+	u64 count = model->memory.count;
+
+	return count <= LOOKS_MAX ? number : number * (count - 1) / (LOOKS_MAX - 1);
+}
+
 static bool choose_looks(struct resident_looks *self, const struct model *model)
 {
 	u64 count = model->memory.count, shown = count < LOOKS_MAX ? count : LOOKS_MAX;
@@ -56,7 +65,7 @@ static bool choose_looks(struct resident_looks *self, const struct model *model)
 	for (u64 i = 0; i < shown; i++)
 		if (!vec_push(&self->rows,
 			      ((struct resident_look){
-				      .memory = &model->memory.data[i * count / shown]})))
+				      .memory = &model->memory.data[look_of(i, model)]})))
 			return false;
 	vec_sort(&self->rows, by_time);
 	return true;
@@ -93,11 +102,17 @@ static int by_start(const void *a, const void *b)
 	return rising(x->start, y->start);
 }
 
-/* The recorder reserves much of which little is resident; no block is there. */
+/* The recorder reserves much of which little is resident, and so do files of a database: no block
+ * is there. */
 static bool is_walked(const struct stream_resident *row)
 {
-	return row->bytes &&
-	       (row->kind != MEMORY_RECORDER || row->resident_bytes >= row->bytes / 4);
+	bool sparse = row->resident_bytes < row->bytes / 4;
+
+	switch (row->kind) {
+	case MEMORY_RECORDER: return row->bytes && !sparse;
+	case MEMORY_FILE: return row->bytes && !(sparse && row->bytes >= SPARSE_LEAST);
+	default: return row->bytes != 0;
+	}
 }
 
 static bool list_rows(struct walk *self, const struct model_memory *memory)
@@ -142,13 +157,14 @@ static bool list_pages(struct walk *self)
 		if (!list_rows(self, self->looks->rows.data[i].memory))
 			return false;
 	join_spans(self);
-	for (; listed < self->spans.count; listed++) {
-		struct span *span = &self->spans.data[listed];
-		u64 more = (span->end - span->start + RESIDENT_PAGE - 1) / RESIDENT_PAGE;
+	for (u64 i = 0; i < self->spans.count; i++) {
+		struct span span = self->spans.data[i];
+		u64 more = (span.end - span.start + RESIDENT_PAGE - 1) / RESIDENT_PAGE;
 
 		if (more > PAGES_MAX - pages)
-			break;
-		span->first = pages;
+			continue;
+		span.first = pages;
+		self->spans.data[listed++] = span;
 		pages += more;
 	}
 	self->spans.count = listed;
