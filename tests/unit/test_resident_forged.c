@@ -22,6 +22,11 @@ static u64 tell_block(struct feed *feed, u32 context, u64 address, u64 size)
 	return feed->chunks++;
 }
 
+static void tell_block_end(struct feed *feed, u64 chunk, u64 address, u64 size)
+{
+	tell_event(feed, (struct event){.kind = HW_FREE, .size = size, .chunk = chunk, .address = address});
+}
+
 static struct feed feed_begin(void)
 {
 	struct feed feed = feed_new();
@@ -124,4 +129,96 @@ TEST(recorder, "memory of the recorder in the midst of a mapping does not divide
 		CHECK_EQ(account.sum_bytes, 6 * PAGE);
 		model_free(feed.model);
 	}
+}
+
+TEST(file, "a large file of which little is resident takes nothing from what lies behind it")
+{
+	const u64 tib = 1ull << 40;
+	const struct stream_resident rows[] = {
+		{FAR, tib, PAGE, MEMORY_FILE, 0},
+		{FAR + tib, 2 * PAGE, 2 * PAGE, MEMORY_ANONYMOUS, 0},
+	};
+	struct feed feed = feed_begin();
+	struct resident_account account;
+
+	tell_block(&feed, 1, FAR + tib + 16, 24);
+	tell_memory(&feed, rows, 2);
+	account = account_of(&feed);
+	CHECK_EQ(account.bytes[PART_REQUESTED], 24);
+	CHECK_EQ(account.bytes[PART_PINNED], PAGE - 32);
+	CHECK_EQ(account.bytes[PART_CACHED], PAGE);
+	model_free(feed.model);
+}
+
+TEST(many_looks, "of many looks those that are shown include the first and the last")
+{
+	const struct stream_resident rows[] = {{HEAP, PAGE, PAGE, MEMORY_BREAK, 0}};
+	struct feed feed = feed_begin();
+	struct resident_looks looks = {0};
+	u64 first, last;
+
+	for (u64 i = 0; i < 3 * LOOKS_MAX + 7; i++) {
+		tell_block(&feed, 1, HEAP, 8);
+		tell_memory(&feed, rows, 1);
+	}
+	tell_end(&feed, IMAGE_EXITED);
+	first = feed.model->memory.data[0].ticks;
+	last = resident_last(feed.model)->ticks;
+	CHECK_EQ(resident_looks_make(&looks, feed.model, &feed.err), 0);
+	CHECK_EQ(looks.rows.count, LOOKS_MAX);
+	CHECK_EQ(looks.rows.data[0].memory->ticks, first);
+	CHECK_EQ(looks.rows.data[LOOKS_MAX - 1].memory->ticks, last);
+	resident_looks_release(&looks);
+	model_free(feed.model);
+}
+
+/* ---- the bill ---- */
+
+TEST(untouched, "a live block without a resident page holds the pages of its span")
+{
+	/* of tcmalloc: four blocks of 6 KiB in a span of 24 KiB; nothing of the live one was touched */
+	enum { SIZE = 6144 };
+	const struct stream_resident rows[] = {{FAR + 4 * PAGE, PAGE, PAGE, MEMORY_ANONYMOUS, 0}};
+	struct feed feed = feed_begin();
+	struct bill bill;
+	u64 freed;
+
+	tell_module(&feed, 2, 0x7000000, 0, "/usr/lib/libtcmalloc.so.4");
+	freed = tell_block(&feed, 2, FAR + 2 * SIZE, SIZE);
+	tell_block_end(&feed, freed, FAR + 2 * SIZE, SIZE);
+	freed = tell_block(&feed, 2, FAR + 3 * SIZE, SIZE);
+	tell_block_end(&feed, freed, FAR + 3 * SIZE, SIZE);
+	tell_block(&feed, 1, FAR, SIZE);
+	tell_memory(&feed, rows, 1);
+	tell_end(&feed, IMAGE_EXITED);
+	CHECK_EQ(bill_make(&bill, feed.model, resident_last(feed.model), &feed.err), 0);
+	CHECK_EQ(bill.basis, CLASSES_RULES);
+	CHECK_STR(bill.allocator, "tcmalloc");
+	CHECK_EQ(bill.account.bytes[PART_PINNED], PAGE);
+	CHECK_EQ(bill.lines[model_point_of(feed.model, 1).index].pinned_bytes, PAGE);
+	CHECK_EQ(bill.lines[model_point_of(feed.model, 2).index].left_bytes, PAGE);
+	CHECK_EQ(bill.lines[model_point_of(feed.model, 2).index].cached_bytes, 0);
+	bill_release(&bill);
+	model_free(feed.model);
+}
+
+TEST(covered, "blocks that were freed in the same place do not take time each for all of its pages")
+{
+	enum { MIB = 1 << 20, PLACES = 100000 };
+	const struct stream_resident rows[] = {{FAR, 4096ull * MIB, 4096ull * MIB, MEMORY_BREAK, 0}};
+	struct feed feed = feed_begin();
+	struct bill bill;
+
+	for (u32 i = 0; i < PLACES; i++) {
+		u64 freed = tell_block(&feed, 1 + i % 2, FAR + 16, 4095ull * MIB);
+
+		tell_block_end(&feed, freed, FAR + 16, 4095ull * MIB);
+	}
+	tell_memory(&feed, rows, 1);
+	tell_end(&feed, IMAGE_EXITED);
+	CHECK_EQ(bill_make(&bill, feed.model, resident_last(feed.model), &feed.err), 0);
+	CHECK_EQ(bill.lines[model_point_of(feed.model, 2).index].cached_bytes, 4095ull * MIB + 32); /* granules that it touched */
+	CHECK_EQ(bill.lines[model_point_of(feed.model, 1).index].cached_bytes, 0);
+	bill_release(&bill);
+	model_free(feed.model);
 }

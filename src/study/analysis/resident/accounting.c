@@ -26,7 +26,7 @@ static u64 scaled(const struct stream_resident *row, u64 bytes)
 {
 	return row->resident_bytes == row->bytes
 		       ? bytes
-		       : (u64)((double)bytes * (double)row->resident_bytes / (double)row->bytes);
+		       : (u64)((unsigned __int128)bytes * row->resident_bytes / row->bytes);
 }
 
 static void mark_used(struct accounting *self, u64 number, u64 from, u64 to)
@@ -111,9 +111,14 @@ static void note_mapping(struct accounting *self, u64 address, u64 size)
 
 static void add_blocks(struct accounting *self)
 {
-	EACH_CHUNK (chunk, self->model)
+	EACH_CHUNK (chunk, self->model) {
+		u64 address = chunk.page->address[chunk.at], size = chunk.page->size[chunk.at];
+
+		if (chunk.page->alloc_ticks[chunk.at] <= self->memory->ticks)
+			note_mapping(self, address, size);
 		if (accounting_is_live(self, &chunk))
-			add_block(self, chunk.page->address[chunk.at], chunk.page->size[chunk.at]);
+			add_block(self, address, size);
+	}
 }
 
 static bool clear(struct accounting *self)
@@ -164,6 +169,7 @@ static bool lay_out(struct accounting *self)
 		}
 	}
 	if (good && neighbours_judge(&seen, &self->classes)) {
+		self->glibc = false; /* whoever's it is may keep what is large, too */
 		good = clear(self);
 		if (good)
 			add_blocks(self);
@@ -295,7 +301,6 @@ int accounting_make(struct accounting *self, struct err *err)
 	self->glibc = allocator_is_glibc(self->model);
 	if (!prepare(self) || !lay_out(self))
 		return err_memory_for(err, "the resident memory");
-	self->glibc &= self->classes.basis == CLASSES_RULES;
 	spread(self);
 	add_caches(self);
 	return 0;

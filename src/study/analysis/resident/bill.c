@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "host/base/bytemap.h"
 #include "host/base/order.h"
 #include "study/analysis/resident/accounting.h"
 
@@ -21,11 +22,14 @@ static const u32 NO_PAGE = UINT32_MAX;
 struct billing {
 	struct bill *bill;
 	struct accounting pages;
-	u32 *first_page;  /* by row; NO_PAGE = it is not the allocator's, or not known by page */
-	u64 *covered;     /* by page, PAGE_WORDS: a bit for each granule */
-	u64 uncovered;    /* granules without a bit */
-	bool in_span;     /* the block in progress lies in a span that is given back as a whole */
+	u32 *first_page; /* by row; NO_PAGE = it is not the allocator's, or not known by page */
+	u64 *covered;    /* by page, PAGE_WORDS: a bit for each granule */
+	u64 uncovered;   /* granules without a bit */
+	u32 *open;    /* by page: itself, or one nearer to the next with a granule without a bit */
+	u64 *held;    /* by page, a bit: the span of a live block begins there */
+	bool in_span; /* the block in progress lies in a span that is given back as a whole */
 	u32 span_first;   /* of that span; NO_PAGE = it has no page yet */
+	bool only_open;   /* pieces on pages that are covered as a whole are passed over */
 	u64 cached_bytes; /* of the block in progress, in a cache of a thread */
 	u64 uncharged;    /* blocks there whose point is not known yet */
 	bool failed;      /* out of memory */
@@ -70,10 +74,23 @@ static bool list_pages(struct billing *self)
 	bill->page_caches = calloc((u64)bill->page_count + 1, sizeof *bill->page_caches);
 	bill->page_span = calloc((u64)bill->page_count + 1, sizeof *bill->page_span);
 	self->covered = calloc((u64)bill->page_count + 1, PAGE_WORDS * sizeof *self->covered);
+	self->open = calloc((u64)bill->page_count + 1, sizeof *self->open);
+	self->held = calloc((u64)bill->page_count / 64 + 1, sizeof *self->held);
 	self->uncovered = (u64)bill->page_count * PAGE_WORDS * 64;
-	for (u32 page = 0; bill->page_span && page < bill->page_count; page++)
-		bill->page_span[page] = page;
-	return bill->page_used && bill->page_caches && bill->page_span && self->covered;
+	if (!bill->page_used || !bill->page_caches || !bill->page_span || !self->covered ||
+	    !self->open || !self->held)
+		return false;
+	for (u32 page = 0; page <= bill->page_count; page++)
+		bill->page_span[page] = self->open[page] = page;
+	return true;
+}
+
+/* The first page from this one on that is not covered as a whole. */
+static u32 open_from(struct billing *self, u32 page)
+{
+	while (self->open[page] != page)
+		page = self->open[page] = self->open[self->open[page]];
+	return page;
 }
 
 /* What of a block lies in one page. */
@@ -102,7 +119,15 @@ static void each_piece(struct billing *self, const struct class_extent *extent,
 		while (from < to) {
 			u64 page = from / RESIDENT_PAGE, next = (page + 1) * RESIDENT_PAGE;
 			u64 end = next < to ? next : to;
+			u32 open = self->only_open
+					   ? open_from(self, self->first_page[i] + (u32)page) -
+						     self->first_page[i]
+					   : (u32)page;
 
+			if (open != page) {
+				from = (u64)open * RESIDENT_PAGE;
+				continue;
+			}
 			each(self,
 			     &(struct piece){self->first_page[i] + (u32)page,
 					     (u32)(from % RESIDENT_PAGE),
@@ -129,6 +154,8 @@ static u32 cover(struct billing *self, const struct piece *piece)
 		from += count;
 	}
 	self->uncovered -= found;
+	if (found && (words[0] & words[1] & words[2] & words[3]) == UINT64_MAX)
+		self->open[piece->page] = piece->page + 1;
 	return found;
 }
 
@@ -161,6 +188,7 @@ static void add_to_span(struct billing *self, const struct piece *piece, struct 
 		*span = self->span_first;
 	else
 		self->span_first = *span;
+	bytemap_set(self->held, *span, *span + 1ull);
 }
 
 static void add_live_chunk(struct billing *self, const struct chunk *chunk)
@@ -179,8 +207,13 @@ static void add_live_chunk(struct billing *self, const struct chunk *chunk)
 	self->in_span = span.start < block.start || span.end > block.end;
 	self->span_first = NO_PAGE;
 	each_piece(self, &block, point, add_live);
-	if (self->in_span)
-		each_piece(self, &span, point, add_to_span);
+	if (!self->in_span)
+		return;
+	each_piece(self, &span, point, add_to_span);
+	/* the block may have no resident page itself, and keeps those of its span all the same */
+	if (self->span_first != NO_PAGE &&
+	    !vec_push(&self->bill->parts, ((struct bill_part){self->span_first, point.index, 0})))
+		self->failed = true;
 }
 
 static int by_page(const void *a, const void *b)
@@ -280,11 +313,9 @@ static void charge_cached(struct billing *self, const struct chunk *chunk)
 
 /* ---- freed blocks ---- */
 
-/* Only spans with a live block have more than one page. */
-static bool is_held(const struct bill *bill, u32 page)
+static bool is_held(const struct billing *self, u32 page)
 {
-	return bill->page_used[page] || bill->page_span[page] != page ||
-	       bill_span_end(bill, page) > page + 1;
+	return self->bill->page_used[page] || bytemap_has(self->held, self->bill->page_span[page]);
 }
 
 static void add_freed(struct billing *self, const struct piece *piece, struct point_id point)
@@ -292,7 +323,7 @@ static void add_freed(struct billing *self, const struct piece *piece, struct po
 	struct bill_line *line = &self->bill->lines[point.index];
 	u64 bytes = (u64)cover(self, piece) * GRANULE;
 
-	if (is_held(self->bill, piece->page))
+	if (is_held(self, piece->page))
 		line->left_bytes += bytes;
 	else
 		line->cached_bytes += bytes;
@@ -306,6 +337,7 @@ static void add_freed_chunks(struct billing *self)
 	u64 ticks = self->pages.memory->ticks;
 	struct chunk chunk = {.model = model};
 
+	self->only_open = true;
 	for (u64 i = model->chunks.count; i-- > 0 && (self->uncovered || self->uncharged);) {
 		struct class_extent block;
 
@@ -326,7 +358,7 @@ static void count_unused(struct billing *self)
 {
 	for (u32 page = 0; page < self->bill->page_count; page++) {
 		const u64 *words = self->covered + (u64)page * PAGE_WORDS;
-		u64 *sum = &self->bill->unused_bytes[is_held(self->bill, page)];
+		u64 *sum = &self->bill->unused_bytes[is_held(self, page)];
 
 		for (u32 i = 0; i < PAGE_WORDS; i++)
 			*sum += (u64)__builtin_popcountll(~words[i]) * GRANULE;
@@ -371,6 +403,8 @@ int bill_make(struct bill *self, const struct model *model, const struct model_m
 	if (status == 0)
 		status = charge(&billing, err);
 	free(billing.covered);
+	free(billing.open);
+	free(billing.held);
 	self->caches = billing.pages.caches;
 	billing.pages.caches = (struct caches){0};
 	accounting_release(&billing.pages);
