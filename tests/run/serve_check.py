@@ -713,7 +713,7 @@ def looks_agree(trace):
     check(len({len(column) for column in pages.values()}) == 1 and pages["page"], "pages of the picture")
     first = next(i for i, live in enumerate(pages["live"]) if live)
     page = data("memmap/page", at=at, addr=hex(pages["page"][first] * 4096))
-    check(page["resident"] and page["live"] + page["slack"] + page["left"] + page["pinned"] + page["cached"] == 4096, f"page {page}")
+    check(page["resident"] and page["live"] + page["slack"] + page["left"] + page["pinned"] + page["cached"] + page["thread_caches"] == 4096, f"page {page}")
     check(sum(row["bytes"] for row in page["holders"]) == page["live"] + page["slack"], "its holders")
     check(data("memmap/page", at=at, addr="0x10")["resident"] is False, "a page that nobody has")
     check(ask("/api/v1/memmap/page?addr=x")[0] == 400 and ask("/api/v1/memmap/page")[0] == 400, "no address")

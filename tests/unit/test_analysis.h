@@ -68,6 +68,21 @@ static inline void tell_memory(struct feed *feed, const struct stream_resident *
 	told(feed, feed->sink.memory(feed->sink.self, &memory, &feed->err));
 }
 
+/* The same of memory in one piece, with blocks in caches of two threads. */
+static inline void tell_caches(struct feed *feed, const struct stream_resident *row, const struct stream_cached *cached, u64 count)
+{
+	struct stream_memory memory = {.ticks = feed->ticks + 1,
+				       .moment = MEMORY_END,
+				       .rss_bytes = row->resident_bytes,
+				       .rows = row,
+				       .count = 1,
+				       .cached = cached,
+				       .cached_count = count,
+				       .caches_read = 2};
+
+	told(feed, feed->sink.memory(feed->sink.self, &memory, &feed->err));
+}
+
 /* The value of a named column in a row of a table. */
 static inline const struct value *cell(const struct result *table, u64 row, const char *name)
 {

@@ -45,6 +45,8 @@ static void step(struct slots *self)
 static const struct model_memory *fill(struct slots *self, u64 pages)
 {
 	const struct stream_resident rows[] = {{HEAP, pages * PAGE, pages * PAGE, MEMORY_BREAK, 0}};
+	struct stream_cached cached[SLOTS];
+	u64 count = 0;
 
 	*self = (struct slots){.feed = feed_new(), .state = 7};
 	tell_thread(&self->feed, 0);
@@ -63,7 +65,10 @@ static const struct model_memory *fill(struct slots *self, u64 pages)
 					       .size = 24,
 					       .chunk = self->feed.chunks++,
 					       .address = HEAP + 2 * SLOT + 16});
-	tell_memory(&self->feed, rows, 1);
+	for (u64 i = 0; i < SLOTS; i++) /* some of what is free, and one that was taken since */
+		if (i == 2 || (i % 16 < 8 ? i % 3 == 0 : i % 2 && !self->chunk[i]))
+			cached[count++] = (struct stream_cached){HEAP + i * SLOT + 16, 208, 7};
+	tell_caches(&self->feed, rows, cached, count);
 	tell_end(&self->feed, IMAGE_EXITED);
 	return resident_last(self->feed.model);
 }
@@ -96,6 +101,8 @@ TEST(picture, "with a pixel for each byte the picture has as many pixels of an a
 		 account.bytes[PART_PINNED]);
 	CHECK(pixels_of(&view, all, ACCOUNT_LEFT) && pixels_of(&view, all, ACCOUNT_PINNED));
 	CHECK_EQ(pixels_of(&view, all, ACCOUNT_CACHED), account.bytes[PART_CACHED]);
+	CHECK(account.bytes[PART_THREAD_CACHES] != 0);
+	CHECK_EQ(pixels_of(&view, all, ACCOUNT_THREAD_CACHES), account.bytes[PART_THREAD_CACHES]);
 	CHECK_EQ(view.pages.count, PAGES);
 	CHECK(view.pages.data[0].pinned);
 	CHECK_EQ(view.pages.data[0].chunk, slots.feed.chunks - 1);
@@ -163,7 +170,7 @@ TEST(absent, "what is live on pages that are not resident is told apart")
 TEST(page, "the pages in detail add up to the account, and each byte has a point")
 {
 	struct resident_account account;
-	u64 bytes[ACCOUNTS] = {0}, held = 0, left = 0;
+	u64 bytes[ACCOUNTS] = {0}, held = 0, left = 0, caches = 0;
 	struct slots slots;
 	const struct model_memory *look = fill(&slots, PAGES);
 
@@ -180,14 +187,17 @@ TEST(page, "the pages in detail add up to the account, and each byte has a point
 			held += page.holders.data[k].bytes;
 		for (u64 k = 0; k < page.left.count; k++)
 			left += page.holders.count ? page.left.data[k].bytes : 0;
+		caches += page.holders.count ? page.bytes[ACCOUNT_THREAD_CACHES] : 0;
 		memory_page_release(&page);
 	}
 	CHECK_EQ(bytes[ACCOUNT_LIVE], account.bytes[PART_REQUESTED]);
 	CHECK_EQ(bytes[ACCOUNT_SLACK], account.bytes[PART_SLACK]);
 	CHECK_EQ(bytes[ACCOUNT_LEFT] + bytes[ACCOUNT_PINNED], account.bytes[PART_PINNED]);
 	CHECK_EQ(bytes[ACCOUNT_CACHED], account.bytes[PART_CACHED]);
+	CHECK_EQ(bytes[ACCOUNT_THREAD_CACHES], account.bytes[PART_THREAD_CACHES]);
 	CHECK_EQ(held, account.bytes[PART_REQUESTED] + account.bytes[PART_SLACK]);
-	CHECK_EQ(left, bytes[ACCOUNT_LEFT]);
+	/* what is in caches was theirs, too, unless no block ever lay there */
+	CHECK(left > bytes[ACCOUNT_LEFT] && left <= bytes[ACCOUNT_LEFT] + caches);
 	model_free(slots.feed.model);
 }
 

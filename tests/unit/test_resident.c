@@ -118,14 +118,6 @@ TEST(bill, "free bytes of a page go to those who hold it, and to whose blocks la
 	model_free(feed.model);
 }
 
-static void tell_caches(struct feed *feed, const struct stream_resident *rows, const struct stream_cached *cached, u64 count)
-{
-	struct stream_memory memory = {.ticks = feed->ticks + 1, .moment = MEMORY_END, .rss_bytes = rows->bytes, .rows = rows,
-				       .count = 1, .cached = cached, .cached_count = count, .caches_read = 2};
-
-	told(feed, feed->sink.memory(feed->sink.self, &memory, &feed->err));
-}
-
 TEST(caches, "free blocks in caches of threads are neither pinned nor cached, and who freed them last has them")
 {
 	struct feed feed = feed_new();

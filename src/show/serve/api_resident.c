@@ -88,6 +88,7 @@ static void reply_page(struct call *call, const struct memory_page_detail *page,
 		     FLAG("resident", page->resident), FIELD("live", bytes[ACCOUNT_LIVE]),
 		     FIELD("slack", bytes[ACCOUNT_SLACK]), FIELD("left", bytes[ACCOUNT_LEFT]),
 		     FIELD("pinned", bytes[ACCOUNT_PINNED]), FIELD("cached", bytes[ACCOUNT_CACHED]),
+		     FIELD("thread_caches", bytes[ACCOUNT_THREAD_CACHES]),
 		     LIST("holders", page->holders.count, put_share, &holders),
 		     LIST("last", page->left.count, put_share, &left));
 }

@@ -20,10 +20,15 @@ static const u32 NO_PAGE = UINT32_MAX;
 const char *memory_account_name(enum memory_account account)
 {
 	static const char *const names[ACCOUNTS] = {
-		[ACCOUNT_LIVE] = "live",     [ACCOUNT_SLACK] = "slack",
-		[ACCOUNT_LEFT] = "left",     [ACCOUNT_PINNED] = "pinned",
-		[ACCOUNT_CACHED] = "cached", [ACCOUNT_ABSENT] = "not_resident",
-		[ACCOUNT_OTHER] = "other",   [ACCOUNT_PINS] = "pins",
+		[ACCOUNT_LIVE] = "live",
+		[ACCOUNT_SLACK] = "slack",
+		[ACCOUNT_LEFT] = "left",
+		[ACCOUNT_PINNED] = "pinned",
+		[ACCOUNT_CACHED] = "cached",
+		[ACCOUNT_ABSENT] = "not_resident",
+		[ACCOUNT_OTHER] = "other",
+		[ACCOUNT_PINS] = "pins",
+		[ACCOUNT_THREAD_CACHES] = "thread_caches",
 	};
 
 	return names[account];
@@ -32,8 +37,9 @@ const char *memory_account_name(enum memory_account account)
 /* A page of the allocator that is resident. */
 struct page {
 	u64 address;
-	u64 covered[WORDS], freed[WORDS]; /* by granule: by a live block, by one that was freed */
-	u64 chunk;                        /* a live one */
+	/* by granule: by a live block, by one that was freed, by one in a cache of a thread */
+	u64 covered[WORDS], freed[WORDS], caches[WORDS];
+	u64 chunk; /* a live one */
 	u16 live_bytes;
 	bool shared; /* several live chunks */
 	bool held;   /* it is given back with others only, and a live block lies on one of these */
@@ -194,12 +200,9 @@ static void add_live(struct painter *self, const struct chunk *chunk)
 	add(self, at, end, ACCOUNT_ABSENT);
 }
 
-static void add_freed(struct painter *self, const struct chunk *chunk)
+/* Marks the granules of a block that is not live. */
+static void add_free_block(struct painter *self, struct class_extent extent, bool cached)
 {
-	struct class_extent extent =
-		size_classes_block(&self->look.classes, chunk->page->address[chunk->at],
-				   chunk->page->size[chunk->at]);
-
 	if (extent.start >= self->end || extent.end <= self->query->base ||
 	    extent.end < extent.start)
 		return;
@@ -214,22 +217,58 @@ static void add_freed(struct painter *self, const struct chunk *chunk)
 		     page++) {
 			struct piece piece = piece_of(page, extent.start, extent.end);
 
-			bytemap_set(page->freed, piece.from, piece.to);
+			bytemap_set(cached ? page->caches : page->freed, piece.from, piece.to);
 		}
 	}
+}
+
+static void add_freed(struct painter *self, const struct chunk *chunk)
+{
+	add_free_block(self,
+		       size_classes_block(&self->look.classes, chunk->page->address[chunk->at],
+					  chunk->page->size[chunk->at]),
+		       false);
+}
+
+static void add_caches(struct painter *self)
+{
+	for (u64 i = 0; i < self->look.caches.blocks.count; i++) {
+		const struct cache_block *block = &self->look.caches.blocks.data[i];
+		u64 start = block->address - CACHES_HEAD;
+
+		add_free_block(self, (struct class_extent){start, start + block->bytes}, true);
+	}
+}
+
+static enum memory_account free_account(const struct page *page, u32 granule)
+{
+	if (bytemap_has(page->caches, granule))
+		return ACCOUNT_THREAD_CACHES;
+	if (!page->live_bytes && !page->held)
+		return ACCOUNT_CACHED;
+	return bytemap_has(page->freed, granule) ? ACCOUNT_LEFT : ACCOUNT_PINNED;
+}
+
+static bool is_all_cached(const struct page *page)
+{
+	u64 caches = 0;
+
+	for (u32 i = 0; i < WORDS; i++)
+		caches |= page->caches[i];
+	return !page->live_bytes && !page->held && !caches;
 }
 
 /* What is free on a page. */
 static void add_free(struct painter *self, const struct page *page)
 {
-	if (!page->live_bytes && !page->held) {
+	if (is_all_cached(page)) {
 		add(self, page->address, page->address + RESIDENT_PAGE, ACCOUNT_CACHED);
 		return;
 	}
 	for (u32 i = 0; i < RESIDENT_PAGE / GRANULE; i++)
 		if (!bytemap_has(page->covered, i))
 			add(self, page->address + i * GRANULE, page->address + (i + 1) * GRANULE,
-			    bytemap_has(page->freed, i) ? ACCOUNT_LEFT : ACCOUNT_PINNED);
+			    free_account(page, i));
 }
 
 /* ---- the view ---- */
@@ -326,6 +365,7 @@ static bool paint(struct painter *self, u64 pixels)
 		else if (chunk.page->alloc_ticks[chunk.at] <= look->memory->ticks)
 			add_freed(self, &chunk);
 	}
+	add_caches(self);
 	for (u32 i = 0; i < self->page_count; i++) {
 		add_free(self, &self->pages[i]);
 		if (!list_page(self, &self->pages[i]))

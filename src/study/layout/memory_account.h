@@ -13,9 +13,10 @@ enum memory_account {
 	ACCOUNT_LEFT,   /* pinned, and a block that was freed lay there */
 	ACCOUNT_PINNED, /* no block ever lay there, on a page with a live one */
 	ACCOUNT_CACHED,
-	ACCOUNT_ABSENT, /* live, and not resident */
-	ACCOUNT_OTHER,  /* resident, not the allocator's */
-	ACCOUNT_PINS,   /* live, and alone holds a page that is mostly free; not a sum */
+	ACCOUNT_ABSENT,        /* live, and not resident */
+	ACCOUNT_OTHER,         /* resident, not the allocator's */
+	ACCOUNT_THREAD_CACHES, /* free, and kept for a thread */
+	ACCOUNT_PINS,          /* live, and alone holds a page that is mostly free; not a sum */
 	ACCOUNTS
 };
 

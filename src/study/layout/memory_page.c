@@ -13,9 +13,9 @@ enum { GRANULE = 8, WORDS = RESIDENT_PAGE / GRANULE / 64 };
 struct reading {
 	struct memory_page_detail *page;
 	struct accounting look;
-	u64 covered[WORDS];
-	VEC(u64) freed; /* numbers of chunks */
-	bool held;      /* by a live block that lies on it, or on a page that goes with it */
+	u64 covered[WORDS], caches[WORDS]; /* by a block in a cache of a thread */
+	VEC(u64) freed;                    /* numbers of chunks */
+	bool held; /* by a live block that lies on it, or on a page that goes with it */
 };
 
 /* Granules of an extent on the page; from == to if it is elsewhere. */
@@ -42,13 +42,13 @@ static struct class_extent extent_of(const struct reading *self, const struct ch
 				  chunk->page->size[chunk->at]);
 }
 
-/* How many granules were not covered before. */
-static u64 cover(struct reading *self, const struct piece *piece)
+/* How many granules were not covered before, those of blocks in caches apart. */
+static u64 cover(struct reading *self, const struct piece *piece, u64 *cached)
 {
 	u64 found = 0;
 
 	for (u64 i = piece->from; i < piece->to; i++)
-		found += !bytemap_has(self->covered, i);
+		*(bytemap_has(self->caches, i) ? cached : &found) += !bytemap_has(self->covered, i);
 	bytemap_set(self->covered, piece->from, piece->to);
 	return found;
 }
@@ -71,10 +71,11 @@ static bool add_live(struct reading *self, const struct chunk *chunk, const stru
 	u64 address = chunk->page->address[chunk->at];
 	u64 requested = piece_of(self, address, address + chunk->page->size[chunk->at]).bytes;
 	struct memory_share *share = share_at(&self->page->holders, chunk_point(chunk));
+	u64 cached = 0;
 
 	if (!share)
 		return false;
-	cover(self, piece);
+	cover(self, piece, &cached);
 	share->bytes += piece->bytes;
 	share->blocks++;
 	share->chunk = chunk->number;
@@ -111,6 +112,20 @@ static bool add_chunks(struct reading *self)
 	return true;
 }
 
+static void add_caches(struct reading *self)
+{
+	for (u64 i = 0; i < self->look.caches.blocks.count; i++) {
+		const struct cache_block *block = &self->look.caches.blocks.data[i];
+		u64 start = block->address - CACHES_HEAD;
+		struct piece piece = piece_of(self, start, start + block->bytes);
+
+		bytemap_set(self->caches, piece.from, piece.to);
+	}
+	for (u32 i = 0; i < RESIDENT_PAGE / GRANULE; i++)
+		if (bytemap_has(self->caches, i) && !bytemap_has(self->covered, i))
+			self->page->bytes[ACCOUNT_THREAD_CACHES] += GRANULE;
+}
+
 /* The latest first: what was not covered before is its own. */
 static bool add_freed(struct reading *self)
 {
@@ -123,19 +138,19 @@ static bool add_freed(struct reading *self)
 		struct class_extent extent;
 		struct piece piece;
 		struct memory_share *share;
-		u64 bytes;
+		u64 bytes, cached = 0;
 
 		if (!chunk_take(&chunk, self->freed.data[i]))
 			continue;
 		extent = extent_of(self, &chunk);
 		piece = piece_of(self, extent.start, extent.end);
-		bytes = cover(self, &piece) * GRANULE;
-		if (!bytes)
+		bytes = cover(self, &piece, &cached) * GRANULE;
+		if (!bytes && !cached)
 			continue;
 		share = share_at(&page->left, chunk_point(&chunk));
 		if (!share)
 			return false;
-		share->bytes += bytes;
+		share->bytes += bytes + cached * GRANULE;
 		share->blocks++;
 		share->chunk = chunk.number;
 		page->bytes[held ? ACCOUNT_LEFT : ACCOUNT_CACHED] += bytes;
@@ -169,8 +184,13 @@ int memory_page_make(struct memory_page_detail *self, const struct model *model,
 
 	self->address = address / RESIDENT_PAGE * RESIDENT_PAGE;
 	self->resident = status == 0 && is_resident(&reading.look, self->address);
-	if (self->resident && (!add_chunks(&reading) || !add_freed(&reading)))
+	if (self->resident && !add_chunks(&reading))
 		status = err_memory_for(err, "the page");
+	if (self->resident && status == 0) {
+		add_caches(&reading);
+		if (!add_freed(&reading))
+			status = err_memory_for(err, "the page");
+	}
 	vec_sort(&self->holders, by_bytes);
 	vec_sort(&self->left, by_bytes);
 	vec_release(&reading.freed);
