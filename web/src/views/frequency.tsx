@@ -2,7 +2,8 @@
 // Hot short-lived allocations: how often objects are allocated against how long they live, their clusters, and
 // the ratio of the two with the threshold of its outliers.
 
-import { useMemo, useRef, useState } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { useMemo, useRef } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Item, type Painter } from "../lib/canvas";
 import { scoped } from "../lib/catalogue";
@@ -263,13 +264,20 @@ function subjectOf(object: Obj): Subject {
 	return { title: object.caller, fn: object.caller, condition: `fn == ${quote(object.caller)} and size == ${object.size}${freed}` };
 }
 
+/** What is dragged over; of its own, so that a move of the pointer does not sort all objects. */
+const frame = signal<{ x0: number; y0: number; x1: number; y1: number } | null>(null);
+
+function Frame() {
+	const { value } = frame;
+	return value && <div class="rect" style={{ left: `${value.x0}px`, top: `${value.y0}px`, width: `${value.x1 - value.x0}px`, height: `${value.y1 - value.y0}px` }} />;
+}
+
 export function Frequency() {
 	const log = key("log") !== "0";
 	const sort = key("sort") || "-freq";
 	const mu = key("mu");
 	const [table, toggleTable] = useTwin();
 	const held = useRef({ x: 0, y: 0 });
-	const [frame, setFrame] = useState<{ x0: number; y0: number; x1: number; y1: number } | null>(null);
 	const asked = { ...scoped("/emad"), method: oneOf("method", methods, "both") === "both" ? null : key("method"), k: key("k"), seed: key("seed"), mu, log: key("raw") === "1" ? 0 : null };
 	const answer = useAnswer<Reply>("/emad", asked);
 	const base = useAnswer<Reply>(key("base") === "" ? null : "/emad", { ...asked, trace: key("base") }).reply;
@@ -299,7 +307,7 @@ export function Frequency() {
 	const drag = (phase: "begin" | "move" | "end", x: number, y: number) => {
 		if (phase === "begin") held.current = { x, y };
 		const rect = { x0: Math.min(held.current.x, x), y0: Math.min(held.current.y, y), x1: Math.max(held.current.x, x), y1: Math.max(held.current.y, y) };
-		setFrame(phase === "move" ? rect : null);
+		frame.value = phase === "move" ? rect : null;
 		if (phase !== "end" || rect.x1 - rect.x0 < 5) return;
 		const inside = (window.__hw?.items("scatter") ?? []).filter((item) => item.x + 6 >= rect.x0 && item.x + 6 <= rect.x1 && item.y + 6 >= rect.y0 && item.y + 6 <= rect.y1);
 		set({ o: inside.map((item) => item.id).join(",") || null });
@@ -349,7 +357,7 @@ export function Frequency() {
 				{!shown.conclusion.enough && <p class="note">Fewer objects than clusters: choose k of at most {count(shown.objects.length)}.</p>}
 				{!table && dots && (
 					<CanvasView name="scatter" label="Frequency against mean life" description="scatter chart" height={400} painter={dots} version={`${log}`} selected={chosen} onSelect={(item) => select("o", item.id)} onDrag={drag} menu={(item) => menu(item.id)} tooltip={(item) => tip(shown.objects, item.id)}>
-						{frame && <div class="rect" style={{ left: `${frame.x0}px`, top: `${frame.y0}px`, width: `${frame.x1 - frame.x0}px`, height: `${frame.y1 - frame.y0}px` }} />}
+						<Frame />
 					</CanvasView>
 				)}
 				{!table && <Clusters list={shown.clusters} />}

@@ -1,1 +1,0 @@
-import{a,b}from"./part-DOW3UCGF.js";import"./part-A5LQZZ5B.js";import"./part-YCV4YYU2.js";import"./part-WC2FCY6A.js";import"./part-BBBWZTH2.js";import"./part-IUN3QCTP.js";export{a as AccountMap,b as Memory};
