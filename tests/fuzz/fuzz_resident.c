@@ -8,7 +8,7 @@
 
 #include "study/analysis/resident/series.h"
 
-enum { BLOCKS_MAX = 256, ROWS_MAX = 64 };
+enum { BLOCKS_MAX = 256, ROWS_MAX = 64, CACHED_MAX = 16 };
 
 /* A gap is a part of what was resident, and within the run. */
 static void check_series(const struct model *model)
@@ -51,7 +51,8 @@ static void feed(const struct stream_sink *sink, struct input *input)
 	struct stream_image image = {.program = "fuzz", .command = "fuzz"};
 	struct stream_thread thread = {.tid = 1};
 	struct stream_resident rows[ROWS_MAX];
-	struct stream_memory memory = {.rows = rows, .moment = MEMORY_END};
+	struct stream_cached cached[CACHED_MAX];
+	struct stream_memory memory = {.rows = rows, .moment = MEMORY_END, .cached = cached};
 	struct stream_image_end end = {.ticks = UINT32_MAX};
 	u64 blocks = take(input) % BLOCKS_MAX, at = 0;
 	struct err err = {0};
@@ -68,7 +69,7 @@ static void feed(const struct stream_sink *sink, struct input *input)
 			return;
 	}
 	memory.ticks = take(input);
-	for (memory.count = 0; memory.count < ROWS_MAX && input->left; memory.count++) {
+	for (memory.count = 0; memory.count < ROWS_MAX && input->left > CACHED_MAX; memory.count++) {
 		struct stream_resident *row = &rows[memory.count];
 
 		/* As the reader of traces lets them through: one after the other. */
@@ -80,6 +81,16 @@ static void feed(const struct stream_sink *sink, struct input *input)
 		row->resident_bytes = row->bytes - take(input) % row->bytes;
 		row->kind = (u32)(take(input) % MEMORY_KINDS);
 		row->goes_on = memory.count && take(input) % 2;
+	}
+	at = 0;
+	for (; memory.cached_count < CACHED_MAX && input->left; memory.cached_count++) {
+		struct stream_cached *row = &cached[memory.cached_count];
+
+		row->address = at + take(input) / 16 * 16;
+		row->bytes = (u32)(take(input) / 16 * 16);
+		if (row->address < at || !row->bytes || row->address + row->bytes < row->address)
+			break;
+		at = row->address + row->bytes;
 	}
 	if (sink->memory(sink->self, &memory, &err) == 0)
 		sink->image_end(sink->self, &end, &err);
