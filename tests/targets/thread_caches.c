@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 256, SIZES_MAX = 60, MOST = 7, HEAD = 8, STAY = 3 };
+enum { THREADS_MAX = 256, SIZES_MAX = 60, BINS = 64, MOST = 7, HEAD = 8, STAY = 3 };
 
 static pthread_barrier_t ready, go, done;
 static int rounds = 1, sizes = 5;
@@ -18,7 +18,7 @@ static int rounds = 1, sizes = 5;
 static struct worker {
 	pthread_t thread;
 	int number, tid;
-	size_t blocks, bytes, live, size[SIZES_MAX], count[SIZES_MAX];
+	size_t live, count[BINS]; /* by size: 32, 48 … */
 	void *stay[STAY];
 } workers[THREADS_MAX];
 
@@ -31,20 +31,27 @@ __attribute__((noinline)) static void *take(size_t size)
 	return memset(block, 1, size);
 }
 
-/* Sizes that are 16 bytes apart at least, so that each has a list of its own. */
+static size_t bin_of(size_t bytes) { return (bytes + HEAD + 15) / 16 < 2 ? 0 : (bytes + HEAD + 15) / 16 - 2; }
+
+/* Sizes that are 16 bytes apart at least, so that each has a list of its own. Where a rest would be too small a block is larger than it
+ * had to be, and its list another one. */
 static void fill(struct worker *self)
 {
 	void *blocks[MOST];
 
 	for (int i = 0; i < sizes; i++) {
-		size_t size = (size_t)(24 + 16 * ((self->number + 11 * i) % 60));
+		size_t size = (size_t)(24 + 16 * ((self->number + 11 * i) % 60)), count = (size_t)((self->number + i) % MOST + 1);
 
-		self->count[i] = (size_t)((self->number + i) % MOST + 1);
-		for (size_t k = 0; k < self->count[i]; k++)
+		for (size_t k = 0; k < count; k++) {
+			self->count[bin_of(size)] -= self->count[bin_of(size)] > 0; /* it comes from there */
 			blocks[k] = take(size);
-		self->size[i] = malloc_usable_size(blocks[0]) + HEAD;
-		for (size_t k = 0; k < self->count[i]; k++)
+		}
+		for (size_t k = 0; k < count; k++) {
+			size_t *cached = &self->count[bin_of(malloc_usable_size(blocks[k]))];
+
+			*cached += *cached < MOST;
 			free(blocks[k]);
+		}
 	}
 }
 
@@ -62,14 +69,23 @@ static void *work(void *argument)
 	}
 	for (int i = 0; i < rounds; i++)
 		fill(self);
-	for (int i = 0; i < sizes; i++) {
-		self->blocks += self->count[i];
-		self->bytes += self->count[i] * self->size[i];
-	}
 	pthread_barrier_wait(&done);
 	for (;;)
 		pause();
 	return NULL;
+}
+
+static void print_cache(const struct worker *self)
+{
+	size_t blocks = 0, bytes = 0;
+
+	for (size_t i = 0; i < BINS; i++) {
+		blocks += self->count[i];
+		bytes += self->count[i] * (32 + 16 * i);
+		if (self->count[i])
+			dprintf(1, "size %d %zu %zu\n", self->tid, 32 + 16 * i, self->count[i]);
+	}
+	dprintf(1, "thread %d %zu %zu\n", self->tid, blocks, bytes);
 }
 
 int main(int argc, char **argv)
@@ -100,9 +116,7 @@ int main(int argc, char **argv)
 		const struct worker *worker = &workers[i];
 
 		live += worker->live;
-		dprintf(1, "thread %d %zu %zu\n", worker->tid, worker->blocks, worker->bytes);
-		for (int k = 0; k < sizes; k++)
-			dprintf(1, "size %d %zu %zu\n", worker->tid, worker->size[k], worker->count[k]);
+		print_cache(worker);
 	}
 	dprintf(1, "in_use_not_live %zu\n", before - live);
 	return 0;
