@@ -103,6 +103,25 @@ describe("kinds of looks", () => {
 	});
 });
 
+describe("thread caches", () => {
+	test("a table has what each thread's cache holds", async () => {
+		const cached = record("thread_caches", [join(targets, "thread_caches"), "40", "1", "60"]);
+		const billed = cli("resident", "--at", "end", "--top", "0", cached);
+		assert.ok(billed.thread_caches.length >= 40, "threads");
+		const page = await open(browser, await serve(cached));
+		await view(page, `#/resident?at=${billed.time_ns}`);
+		const list = await rows(page, "Thread caches");
+		assert.equal(list.length, Math.min(20, billed.thread_caches.length));
+		shows(list[0].Bytes, billed.thread_caches[0].bytes, "bytes");
+		assert.equal(list[0]["Free blocks"], String(billed.thread_caches[0].blocks));
+		const part = page.getByRole("region", { name: "Parts", exact: true }).getByRole("row", { name: "Thread caches" });
+		shows(await part.getByRole("cell").nth(1).innerText(), billed.parts.find((row) => row.part === "thread_caches").bytes, "part");
+		await accessible(page);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+});
+
 describe("memory map by account", () => {
 	for (const colorScheme of ["light", "dark"])
 		test(`a click on a page says who holds it, ${colorScheme}`, async () => {

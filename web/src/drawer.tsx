@@ -269,6 +269,7 @@ interface PageDetail {
 	left: number;
 	pinned: number;
 	cached: number;
+	thread_caches: number;
 	holders: PageShare[];
 	last: PageShare[];
 }
@@ -293,7 +294,7 @@ function PageDrawer({ id }: { id: string }) {
 	const page = answer.reply?.data;
 	if (answer.error) return <p class="problem">{answer.error.message}</p>;
 	if (!page) return <Skeleton />;
-	const facts: [string, number][] = [["Live", page.live], ["Rounding", page.slack], ["Left behind", page.left], ["Never used", page.pinned], ["Cached", page.cached]];
+	const facts: [string, number][] = [["Live", page.live], ["Rounding", page.slack], ["Left behind", page.left], ["Never used", page.pinned], ["Cached", page.cached], ["Thread caches", page.thread_caches]];
 	return (
 		<>
 			<h2>Page {page.addr}</h2>

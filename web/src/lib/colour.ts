@@ -43,7 +43,7 @@ export function category(index: number): string {
 }
 
 /** Accounts of resident memory have the same colour in every picture. */
-const accounts = ["live", "pinned", "cached", "not_resident", "left", "slack", "", "other"];
+const accounts = ["live", "pinned", "cached", "not_resident", "left", "slack", "thread_caches", "other"];
 
 export function account(name: string): string {
 	const at = accounts.indexOf(name);

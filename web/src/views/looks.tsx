@@ -15,8 +15,8 @@ import { key, set, whole } from "../lib/state";
 import { TwinButton, useTwin } from "../lib/twin";
 
 /** From the bottom of the stack: what the program wants comes first. */
-const parts = [["requested_bytes", "live"], ["slack_bytes", "slack"], ["pinned_bytes", "pinned"], ["cached_bytes", "cached"], ["other_bytes", "other"], ["recorder_bytes", "recorder"]] as const;
-const labels: Record<string, string> = { live: "Live", slack: "Rounding", pinned: "Pinned", cached: "Cached", other: "Code, stacks, other mappings", recorder: "Heapwise itself" };
+const parts = [["requested_bytes", "live"], ["slack_bytes", "slack"], ["pinned_bytes", "pinned"], ["cached_bytes", "cached"], ["thread_caches_bytes", "thread_caches"], ["other_bytes", "other"], ["recorder_bytes", "recorder"]] as const;
+const labels: Record<string, string> = { live: "Live", slack: "Rounding", pinned: "Pinned", cached: "Cached", thread_caches: "Thread caches", other: "Code, stacks, other mappings", recorder: "Heapwise itself" };
 /** Why Heapwise looked; of these the one with most memory is the peak. */
 const kinds: Record<string, string> = { periodic: "periodic look", mark: "mark", snapshot: "snapshot", end: "end", peak: "peak" };
 const TALL = 300;

@@ -59,7 +59,7 @@ const MOST = 1 << 20;
 const PAGE = 4096n;
 
 /** Accounts by the words of people. */
-const accounts: Record<string, string> = { live: "live", pins: "live, and alone holds its page", slack: "rounding", left: "left behind", pinned: "pinned, never used", cached: "cached", not_resident: "live, not resident", other: "not the allocator's" };
+const accounts: Record<string, string> = { live: "live", pins: "live, and alone holds its page", slack: "rounding", left: "left behind", pinned: "pinned, never used", cached: "cached", thread_caches: "in a thread's cache", not_resident: "live, not resident", other: "not the allocator's" };
 
 const columns: Column<Region>[] = [
 	{ name: "start", label: "From", width: "20ch", cell: (row) => <button class="plain" onClick={() => set({ mem: row.start })}>{row.start}</button>, text: (row) => row.start },

@@ -17,7 +17,7 @@ import { AccountMap } from "./memory";
 
 /** Parts by the words of people. Sums and what is not resident are no parts. */
 const names: Record<string, string> = {
-	requested: "Live heap", slack: "Rounding", pinned: "Pinned", cached: "Kept by the allocator", mappings: "Other mappings", files: "Mapped files", code: "Program and libraries", stacks: "Stacks", recorder: "Heapwise itself",
+	requested: "Live heap", slack: "Rounding", pinned: "Pinned", cached: "Kept by the allocator", thread_caches: "Thread caches", mappings: "Other mappings", files: "Mapped files", code: "Program and libraries", stacks: "Stacks", recorder: "Heapwise itself",
 };
 
 interface Charged {
@@ -26,6 +26,8 @@ interface Charged {
 	advice: string;
 	cut: { least_bytes: number; most_bytes: number; points: number; live_bytes: number };
 	parts: { part: string; bytes: number; share: number; meaning: string }[];
+	thread_caches: ResultRow[];
+	caches: { read_threads: number; unread_threads: number };
 	points: ResultRow[];
 	classes: ResultRow[];
 	schema: Record<string, SchemaColumn[]>;
@@ -33,7 +35,9 @@ interface Charged {
 
 const classes = { size: "Size class", blocks: "Blocks", live_bytes: "Live", held_bytes: "On pages of", used: "Used" };
 
-const charged = { stack: "Allocated by", pinned_bytes: "Pinned", left_bytes: "Left behind", cached_bytes: "Cached", requested_bytes: "Live", slack_bytes: "Rounding", blocks: "Blocks" };
+const cached = { tid: "Thread", name: "Name", blocks: "Free blocks", bytes: "Bytes" };
+
+const charged = { stack: "Allocated by", pinned_bytes: "Pinned", left_bytes: "Left behind", cached_bytes: "Cached", thread_caches_bytes: "Thread caches", requested_bytes: "Live", slack_bytes: "Rounding", blocks: "Blocks" };
 
 /** What the process held at most, of which the heap is a part. */
 function Sentence({ rows }: { rows: MemoryPart[] }) {
@@ -110,6 +114,17 @@ function Bill({ data }: { data: Charged }) {
 /** As high as its rows, up to a limit. */
 const tall = (rows: readonly unknown[], most: number) => Math.min(most, 28 * rows.length + 40);
 
+/** What the C library keeps free for each thread. */
+function ThreadCaches({ data }: { data: Charged }) {
+	if (data.thread_caches.length === 0) return null;
+	return (
+		<section aria-label="Thread caches">
+			<h2>Thread caches at {ns(data.time_ns)}</h2>
+			<ResultTable label="Thread caches" rows={data.thread_caches} schema={columnsOf(data.schema.thread_caches, cached)} height={tall(data.thread_caches, 300)} />
+		</section>
+	);
+}
+
 function Sizes({ data }: { data: Charged }) {
 	if (data.classes.length === 0) return null;
 	return (
@@ -138,6 +153,7 @@ function AtLook({ data, rows, choice }: { data: Data; rows: MemoryPart[]; choice
 			<Account rows={rows} look={bill?.parts ?? null} time={bill?.time_ns} />
 			{bill && <Bill data={bill} />}
 			<AccountMap at={choice.time} />
+			{bill && <ThreadCaches data={bill} />}
 			{bill && <Sizes data={bill} />}
 		</>
 	);

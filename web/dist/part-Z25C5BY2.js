@@ -1,1 +1,0 @@
-import{a,b}from"./part-GHI3PEYE.js";import"./part-VMON62SZ.js";import"./part-YMLXW3TW.js";import"./part-HCVFM72T.js";import"./part-WLZTSFEN.js";import"./part-IUN3QCTP.js";export{a as AccountMap,b as Memory};
