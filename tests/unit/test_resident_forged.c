@@ -4,6 +4,7 @@
 #include "host/trace/facts.h"
 #include "host/trace/guard.h"
 #include "format/varint.h"
+#include "study/analysis/resident/by_size.h"
 #include "study/analysis/resident/cut.h"
 #include "study/analysis/resident/looks.h"
 #include "test_analysis.h"
@@ -169,6 +170,24 @@ TEST(many_looks, "of many looks those that are shown include the first and the l
 	CHECK_EQ(looks.rows.data[0].memory->ticks, first);
 	CHECK_EQ(looks.rows.data[LOOKS_MAX - 1].memory->ticks, last);
 	resident_looks_release(&looks);
+	model_free(feed.model);
+}
+
+TEST(by_size, "blocks on pages that are not known one by one use no more than they hold")
+{
+	const struct stream_resident rows[] = {{FAR, 8 * PAGE, 4 * PAGE, MEMORY_ANONYMOUS, 0}};
+	struct feed feed = feed_begin();
+	struct result *table;
+
+	tell_block(&feed, 1, FAR + 16, 6 * PAGE);
+	tell_memory(&feed, rows, 1);
+	tell_end(&feed, IMAGE_EXITED);
+	table = resident_by_size_result(feed.model, resident_last(feed.model), &feed.err);
+	CHECK(table != NULL);
+	CHECK_EQ(result_rows(table), 1);
+	CHECK_EQ(cell(table, 0, "live_bytes")->number, 3 * PAGE);
+	CHECK(cell(table, 0, "held_bytes")->number >= 3 * PAGE);
+	result_free(table);
 	model_free(feed.model);
 }
 

@@ -33,7 +33,7 @@ interface Charged {
 	schema: Record<string, SchemaColumn[]>;
 }
 
-const classes = { size: "Size class", blocks: "Blocks", live_bytes: "Live", held_bytes: "On pages of", used: "Used" };
+const by_size = { size: "Size class", blocks: "Blocks", live_bytes: "Live", held_bytes: "On pages of", used: "Used" };
 
 const cached = { tid: "Thread", name: "Name", blocks: "Free blocks", bytes: "Bytes" };
 
@@ -126,11 +126,11 @@ function ThreadCaches({ data }: { data: Charged }) {
 }
 
 function Sizes({ data }: { data: Charged }) {
-	if (data.classes.length === 0) return null;
+	if (data.by_size.length === 0) return null;
 	return (
 		<section aria-label="Size classes">
 			<h2>Size classes at {ns(data.time_ns)}</h2>
-			<ResultTable label="Size classes" rows={data.classes} schema={columnsOf(data.schema.classes, classes)} height={tall(data.classes, 300)} />
+			<ResultTable label="Size classes" rows={data.by_size} schema={columnsOf(data.schema.by_size, by_size)} height={tall(data.by_size, 300)} />
 		</section>
 	);
 }

@@ -42,11 +42,11 @@ static struct size_row *class_of(struct sorting *self, u64 size)
 	return &self->classes[at];
 }
 
-/* The pages of [start, end) that are known one by one. */
+/* The pages of [start, end) that are known one by one; of others what the block itself has. */
 static bool add_pages(struct sorting *self, struct size_row *class,
 		      const struct class_extent *extent)
 {
-	const struct accounting *look = &self->look;
+	struct accounting *look = &self->look;
 
 	if (!class->pages)
 		class->pages = calloc(self->words + 1, sizeof *class->pages);
@@ -56,7 +56,11 @@ static bool add_pages(struct sorting *self, struct size_row *class,
 		u64 from = extent->start > start ? extent->start : start;
 		u64 to = extent->end < last ? extent->end : last;
 
-		if (look->first_word[i] != ACCOUNTING_NO_WORDS && from < to)
+		if (from >= to)
+			continue;
+		if (look->first_word[i] == ACCOUNTING_NO_WORDS)
+			class->held_bytes += accounting_bytes(look, from, to);
+		else
 			bytemap_set(class->pages + look->first_word[i],
 				    (from - start) / RESIDENT_PAGE,
 				    (to - 1 - start) / RESIDENT_PAGE + 1);
@@ -105,7 +109,7 @@ static void add_rows(struct sorting *self, struct result *table)
 		struct size_row *class = &self->classes[i];
 
 		if (class->pages)
-			class->held_bytes =
+			class->held_bytes +=
 				bytemap_count(class->pages, self->words * 64) * RESIDENT_PAGE;
 		free(class->pages);
 	}
@@ -132,7 +136,7 @@ struct result *resident_by_size_result(const struct model *model, const struct m
 		       "resident bytes of pages with a block of the class"),
 		COLUMN("used", "used", VALUE_SHARE, "live bytes of the class by bytes of pages"),
 	};
-	struct result *table = result_table("classes", "Size classes", columns);
+	struct result *table = result_table("by_size", "Blocks by size", columns);
 	struct sorting sorting = {.look = accounting_of(model, look)};
 	bool good = table && accounting_make(&sorting.look, err) == 0;
 

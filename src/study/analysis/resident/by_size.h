@@ -7,7 +7,7 @@
 #include "study/analysis/resident/accounting.h"
 #include "study/result/result.h"
 
-/* "classes", hidden in text, those that hold most first; NULL and err on failure. Passes over the
+/* "by_size", hidden in text, those that hold most first; NULL and err on failure. Passes over the
  * chunks twice. */
 struct result *resident_by_size_result(const struct model *model, const struct model_memory *look,
 				       struct err *err);
