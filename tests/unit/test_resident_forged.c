@@ -241,3 +241,43 @@ TEST(covered, "blocks that were freed in the same place do not take time each fo
 	bill_release(&bill);
 	model_free(feed.model);
 }
+
+/* ---- more than there can be ---- */
+
+TEST(overlap, "live blocks that overlap, on memory that no machine has, take neither long nor much memory")
+{
+	enum { BLOCKS = 8000, LOOKS = 10 };
+	const u64 tib = 1ull << 40;
+	const struct stream_resident rows[] = {
+		{FAR, 8ull << 30, 8ull << 30, MEMORY_BREAK, 0},
+		{FAR + tib, 1000 * tib, 1000 * tib, MEMORY_ANONYMOUS, 0},
+	};
+	struct feed feed = feed_begin();
+	struct resident_looks looks = {0};
+	struct resident_account account;
+	struct result *table;
+	struct bill bill;
+	struct cut cut;
+
+	for (u64 i = 0; i < BLOCKS; i++)
+		tell_block(&feed, 1 + i % 2, FAR + 16 * i + 16, (i % 3 ? 1ull << 36 : tib) + (tib >> 6) * (i % 50));
+	for (u32 i = 0; i < LOOKS; i++) {
+		tell_block(&feed, 3, FAR + 16, 100);
+		tell_memory(&feed, rows, 2);
+	}
+	tell_end(&feed, IMAGE_EXITED);
+	CHECK_EQ(resident_account(feed.model, resident_last(feed.model), &account, &feed.err), 0);
+	CHECK_EQ(account.sum_bytes, (8ull << 30) + 1000 * tib);
+	CHECK_EQ(bill_make(&bill, feed.model, resident_last(feed.model), &feed.err), 0);
+	CHECK(bill.page_count <= accounting_pages_max(feed.model));
+	CHECK_EQ(cut_find(&cut, &bill, &feed.err), 0);
+	bill_release(&bill);
+	CHECK_EQ(resident_looks_make(&looks, feed.model, &feed.err), 0);
+	for (u64 i = 0; i < looks.rows.count; i++)
+		CHECK_EQ(looks.rows.data[i].account.sum_bytes, account.sum_bytes);
+	resident_looks_release(&looks);
+	table = resident_by_size_result(feed.model, resident_last(feed.model), &feed.err);
+	CHECK(table != NULL);
+	result_free(table);
+	model_free(feed.model);
+}

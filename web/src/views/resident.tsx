@@ -29,7 +29,7 @@ interface Charged {
 	thread_caches: ResultRow[];
 	caches: { read_threads: number; unread_threads: number };
 	points: ResultRow[];
-	classes: ResultRow[];
+	by_size: ResultRow[];
 	schema: Record<string, SchemaColumn[]>;
 }
 

@@ -13,8 +13,22 @@
 
 enum { GLIBC_HEADS = 16, GLIBC_MAPPED_LEAST = 128 << 10 };
 
-/* A trace may claim any address space; and the recorder reserves much of it. */
-static const u64 WORDS_MAX = 1ull << 24;
+/* 64 GiB, and 1 MiB for each block and row: so much of a machine's memory has as many of these. */
+static const u64 PAGES_ANY = 1ull << 24, PAGES_EACH = 1 << 8, PAGES_MOST = 1ull << 27;
+/* Blocks do not overlap, but each takes some pages that others take, too: those of its span. */
+static const u64 WORK_EACH = 1 << 10, WORK_PAGE = 4;
+
+u64 accounting_pages_max(const struct model *model)
+{
+	u64 pages = PAGES_ANY + PAGES_EACH * (model->chunks.count + model->residents.count);
+
+	return pages < PAGES_MOST ? pages : PAGES_MOST;
+}
+
+u64 accounting_work(const struct model *model, u64 pages)
+{
+	return WORK_PAGE * (pages + model->residents.count) + WORK_EACH * (model->chunks.count + 1);
+}
 
 u64 accounting_row(const struct accounting *self, u64 address)
 {
@@ -54,6 +68,8 @@ static u64 add_range(struct accounting *self, u64 start, u64 end, u64 *sums)
 		found += scaled(row, to - from);
 		if (!sums)
 			continue;
+		if (!work_spend(&self->work, 1 + (to - from) / RESIDENT_PAGE / 64))
+			break;
 		sums[i] += scaled(row, to - from);
 		mark_used(self, i, from, to);
 	}
@@ -74,8 +90,11 @@ static void hold_range(struct accounting *self, struct class_extent span)
 		u64 from = span.start > row->start ? span.start : row->start;
 		u64 to = span.end < row->start + row->bytes ? span.end : row->start + row->bytes;
 
-		if (to > from)
-			mark_used(self, i, from, to);
+		if (to <= from)
+			continue;
+		if (!work_spend(&self->work, 1 + (to - from) / RESIDENT_PAGE / 64))
+			break;
+		mark_used(self, i, from, to);
 	}
 }
 
@@ -127,6 +146,7 @@ static bool clear(struct accounting *self)
 
 	memset(self->requested, 0, bytes);
 	memset(self->slack, 0, bytes);
+	self->work = accounting_work(self->model, self->words * 64);
 	self->absent_bytes = 0;
 	free(self->used);
 	self->used = calloc(self->words, sizeof *self->used);
@@ -261,6 +281,7 @@ static void add_caches(struct accounting *self)
 static bool prepare(struct accounting *self)
 {
 	u64 count = self->memory->count, words = 0;
+	u64 words_max = accounting_pages_max(self->model) / 64;
 
 	self->first_word = arena_new_array(&self->arena, u64, count + 1);
 	self->has_blocks = arena_new_array(&self->arena, u8, count + 1);
@@ -276,12 +297,13 @@ static bool prepare(struct accounting *self)
 
 		self->first_word[i] = ACCOUNTING_NO_WORDS;
 		if (row->resident_bytes != row->bytes ||
-		    row->bytes / RESIDENT_PAGE / 64 >= WORDS_MAX - words)
+		    row->bytes / RESIDENT_PAGE / 64 + 1 > words_max - words)
 			continue;
 		self->first_word[i] = words;
 		words += row->bytes / RESIDENT_PAGE / 64 + 1;
 	}
 	self->words = words + 1;
+	self->work = accounting_work(self->model, words * 64);
 	self->used = calloc(self->words, sizeof *self->used);
 	return self->first_word && self->has_blocks && self->requested && self->slack &&
 	       self->used && self->caches_held && self->caches_free;

@@ -47,6 +47,7 @@ struct accounting {
 	u64 *caches_held, *caches_free;
 	struct size_classes classes;
 	bool glibc; /* the allocator is glibc's */
+	u64 work;   /* that is left, see accounting_work */
 	struct arena arena;
 };
 
@@ -54,6 +55,18 @@ struct accounting {
 
 /* Of a look, with nothing laid over it. */
 struct accounting accounting_of(const struct model *model, const struct model_memory *memory);
+
+/* How many pages are known one by one, at most, and how many steps over pages and rows the blocks
+ * that are live at once can take: a trace may claim any address space, and blocks that overlap. */
+u64 accounting_pages_max(const struct model *model);
+u64 accounting_work(const struct model *model, u64 pages);
+
+/* False if no work is left. */
+static inline bool work_spend(u64 *work, u64 steps)
+{
+	*work -= steps < *work ? steps : *work;
+	return *work != 0;
+}
 
 /* One pass over the chunks. 0 or ERR_MEMORY; released in either case. */
 int accounting_make(struct accounting *self, struct err *err);

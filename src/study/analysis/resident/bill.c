@@ -13,7 +13,6 @@
 enum {
 	GRANULE = 16,
 	PAGE_WORDS = RESIDENT_PAGE / GRANULE / 64,
-	PAGES_MAX = 1 << 27, /* half a TiB */
 	REST = 2048,
 };
 
@@ -29,6 +28,7 @@ struct billing {
 	u64 *held;    /* by page, a bit: the span of a live block begins there */
 	bool in_span; /* the block in progress lies in a span that is given back as a whole */
 	u32 span_first;   /* of that span; NO_PAGE = it has no page yet */
+	u64 work;         /* that is left for live blocks, see accounting_work */
 	bool only_open;   /* pieces on pages that are covered as a whole are passed over */
 	u64 cached_bytes; /* of the block in progress, in a cache of a thread */
 	u64 uncharged;    /* blocks there whose point is not known yet */
@@ -50,7 +50,7 @@ static bool list_row(struct billing *self, u64 row)
 	u64 count = rows[row].bytes / RESIDENT_PAGE;
 
 	self->first_page[row] = NO_PAGE;
-	if (!is_listed(self, row) || count > PAGES_MAX - bill->page_count)
+	if (!is_listed(self, row))
 		return true;
 	if ((!rows[row].goes_on || !bill->heaps.count) &&
 	    !vec_push(&bill->heaps, ((struct bill_heap){rows[row].start, bill->page_count, 0})))
@@ -77,6 +77,7 @@ static bool list_pages(struct billing *self)
 	self->open = calloc((u64)bill->page_count + 1, sizeof *self->open);
 	self->held = calloc((u64)bill->page_count / 64 + 1, sizeof *self->held);
 	self->uncovered = (u64)bill->page_count * PAGE_WORDS * 64;
+	self->work = accounting_work(bill->model, bill->page_count);
 	if (!bill->page_used || !bill->page_caches || !bill->page_span || !self->covered ||
 	    !self->open || !self->held)
 		return false;
@@ -124,6 +125,8 @@ static void each_piece(struct billing *self, const struct class_extent *extent,
 						     self->first_page[i]
 					   : (u32)page;
 
+			if (!self->only_open && !work_spend(&self->work, 1))
+				return;
 			if (open != page) {
 				from = (u64)open * RESIDENT_PAGE;
 				continue;

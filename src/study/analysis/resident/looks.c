@@ -10,8 +10,10 @@
 #include "host/base/search.h"
 #include "study/result/field.h"
 
-enum { PAGES_MAX = 1 << 27 /* half a TiB */ };
 static const u64 SPARSE_LEAST = 1 << 30;
+/* Pages of all looks that are shown: some seconds' work. */
+static const u64 VISITS_MAX = 1ull << 31;
+enum { LOOKS_MIN = 16 };
 
 #define AFTER_MARK_NS 250000000ull /* a later look has another reason */
 
@@ -41,6 +43,7 @@ struct walk {
 	struct page *pages;
 	struct by_look came, went;
 	struct caches caches;
+	u64 work; /* that is left, see accounting_work */
 };
 
 static int by_time(const void *a, const void *b)
@@ -50,23 +53,47 @@ static int by_time(const void *a, const void *b)
 	return rising(x->memory->ticks, y->memory->ticks);
 }
 
-/* Of so many the first and the last one are among those that are shown. */
-static u64 look_of(u64 number, const struct model *model)
+/* The recorder reserves much of which little is resident, and so do files of a database: no block
+ * is there. */
+static bool is_walked(const struct stream_resident *row)
 {
-	u64 count = model->memory.count;
+	bool sparse = row->resident_bytes < row->bytes / 4;
 
-	return count <= LOOKS_MAX ? number : number * (count - 1) / (LOOKS_MAX - 1);
+	switch (row->kind) {
+	case MEMORY_RECORDER: return row->bytes && !sparse;
+	case MEMORY_FILE: return row->bytes && !(sparse && row->bytes >= SPARSE_LEAST);
+	default: return row->bytes != 0;
+	}
 }
 
+/* How many looks are shown: fewer where each has many pages. */
+static u64 looks_shown(const struct model *model)
+{
+	u64 count = model->memory.count, most = accounting_pages_max(model), visits = 1, shown;
+
+	for (u64 i = 0; i < model->residents.count; i++) {
+		u64 pages = model->residents.data[i].bytes / RESIDENT_PAGE;
+
+		if (is_walked(&model->residents.data[i]) && pages <= most)
+			visits += pages;
+	}
+	shown = VISITS_MAX / (visits / count + 1);
+	shown = shown < LOOKS_MIN ? LOOKS_MIN : shown < LOOKS_MAX ? shown : LOOKS_MAX;
+	return shown < count ? shown : count;
+}
+
+/* The first and the last one are among those that are shown. */
 static bool choose_looks(struct resident_looks *self, const struct model *model)
 {
-	u64 count = model->memory.count, shown = count < LOOKS_MAX ? count : LOOKS_MAX;
+	u64 count = model->memory.count, shown = looks_shown(model);
 
-	for (u64 i = 0; i < shown; i++)
+	for (u64 i = 0; i < shown; i++) {
+		u64 number = shown < count ? i * (count - 1) / (shown - 1) : i;
+
 		if (!vec_push(&self->rows,
-			      ((struct resident_look){
-				      .memory = &model->memory.data[look_of(i, model)]})))
+			      ((struct resident_look){.memory = &model->memory.data[number]})))
 			return false;
+	}
 	vec_sort(&self->rows, by_time);
 	return true;
 }
@@ -100,19 +127,6 @@ static int by_start(const void *a, const void *b)
 	const struct span *x = a, *y = b;
 
 	return rising(x->start, y->start);
-}
-
-/* The recorder reserves much of which little is resident, and so do files of a database: no block
- * is there. */
-static bool is_walked(const struct stream_resident *row)
-{
-	bool sparse = row->resident_bytes < row->bytes / 4;
-
-	switch (row->kind) {
-	case MEMORY_RECORDER: return row->bytes && !sparse;
-	case MEMORY_FILE: return row->bytes && !(sparse && row->bytes >= SPARSE_LEAST);
-	default: return row->bytes != 0;
-	}
 }
 
 static bool list_rows(struct walk *self, const struct model_memory *memory)
@@ -151,7 +165,7 @@ static void join_spans(struct walk *self)
 
 static bool list_pages(struct walk *self)
 {
-	u64 pages = 0, listed = 0;
+	u64 pages = 0, listed = 0, pages_max = accounting_pages_max(self->model);
 
 	for (u64 i = 0; i < self->looks->rows.count; i++)
 		if (!list_rows(self, self->looks->rows.data[i].memory))
@@ -161,13 +175,14 @@ static bool list_pages(struct walk *self)
 		struct span span = self->spans.data[i];
 		u64 more = (span.end - span.start + RESIDENT_PAGE - 1) / RESIDENT_PAGE;
 
-		if (more > PAGES_MAX - pages)
+		if (more > pages_max - pages)
 			continue;
 		span.first = pages;
 		self->spans.data[listed++] = span;
 		pages += more;
 	}
 	self->spans.count = listed;
+	self->work = accounting_work(self->model, 0) + pages * self->looks->rows.count;
 	self->pages = calloc(pages + 1, sizeof *self->pages);
 	return self->pages != NULL;
 }
@@ -191,7 +206,7 @@ static void add_range(struct walk *self, u64 start, u64 end, bool requested, boo
 		u64 from = start > span->start ? start : span->start;
 		u64 to = end < span->end ? end : span->end;
 
-		if (span->start >= end)
+		if (span->start >= end || !work_spend(&self->work, 1 + (to - from) / RESIDENT_PAGE))
 			return;
 		while (from < to) {
 			struct page *page = page_at(self, span, from);
@@ -212,7 +227,8 @@ static void hold_range(struct walk *self, const struct class_extent *held, bool 
 		u64 from = held->start > span->start ? held->start : span->start;
 		u64 to = held->end < span->end ? held->end : span->end;
 
-		if (span->start >= held->end)
+		if (span->start >= held->end ||
+		    !work_spend(&self->work, 1 + (to - from) / RESIDENT_PAGE))
 			return;
 		for (; from < to; from = (from / RESIDENT_PAGE + 1) * RESIDENT_PAGE) {
 			u16 *holds = &page_at(self, span, from)->holds;
