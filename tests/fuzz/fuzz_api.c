@@ -61,6 +61,22 @@ static void tell_chunk(struct stream_sink *sink, u64 i)
 		sink->accesses(sink->self, &access, 1, &err);
 }
 
+/* Each page of the blocks so far, and a mapping without any. */
+static void tell_look(struct stream_sink *sink, u64 ticks, u64 pages)
+{
+	struct stream_resident rows[] = {
+		{0x10000, pages * STREAM_PAGE, pages * STREAM_PAGE, MEMORY_BREAK, 0},
+		{1ull << 40, 8 * STREAM_PAGE, 3 * STREAM_PAGE, MEMORY_ANONYMOUS, 0},
+	};
+	struct stream_memory memory = {.ticks = ticks,
+				       .rss_bytes = (pages + 3) * STREAM_PAGE,
+				       .rows = rows,
+				       .count = 2};
+	struct err err = {0};
+
+	sink->memory(sink->self, &memory, &err);
+}
+
 static struct study *make_trace(const char *path, u64 chunks)
 {
 	struct study *trace = study_new(path, &view_options);
@@ -71,8 +87,11 @@ static struct study *make_trace(const char *path, u64 chunks)
 	struct err err = {0};
 
 	tell_image(&sink);
-	for (u64 i = 0; i < chunks; i++)
+	for (u64 i = 0; i < chunks; i++) {
 		tell_chunk(&sink, i);
+		if (i % 64 == 63)
+			tell_look(&sink, 1000 + 50 * i, 1 + i / 4);
+	}
 	sink.clock(sink.self, &clock, &err);
 	sink.image_end(sink.self, &end, &err);
 	trace->info.images = 1;
