@@ -50,8 +50,8 @@ const groups: Group[] = [
 		icon: "memory",
 		hint: "What the process holds of the machine's memory",
 		views: [
-			{ name: "map", label: "Memory map", letter: "a", component: lazy(() => import("./views/memory").then((part) => part.Memory)) },
 			{ name: "resident", label: "Breakdown", letter: "w", missing: notResident, component: lazy(() => import("./views/resident").then((part) => part.Resident)) },
+			{ name: "map", label: "Memory map", letter: "a", component: lazy(() => import("./views/memory").then((part) => part.Memory)) },
 		],
 	},
 	{ label: "Compare", icon: "compare", hint: "What changed between two runs", views: [{ name: "compare", label: "Compare", letter: "d", component: lazy(() => import("./views/compare").then((part) => part.Compare)) }] },

@@ -4,7 +4,7 @@
 
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { renewed, useAnswer } from "./lib/answer";
 import { type ThemeChoice, chooseTheme, themeChoice } from "./lib/colour";
 import { bytes, count, ns, share } from "./lib/format";
@@ -283,7 +283,7 @@ const withStrip = new Set(["flame", "tree", "points", "point", "types", "chunks"
 
 export function Shell({ groups: all }: { groups: Group[] }) {
 	const named = useNamedQuery();
-	useEffect(dropNonsense, [place.value]);
+	useLayoutEffect(dropNonsense, [place.value]);
 	const groups = all.map((group) => ({ ...group, views: group.views.filter((item) => embedded || item.endpoint === undefined || able(item.endpoint)) })).filter((group) => group.views.length > 0);
 	const views = groups.flatMap((group) => group.views);
 	const status = useAnswer<Status>("/status", {});

@@ -19,7 +19,7 @@ const THIN = { height: 60, left: 16, right: 16, top: 4, bottom: 16 }; // as far 
 const TALL = { height: 200, left: 68, right: 12, top: 22, bottom: 22 };
 type Room = typeof THIN;
 
-const OFF_SCALE = 4; // resident memory so many times above the heap would press it flat
+const OFF_SCALE = 3; // resident memory so many times above the heap would press it flat
 
 export function peakBin(line: Timeline): number {
 	let best = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What changed between two runs: totals, the two heap lines, and what is new, gone, grew or shrank.
 
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { Panel, useAnswer } from "../lib/answer";
 import { scoped } from "../lib/catalogue";
@@ -85,7 +85,7 @@ function Summary({ data }: { data: Data }) {
 						<td class="number">{inUnit(change.a, unitOf(name))}</td>
 						<td class="number">{inUnit(change.b, unitOf(name))}</td>
 						<td class="number"><Delta value={change.delta} unit={unitOf(name)} /></td>
-						<td class="number">{change.pct == null ? "" : change.pct > 10 ? `× ${count(change.pct + 1)}` : `${change.pct > 0 ? "+" : ""}${share(change.pct)}`}</td>
+						<td class="number">{change.pct == null ? "" : change.pct > 10 ? `× ${count(change.pct + 1)}` : `${change.pct > 0 && change.pct >= 0.001 ? "+" : ""}${share(change.pct)}`}</td>
 					</tr>
 				))}
 			</tbody>
@@ -100,6 +100,7 @@ function Verdict({ data }: { data: Data }) {
 	const change = data.summary[metric];
 	const rows = data.rows.filter((row) => (row.delta ?? 0) * (change?.delta ?? 0) > 0).slice(0, 3);
 	if (!change?.delta) return <p class="sentence">{label}: no change.</p>;
+	if (Math.abs(change.delta) < Math.max(change.a ?? 0, change.b ?? 0) / 1000) return <p class="sentence" data-t="verdict">{label} hardly changed: <Delta value={change.delta} unit={unitOf(metric)} /> of {inUnit(change.a, unitOf(metric))}.</p>;
 	return (
 		<p class="sentence" data-t="verdict">
 			{label} {change.delta > 0 ? "grew" : "shrank"} by {inUnit(Math.abs(change.delta), unitOf(metric))}, from {inUnit(change.a, unitOf(metric))} to {inUnit(change.b, unitOf(metric))}
@@ -110,24 +111,26 @@ function Verdict({ data }: { data: Data }) {
 
 function Lines({ data }: { data: Data }) {
 	const holder = useRef<HTMLDivElement>(null);
+	const [hovered, setHovered] = useState<{ at: number; x: number } | null>(null);
 	const lines = useMemo(() => ({ t: data.heap.map((bin) => bin.time_ns), a: data.heap.map((bin) => bin.a ?? null), b: data.heap.map((bin) => bin.b ?? null) }), [data]);
 	useEffect(() => {
 		const element = holder.current;
 		if (!element || lines.t.length === 0) return;
 		const { text, line } = ink();
 		const axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
-		const value = (_: uPlot, raw: number | null) => (raw == null ? "" : bytes(raw));
 		const plot = new uPlot(
 			{
 				width: Math.max(200, element.clientWidth),
 				height: 260,
+				legend: { show: false },
+				cursor: { drag: { x: false, y: false }, y: false },
 				scales: { x: { time: false }, y: { range: fromZero } },
 				series: [
-					{ label: "time", value: (_, raw) => (raw == null ? "" : ns(raw)) },
-					{ label: "before", stroke: category(0), width: 2, dash: [6, 4], points: { show: false }, value },
-					{ label: "after", stroke: category(1), width: 2, points: { show: false }, value },
+					{},
+					{ stroke: category(0), width: 2, dash: [6, 4], points: { show: false } },
+					{ stroke: category(1), width: 2, points: { show: false } },
 				],
-				hooks: { setScale: [noteScale] },
+				hooks: { setScale: [noteScale], setCursor: [({ cursor: { idx, left = 0 }, over }) => setHovered(idx == null ? null : { at: idx, x: left + over.offsetLeft })] },
 				axes: [
 					{ ...axis, space: 90, values: (_, values) => values.map((time) => tick(time, "ns")) },
 					{ ...axis, size: 80, incrs: powers, values: (_, values) => values.map((raw) => tick(raw, "bytes")) },
@@ -143,7 +146,23 @@ function Lines({ data }: { data: Data }) {
 			plot.destroy();
 		};
 	}, [lines, dark.value]);
-	return <div ref={holder} class="lines" role="img" aria-label={`Live bytes of both runs: before up to ${bytes(Math.max(0, ...lines.a.map((value) => value ?? 0)))}, after up to ${bytes(Math.max(0, ...lines.b.map((value) => value ?? 0)))}`} />;
+	const at = hovered?.at ?? 0;
+	return (
+		<div class="plot">
+			<div ref={holder} role="img" aria-label={`Live bytes of both runs: before up to ${bytes(Math.max(0, ...lines.a.map((value) => value ?? 0)))}, after up to ${bytes(Math.max(0, ...lines.b.map((value) => value ?? 0)))}`} />
+			{hovered && (
+				<div class="tip" role="tooltip" style={{ top: "8px", left: `${Math.min(hovered.x + 12, Math.max(0, (holder.current?.clientWidth ?? 0) - 180))}px` }}>
+					<b>{ns(lines.t[at])}</b>
+					<div>before {bytes(lines.a[at])}</div>
+					<div>after {bytes(lines.b[at])}</div>
+				</div>
+			)}
+			<div class="key plot-key" aria-label="Colours">
+				<span><span class="swatch dashed" style={{ borderColor: category(0) }} />before</span>
+				<span><span class="swatch lined" style={{ borderColor: category(1) }} />after</span>
+			</div>
+		</div>
+	);
 }
 
 const binColumns: Column<Bin>[] = [

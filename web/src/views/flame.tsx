@@ -187,13 +187,14 @@ function writer(context: CanvasRenderingContext2D) {
 		return width;
 	};
 	context.textBaseline = "middle";
-	return (names: string[], number: string, x: number, y: number, room: number, bold: boolean) => {
+	return (names: string[], numbers: string[], x: number, y: number, room: number, bold: boolean) => {
 		context.font = FONT;
 		const whole = names.find((name) => measure(name) <= room);
 		const name = whole ?? names[names.length - 1] ?? "";
 		const long = measure(name);
 		const fits = Math.floor((name.length * (room - measure("…"))) / long);
-		if (whole !== undefined && long + measure(number) + 16 <= room) context.fillText(number, x + room - measure(number), y);
+		const number = whole === undefined ? undefined : numbers.find((words) => long + measure(words) + 16 <= room);
+		if (number !== undefined) context.fillText(number, x + room - measure(number), y);
 		if (bold) context.font = `bold ${FONT}`;
 		if (whole !== undefined || fits > 2) context.fillText(whole ?? `${name.slice(0, fits)}…`, x, y, room);
 	};
@@ -243,7 +244,7 @@ function shape(data: Data, look: Look): Shape {
 				}
 				if (w >= 30) {
 					context.fillStyle = fade ? quiet : inkOn(colour);
-					write(drawnNames(data, row, own), delta ? changeOf(delta[row] ?? 0, data.unit) : inUnit(data.value[row], data.unit), left + 5, y + high / 2, w - 11, hit && !isLine);
+					write(drawnNames(data, row, own), delta ? [changeOf(delta[row] ?? 0, data.unit)] : numbersOf(data, row), left + 5, y + high / 2, w - 11, hit && !isLine);
 				}
 				items.push({ id: data.id[row] ?? row, x: left, y, w, h: high - 1, colour, label: isLine ? labelOf(data, row) : (data.name[row] ?? "") });
 			}
@@ -267,6 +268,12 @@ function shape(data: Data, look: Look): Shape {
 			return `${labelOf(data, row)}, ${inUnit(data.value[row], data.unit)}, ${share((data.value[row] ?? 0) / Math.max(1, data.total))} of total${step !== 255 ? `, severity ${step} of 12` : ""}${delta ? `, change ${inUnit(delta[row], data.unit)}` : ""}, ${inside} ${inside === 1 ? "child" : "children"}`;
 		},
 	};
+}
+
+/** What a frame says at its right: where there is room its share of all, too. */
+function numbersOf(data: Data, row: number): string[] {
+	const value = inUnit(data.value[row], data.unit);
+	return [`${value} · ${share((data.value[row] ?? 0) / Math.max(1, data.total))}`, value];
 }
 
 function labelOf(data: Data, row: number): string {

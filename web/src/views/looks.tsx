@@ -56,7 +56,7 @@ export function useLooks(): Choice {
 	const most = rows.reduce((best, row, at) => (number(row, "rss_bytes") > number(rows[best], "rss_bytes") ? at : best), 0);
 	const at = key("at") === "" ? null : parseTime(key("at"));
 	const chosen = at == null ? most : nearest(times, at, billed);
-	return { rows, schema: reply?.columns ?? [], times, most, chosen, time: at == null ? undefined : times[chosen], pick: (look) => set({ at: look === most ? null : times[nearest(times, times[Math.min(times.length - 1, Math.max(0, look))] ?? 0, billed)] }) };
+	return { rows, schema: reply?.columns ?? [], times, most, chosen, time: at == null ? undefined : times[chosen], pick: (look) => set({ at: times[nearest(times, times[Math.min(times.length - 1, Math.max(0, look))] ?? 0, billed)] }) };
 }
 
 const kindOf = ({ rows }: Choice, look: number) => String(rows[look]?.kind ?? "periodic");

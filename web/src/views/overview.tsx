@@ -166,7 +166,10 @@ function growthTile(data: Data): { state: State; why: string } {
 function leakTile(data: Data, report: Report | undefined): { state: State; why: string } {
 	const lost = report?.leaks?.bytes;
 	if (lost == null) return { state: "none", why: report ? "lost memory was not looked for" : "" };
-	if (lost > 0) return { state: levels[worst(data.findings.filter((finding) => finding.kind === "leak"))?.level ?? ""] ?? "minor", why: `${count(report?.leaks?.chunks)} chunks that nothing points to` };
+	if (lost > 0) {
+		const found = worst(data.findings.filter((finding) => finding.kind === "leak"));
+		return { state: levels[found?.level ?? ""] ?? "minor", why: `${count(report?.leaks?.chunks)} chunks that nothing points to${found ? `, most from ${nameIn(found)}` : ""}` };
+	}
 	return { state: "good", why: data.bytes.kept > 0 ? `${bytes(data.bytes.kept)} kept, still pointed to` : "everything was freed" };
 }
 

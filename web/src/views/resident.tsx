@@ -6,6 +6,7 @@ import { scoped } from "../lib/catalogue";
 import { category } from "../lib/colour";
 import { bytes, ns, share, things } from "../lib/format";
 import { Lane } from "../lib/lane";
+import { plainName } from "../lib/names";
 import { Bar } from "../lib/parts";
 import { Unfiltered } from "../lib/notice";
 import { type ResultRow, ResultTable, type SchemaColumn, columnsOf } from "../lib/result";
@@ -17,7 +18,7 @@ import { AccountMap } from "./memory";
 
 /** Parts by the words of people. Sums and what is not resident are no parts. */
 const names: Record<string, string> = {
-	requested: "Live heap", slack: "Rounding", pinned: "Pinned", cached: "Kept by the allocator", thread_caches: "Thread caches", mappings: "Other mappings", files: "Mapped files", code: "Program and libraries", stacks: "Stacks", recorder: "Heapwise itself",
+	requested: "Live", slack: "Rounding", pinned: "Pinned", cached: "Cached", thread_caches: "Thread caches", mappings: "Other mappings", files: "Mapped files", code: "Program and libraries", stacks: "Stacks", recorder: "Heapwise itself",
 };
 
 interface Charged {
@@ -49,6 +50,19 @@ function Sentence({ rows }: { rows: MemoryPart[] }) {
 	return (
 		<p class="sentence" data-t="sentence">
 			The process held at most {bytes(whole)} of the machine's memory{live && <>: {share(live.most_share)} is the live heap</>}{own && <>, {bytes(own.most_bytes)} is Heapwise's own and not there without it</>}{rest && <>; the largest other part is {names[rest.part]?.toLowerCase()}, {bytes(rest.most_bytes)}</>}.
+		</p>
+	);
+}
+
+/** Who keeps most free memory resident, as a way into the bill. */
+function Pins({ data }: { data: Charged }) {
+	const held = (row: ResultRow) => Number(row.pinned_bytes ?? 0);
+	const most = data.points.reduce<ResultRow | null>((best, row) => (held(row) > held(best ?? {}) ? row : best), null);
+	if (!most || held(most) < data.rss_bytes / 100) return null;
+	const frames = Array.isArray(most.stack) ? most.stack : [];
+	return (
+		<p data-t="pins">
+			At {ns(data.time_ns)} the live blocks of <button class="plain" onClick={() => select("p", Number(most.point))}>{plainName(frames[0]?.function ?? "point " + most.point)}</button> pin most: {bytes(held(most))} of free memory that cannot go back.
 		</p>
 	);
 }
@@ -148,6 +162,7 @@ function AtLook({ data, rows, choice }: { data: Data; rows: MemoryPart[]; choice
 	return (
 		<>
 			<Sentence rows={rows} />
+			{bill && <Pins data={bill} />}
 			{choice.rows.length < 2 ? <Line heap={data.heap} /> : <Looks choice={choice} series={{ t: data.heap?.t ?? [], rss: data.heap?.rss ?? null, live: data.heap?.max ?? [] }} />}
 			{answer.error && <p class="problem">{answer.error.message}</p>}
 			<Account rows={rows} look={bill?.parts ?? null} time={bill?.time_ns} />

@@ -7,7 +7,7 @@ import { Segment } from "../lib/controls";
 import { type Maybe, bytes, count, ns, share } from "../lib/format";
 import { Lane } from "../lib/lane";
 import { type Subject, menuOf } from "../lib/menu";
-import { oneOf } from "../lib/parts";
+import { TimeAxis, oneOf } from "../lib/parts";
 import { select, selection } from "../lib/select";
 import { sorted } from "../lib/sort";
 import { embedded } from "../lib/source";
@@ -116,7 +116,8 @@ function Lanes({ rows }: { rows: ThreadRow[] }) {
 	const every = metric === "allocs" ? 4 : 1;
 	const ends = data.t.flatMap((_, bin) => ((bin + 1) % every && bin + 1 < data.t.length ? [] : [bin]));
 	const times = ends.map((bin) => data.t[bin] ?? 0);
-	const series = data.series.map(({ label, last }) => ({ label, values: ends.map((bin, at) => (every === 1 ? (last[bin] ?? 0) : last.slice((ends[at - 1] ?? -1) + 1, bin + 1).reduce((sum, value) => sum + value, 0))) }));
+	const order = (label: string | null) => rows.findIndex(({ tid }) => tid === parseInt(label ?? ""));
+	const series = [...data.series].sort((a, b) => order(a.label) - order(b.label)).map(({ label, last }) => ({ label, values: ends.map((bin, at) => (every === 1 ? (last[bin] ?? 0) : last.slice((ends[at - 1] ?? -1) + 1, bin + 1).reduce((sum, value) => sum + value, 0))) }));
 	const most = Math.max(1, ...series.flatMap(({ values }) => values));
 	const unit = metric === "live" ? "bytes" : "count";
 	return (
@@ -128,6 +129,7 @@ function Lanes({ rows }: { rows: ThreadRow[] }) {
 				{metric === "allocs" && <span class="quiet">Allocations in each {ns((data.t1 - data.t0) / times.length)}</span>}
 			</div>
 			{series.map(({ label, values }, at) => <Lane label={name(label)} times={times} from={data.t0} to={data.t1} unit={unit} lines={[{ name: name(label), colour: category(at), values }]} {...(shared ? { most } : {})} />)}
+			<div class="lane"><TimeAxis from={data.t0} to={data.t1} /></div>
 		</section>
 	);
 }
@@ -147,7 +149,7 @@ export function Threads() {
 						<Sentence rows={data.rows} />
 						<Table label="Threads" columns={columns} rows={sorted(data.rows, sort)} rowKey={(row) => row.thread} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={selection.value?.kind === "th" ? Number(selection.value.id) : null} onSelect={(row) => select("th", row.thread)} onOpen={(row) => !embedded && addWhere(`thread == ${row.thread}`)} menu={subjectOf} copied={() => data.rows} />
 						{data.shared_chunks != null && <p>{count(data.shared_chunks)} chunks were used by more than one thread.</p>}
-						<Lanes rows={data.rows} />
+						<Lanes rows={sorted(data.rows, sort)} />
 						<h2>Who frees whose memory</h2>
 						{data.rows.length > 0 && <Matrix data={data} />}
 					</>

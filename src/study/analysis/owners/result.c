@@ -84,7 +84,8 @@ static u32 largest_child(const struct listing *self, u32 shape)
 /* ---- the sentence ---- */
 
 /* What is named on the way down: as long as one child retains most of it. */
-static void put_through(struct strbuf *out, const struct listing *self, u32 shape)
+static void put_through(struct strbuf *out, const struct listing *self, u32 shape,
+			const char *first)
 {
 	enum { STEPS = 3 };
 
@@ -94,7 +95,7 @@ static void put_through(struct strbuf *out, const struct listing *self, u32 shap
 
 		if (child == NONE || self->owners->shapes.data[child].sums.retained * 2 < bytes)
 			return;
-		strbuf_add(out, i ? ", " : " through ");
+		strbuf_add(out, i ? ", " : first);
 		if (self->owners->shapes.data[child].nodes > 1)
 			strbuf_addf(out, "%s × ",
 				    units_count(self->owners->shapes.data[child].nodes).text);
@@ -108,17 +109,19 @@ static const char *sentence(struct result *result, const struct listing *self)
 	const struct owners *owners = self->owners;
 	u32 shape = largest_child(self, 0);
 	struct strbuf text = {0};
+	bool lost;
 
 	if (shape == NONE || !owners->shapes.data[shape].sums.retained)
 		return "nothing was live at the scan";
+	lost = shape_kind(owners, shape)->what == OWNER_LOST;
 	switch (shape_kind(owners, shape)->what) {
-	case OWNER_LOST: strbuf_add(&text, "nobody holds"); break;
+	case OWNER_LOST: strbuf_add(&text, "nothing points to"); break;
 	case OWNER_SEVERAL: strbuf_addf(&text, "%s hold", shape_kind(owners, shape)->label); break;
 	default: strbuf_addf(&text, "%s holds", shape_kind(owners, shape)->label);
 	}
 	strbuf_addf(&text, " %s of %s", units_bytes(owners->shapes.data[shape].sums.retained).text,
 		    units_bytes(all_bytes(owners)).text);
-	put_through(&text, self, shape);
+	put_through(&text, self, shape, lost ? ": " : " through ");
 	return result_take(result, &text);
 }
 
