@@ -156,6 +156,17 @@ describe("memory map by account", () => {
 			await page.context().close();
 		});
 
+	test("without a cursor it is of the look nearest to the peak, as its numbers are", async () => {
+		const page = await open(browser, server);
+		await view(page, "#/map?color=account");
+		const { time_ns: peak } = cli("report", trace).peak;
+		const near = cli("resident", trace).over_time.reduce((best, look) => (Math.abs(look.time_ns - peak) < Math.abs(best.time_ns - peak) ? look : best));
+		const words = await page.locator("main").innerText();
+		shows(/At (\S+ \S+), the peak/.exec(words)[1], peak, words);
+		shows(/This is the look at (\S+ \S+?),/.exec(words)[1], near.time_ns, words);
+		await page.context().close();
+	});
+
 	test("as a table it lists the pages, and an address that makes no sense is left out", async () => {
 		const { time_ns: at } = burst();
 		const page = await open(browser, server);

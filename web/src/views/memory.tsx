@@ -414,7 +414,7 @@ export function Memory() {
 	const region = rows.find((row) => base !== "" && BigInt(row.start) <= BigInt(base) && BigInt(base) < BigInt(row.end));
 	const bpp = Math.min(MOST, Math.max(1, Number(key("bpp")) || fitting(region, width, order)));
 	const from = colour === "account" && base !== "" ? hex((BigInt(base) / PAGE) * PAGE) : base; // pages are whole then
-	const answer = useAnswer<Data>(base && at != null && colour ? "/memmap" : null, { ...common(), ...(colour === "account" && cursor.value == null ? {} : { at: Math.round(at ?? 0) }), base: from, bpp, w: width, h: order === "hilbert" ? SIDE : Math.min(colour === "account" && bpp <= 512 ? FEW : ROWS, rowsOf(region, base, bpp * width)), color: colour });
+	const answer = useAnswer<Data>(base && at != null && colour ? "/memmap" : null, { ...common(), at: Math.round(at ?? 0), base: from, bpp, w: width, h: order === "hilbert" ? SIDE : Math.min(colour === "account" && bpp <= 512 ? FEW : ROWS, rowsOf(region, base, bpp * width)), color: colour });
 	const shown = answer.reply?.data;
 	useEffect(() => {
 		if (shown && !shown.pages && ranked(shown).length === 1) setPlain(shown.base);
