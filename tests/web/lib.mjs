@@ -265,7 +265,7 @@ export async function open(browser, url, options = {}) {
 	const origin = new URL(url).origin;
 	page.problems = [];
 	page.on("pageerror", (error) => page.problems.push(`error: ${error.message}`));
-	page.on("console", (message) => message.type() === "error" && page.problems.push(`console: ${message.text()}`));
+	page.on("console", (message) => message.type() === "error" && page.problems.push(`console: ${message.text()} ${message.location().url}`));
 	page.on("request", (request) => {
 		const to = request.url();
 		if (!to.startsWith(origin === "null" ? url : origin) && !to.startsWith("data:")) page.problems.push(`left the origin: ${to}`);
