@@ -238,7 +238,7 @@ TEST(bounds, "whatever is there, no more is read than the bounds say")
 	found = look(&f);
 	CHECK_EQ(found.read, 0);
 	CHECK_EQ(found.blocks.count, 0);
-	CHECK(now_ns() - began < 5000000000);
+	CHECK(now_ns() - began < 60 * 1000000000ull); /* a second where nothing is emulated */
 	forget(&f, &found);
 }
 
