@@ -431,9 +431,11 @@ case_caches_off()
 # Many threads keep more than all else; the advice is seen to save it.
 case_caches_advice()
 {
+	ulimit -s 256 # the kernel may give a larger stack a huge page
 	record trace.hwt -- "$HEAPWISE_TARGETS/thread_caches" 200 1 60 >said
 	"$HEAPWISE" resident --no-symbols --at end --format json trace.hwt >bill || fail "no bill"
 	equal "cause" "$(jq -r .cause bill)" thread_caches
+	equal "points of the cut" "$(jq -r '.cut_points | length' bill)" 0 # what they pin stays
 	jq -r .advice bill | grep -q "in caches of 20[01] threads; .*GLIBC_TUNABLES=glibc.malloc.tcache_count=" || fail "no advice"
 	GLIBC_TUNABLES=glibc.malloc.tcache_count=2 record fewer.hwt -- "$HEAPWISE_TARGETS/thread_caches" 200 1 60 >said
 	"$HEAPWISE" resident --no-symbols --at end --format json fewer.hwt >fewer || fail "no bill of fewer"

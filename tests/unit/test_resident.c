@@ -199,9 +199,10 @@ TEST(cache_table, "each thread's cache is a row, and so is each size of it")
 }
 
 /* A small block of the first point in each of 64 pages, one of the second in some of them; a freed
- * one of a third point, or of the first, in the rest of each page. */
-static struct cut cut_of_comb(u32 pages_of_second, u32 burst)
+ * one of a third point, or of the first, in the rest of each page. Caches have blocks on the last pages. */
+static struct cut cut_of_comb_cached(u32 pages_of_second, u32 burst, u32 pages_of_caches)
 {
+	struct stream_cached cached[64];
 	struct feed feed = feed_new();
 	const struct stream_resident rows[] = {
 		{HEAP, 64 * PAGE, 64 * PAGE, MEMORY_BREAK, 0},
@@ -218,8 +219,9 @@ static struct cut cut_of_comb(u32 pages_of_second, u32 burst)
 		tell_block_of(&feed, 1, HEAP + i * PAGE + 1024, 24);
 		if (i < pages_of_second)
 			tell_block_of(&feed, 2, HEAP + i * PAGE + 2048, 24);
+		cached[i] = (struct stream_cached){HEAP + i * PAGE + 512, 32, 7};
 	}
-	tell_memory(&feed, rows, 1);
+	tell_caches(&feed, rows, cached + 64 - pages_of_caches, pages_of_caches);
 	tell_end(&feed, IMAGE_EXITED);
 	CHECK_EQ(bill_make(&bill, feed.model, resident_last(feed.model), &feed.err), 0);
 	CHECK_EQ(cut_find(&cut, &bill, &feed.err), 0);
@@ -229,6 +231,11 @@ static struct cut cut_of_comb(u32 pages_of_second, u32 burst)
 	bill_release(&bill);
 	model_free(feed.model);
 	return cut;
+}
+
+static struct cut cut_of_comb(u32 pages_of_second, u32 burst)
+{
+	return cut_of_comb_cached(pages_of_second, burst, 0);
 }
 
 TEST(cut, "points are moved together if only then their pages go")
@@ -255,6 +262,17 @@ TEST(cut, "points are moved together if only then their pages go")
 	cut = cut_of_comb(0, 1); /* a quarter of each page would be free in any heap */
 	CHECK_EQ(cut.count, 1);
 	CHECK_EQ(cut.most_bytes, 64 * PAGE - 64 * 32 - 64 * 1040);
+}
+
+TEST(cut_caches, "pages with a block in a cache of a thread stay")
+{
+	struct cut cut = cut_of_comb_cached(0, 3, 8);
+
+	CHECK_EQ(cut.count, 1);
+	CHECK_EQ(cut.pages, 56);
+	CHECK_EQ(cut.most_bytes, 56 * PAGE - 64 * 32);
+	CHECK_EQ(cut.least_bytes, 0); /* they lie at the end of the heap */
+	CHECK_EQ(cut_of_comb_cached(0, 3, 64).count, 0);
 }
 
 /* A number that looks like chance, the same in each run. */

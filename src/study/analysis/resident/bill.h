@@ -85,4 +85,13 @@ static inline u64 bill_span_used(const struct bill *self, u32 page, u32 end)
 	return bytes;
 }
 
+/* Whether a cache of a thread has a block on the pages [page, end), so that they stay. */
+static inline bool bill_has_caches(const struct bill *self, u32 page, u32 end)
+{
+	for (; page < end; page++)
+		if (self->page_caches[page])
+			return true;
+	return false;
+}
+
 #endif

@@ -76,7 +76,7 @@ static bool list_sets(struct cutting *self)
 		}
 		set.free_bytes =
 			(u64)set.pages * RESIDENT_PAGE - bill_span_used(bill, parts[i].page, end);
-		if (!vec_push(&self->sets, set))
+		if (!bill_has_caches(bill, parts[i].page, end) && !vec_push(&self->sets, set))
 			return false;
 	}
 	return true;
@@ -209,8 +209,9 @@ static struct trial best_step(struct cutting *self, const struct cut *cut, i64 s
 
 /* ---- what glibc gives back by itself ---- */
 
-/* Whether a block that is not in the cut lies on the page. Parts of pages behind it begin at
- * `part`, which becomes where those of this page begin. A page without parts is one block's. */
+/* Whether a block that is not in the cut, or is in a cache, lies on the page. Parts of pages behind
+ * it begin at `part`, which becomes where those of this page begin. A page without parts is one
+ * block's. */
 static bool page_stays(const struct cutting *self, u32 page, u64 *part)
 {
 	const struct bill_part *parts = self->bill->parts.data;
@@ -222,7 +223,7 @@ static bool page_stays(const struct cutting *self, u32 page, u64 *part)
 		stays |= !self->chosen[parts[*part - 1].point];
 		found = true;
 	}
-	return stays || (!found && self->bill->page_used[page]);
+	return stays || (!found && self->bill->page_used[page]) || self->bill->page_caches[page];
 }
 
 /* Pages at the ends of all heaps, behind the last block that is not in the cut. */
