@@ -19,6 +19,9 @@
 enum {
 	OWN_MAX = 1 << 14,  /* as many as the recorder lists */
 	ROWS_MAX = 1 << 15, /* from then on a mapping is one row */
+	TRIES = 3,
+	MOVED_PART = 100,
+	MOVED_BYTES = 1 << 20,
 };
 
 struct look {
@@ -34,6 +37,7 @@ struct look {
 	/* of the mapping in progress only what no other process has counts; see
 	 * scan_memory_resident */
 	bool exclusive;
+	bool moved;  /* too much changed meanwhile */
 	bool failed; /* out of memory */
 };
 
@@ -108,14 +112,34 @@ static u64 counter_read(u32 pid)
 	return pages * SCAN_PAGE;
 }
 
-/* The kernel's sum in the middle of a look: a program may grow much while its pages are read. */
-static u64 sum_between(u64 rss_bytes, u64 before, u64 then, u64 after)
-{
-	i64 grown = ((i64)(before - then) + (i64)(after - then)) / 2;
+/* How many bytes were resident before the kernel's sum was read, after it, and at the end. */
+struct counters {
+	u64 before, then, after; /* 0 = unknown */
+};
 
-	return before && then && after && (grown > 0 || rss_bytes > (u64)-grown)
-		       ? rss_bytes + (u64)grown
-		       : rss_bytes;
+static bool are_known(const struct counters *self)
+{
+	return self->before && self->then && self->after;
+}
+
+/* The kernel's sum as the pages are read, in the middle of `then` and `after`; it was read in the
+ * middle of `before` and `then`. */
+static u64 sum_of_pages(const struct counters *self, u64 rss_bytes)
+{
+	i64 grown = (i64)(self->after - self->before) / 2;
+
+	return are_known(self) && (grown > 0 || rss_bytes > (u64)-grown) ? rss_bytes + (u64)grown
+									 : rss_bytes;
+}
+
+/* So much came or went meanwhile that the sum and the pages are not of one moment: the monitor had
+ * to wait for a CPU, most likely. */
+static bool has_moved(const struct counters *self)
+{
+	u64 low = self->before < self->after ? self->before : self->after;
+	u64 high = self->before < self->after ? self->after : self->before;
+
+	return are_known(self) && high - low > high / MOVED_PART && high - low > MOVED_BYTES;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -322,32 +346,52 @@ static void look_release(struct look *self)
 	scan_memory_close(&self->memory);
 }
 
+/* Everything at one moment, as far as it can be; false if nothing can be seen. */
+static bool look_take(struct look *self, struct stream_memory *told, const struct berth *berth,
+		      const struct berths *berths)
+{
+	struct counters counters = {.before = counter_read(berth->pid)};
+	struct err unseen = {0}; /* why nothing can be seen: it has ended, most likely */
+
+	if (scan_memory_open(&self->memory, berth->pid, berth->pid,
+			     berths->files ? berths->folder : NULL, &unseen) < 0)
+		return false;
+	self->shadow = load_relaxed(&berth->control->access) != HW_ACCESS_NONE;
+	own_read(self, berth->control);
+	sums_read(told, berth->pid);
+	counters.then = counter_read(berth->pid);
+	code_find(self);
+	if (!self->memory.asks)
+		scan_memory_weigh(&self->memory);
+	/* what comes before takes its time, and the program may be growing */
+	told->ticks = hw_ticks();
+	for (u64 i = 0; i < self->memory.mappings.count && !self->failed; i++)
+		mapping_look(self, i);
+	counters.after = counter_read(berth->pid);
+	told->rss_bytes = sum_of_pages(&counters, told->rss_bytes);
+	self->moved = has_moved(&counters);
+	return true;
+}
+
 int resident_tell(const struct berth *berth, const struct berths *berths, u32 moment,
 		  const struct stream_sink *sink, struct err *err)
 {
-	u32 pid = berth->pid;
-	struct stream_memory told = {.moment = moment};
-	struct err unseen = {0}; /* why nothing can be seen: it has ended, most likely */
-	struct look look = {0};
-	u64 before = counter_read(pid), then;
+	struct stream_memory told;
+	struct look look;
 	int status = 0;
 
-	if (!sink->memory || scan_memory_open(&look.memory, pid, pid,
-					      berths->files ? berths->folder : NULL, &unseen) < 0)
+	if (!sink->memory)
 		return 0;
-	look.shadow = load_relaxed(&berth->control->access) != HW_ACCESS_NONE;
-	own_read(&look, berth->control);
-	sums_read(&told, pid);
-	then = counter_read(pid);
-	code_find(&look);
-	if (!look.memory.asks)
-		scan_memory_weigh(&look.memory);
-	/* what comes before takes its time, and the program may be growing */
-	told.ticks = hw_ticks();
+	for (u32 i = 0; i < TRIES; i++) {
+		told = (struct stream_memory){.moment = moment};
+		look = (struct look){0};
+		if (!look_take(&look, &told, berth, berths))
+			return 0;
+		if (!look.moved || i + 1 == TRIES)
+			break;
+		look_release(&look);
+	}
 	caches_look(&look, berth);
-	for (u64 i = 0; i < look.memory.mappings.count && !look.failed; i++)
-		mapping_look(&look, i);
-	told.rss_bytes = sum_between(told.rss_bytes, before, then, counter_read(pid));
 	told.rows = look.rows.data;
 	told.count = look.rows.count;
 	told.cached = look.caches.blocks.data;
