@@ -150,6 +150,29 @@ TEST(fit, "the picture is of the allocator's largest mapping, as large as the ro
 	model_free(slots.feed.model);
 }
 
+TEST(fit_around, "the recorder's memory in the midst of a mapping does not end the picture")
+{
+	const struct stream_resident rows[] = {
+		{HEAP, PAGE, PAGE, MEMORY_BREAK, 0},
+		{HEAP + PAGE, PAGE, PAGE, MEMORY_RECORDER, 0},
+		{HEAP + 2 * PAGE, 4 * PAGE, 4 * PAGE, MEMORY_BREAK, 1},
+		{HEAP + 6 * PAGE, 8 * PAGE, 8 * PAGE, MEMORY_RECORDER, 0},
+		{HEAP + 14 * PAGE, 9 * PAGE, 9 * PAGE, MEMORY_MODULE, 0},
+	};
+	struct memory_query query = {.width = PAGE, .height = 64};
+	struct feed feed = feed_new();
+
+	tell_thread(&feed, 0);
+	tell_context(&feed, 1, 0, 0x1001);
+	tell_event(&feed, (struct event){.kind = HW_MALLOC, .context = 1, .size = 24, .chunk = feed.chunks++, .address = HEAP + 16});
+	tell_memory(&feed, rows, 5);
+	tell_end(&feed, IMAGE_EXITED);
+	CHECK_EQ(memory_account_fit(&query, feed.model, resident_last(feed.model), &feed.err), 0);
+	CHECK_EQ(query.base, HEAP);
+	CHECK_EQ(query.bytes_per_pixel * query.width * query.height, 6 * PAGE);
+	model_free(feed.model);
+}
+
 TEST(absent, "what is live on pages that are not resident is told apart")
 {
 	struct memory_query query = {.base = HEAP, .bytes_per_pixel = 1, .width = PAGE, .height = PAGES};

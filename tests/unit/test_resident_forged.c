@@ -169,6 +169,9 @@ TEST(many_looks, "of many looks those that are shown include the first and the l
 	CHECK_EQ(looks.rows.count, LOOKS_MAX);
 	CHECK_EQ(looks.rows.data[0].memory->ticks, first);
 	CHECK_EQ(looks.rows.data[LOOKS_MAX - 1].memory->ticks, last);
+	CHECK_EQ(resident_looks_shown(feed.model), LOOKS_MAX);
+	for (u64 i = 0; i < LOOKS_MAX; i++) /* as the report has them */
+		CHECK(resident_look_shown(feed.model, i, LOOKS_MAX) == looks.rows.data[i].memory);
 	resident_looks_release(&looks);
 	model_free(feed.model);
 }

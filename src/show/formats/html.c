@@ -385,7 +385,7 @@ static void put_bill(struct report *self, const struct model *model,
 static void put_resident(struct report *self, const struct model *model)
 {
 	const struct model_memory *most = resident_most(model, 0, UINT64_MAX);
-	u64 count = model->memory.count, shown = count < LOOKS_MAX ? count : LOOKS_MAX;
+	u64 shown = resident_looks_shown(model);
 	u64 bills = shown < BILLS_MAX ? shown : BILLS_MAX;
 
 	if (!most)
@@ -396,7 +396,7 @@ static void put_resident(struct report *self, const struct model *model)
 	put_bill(self, model, most);
 	for (u64 i = 0; i < bills; i++) {
 		u64 row = bills > 1 ? i * (shown - 1) / (bills - 1) : 0;
-		const struct model_memory *look = &model->memory.data[row * count / shown];
+		const struct model_memory *look = resident_look_shown(model, row, shown);
 
 		if (look != most)
 			put_bill(self, model, look);

@@ -376,17 +376,26 @@ static bool paint(struct painter *self, u64 pixels)
 	return true;
 }
 
-/* The resident bytes of the rows from `row` on that are one mapping; the row behind them goes to
- * `end`. */
-static u64 mapping_bytes(const struct accounting *self, u64 row, u64 *end)
-{
-	u64 bytes = 0;
+struct mapping {
+	u64 bytes;      /* that are resident */
+	u64 last, next; /* its last row, and the row behind it */
+};
 
-	do
-		bytes += self->rows[row++].resident_bytes;
-	while (row < self->memory->count && self->rows[row].goes_on);
-	*end = row;
-	return bytes;
+/* The rows from this one on that are one mapping. The recorder's rows may lie between them. */
+static struct mapping mapping_of(const struct accounting *self, u64 row)
+{
+	struct mapping found = {0};
+
+	do {
+		if (self->rows[row].kind != MEMORY_RECORDER) {
+			found.bytes += self->rows[row].resident_bytes;
+			found.last = row;
+		}
+		row++;
+	} while (row < self->memory->count &&
+		 (self->rows[row].goes_on || self->rows[row].kind == MEMORY_RECORDER));
+	found.next = row;
+	return found;
 }
 
 static void fit(struct memory_query *query, const struct accounting *look)
@@ -394,13 +403,18 @@ static void fit(struct memory_query *query, const struct accounting *look)
 	u64 most = 0, first = 0, end = 0, pixels = (u64)query->width * query->height, extent;
 
 	for (u64 row = 0, next; row < look->memory->count; row = next) {
-		u64 bytes = mapping_bytes(look, row, &next);
+		struct mapping mapping;
 
-		if (accounting_part(look, row) != PART_CACHED || bytes <= most)
+		next = row + 1;
+		if (look->rows[row].kind == MEMORY_RECORDER)
 			continue;
-		most = bytes;
+		mapping = mapping_of(look, row);
+		next = mapping.next;
+		if (accounting_part(look, row) != PART_CACHED || mapping.bytes <= most)
+			continue;
+		most = mapping.bytes;
 		first = look->rows[row].start / RESIDENT_PAGE * RESIDENT_PAGE;
-		end = look->rows[next - 1].start + look->rows[next - 1].bytes;
+		end = look->rows[mapping.last].start + look->rows[mapping.last].bytes;
 	}
 	extent = end > first ? end - first : 0;
 	query->base = first;

@@ -391,7 +391,7 @@ struct result *bill_result(const struct bill *bill, const struct stack_source *s
 		result_add_part(result, parts_table(bill));
 		thread_caches_say(result, bill);
 		result_add_part(result, thread_caches_table(bill, top, err));
-		result_add_part(result, thread_cache_sizes_table(bill, err));
+		result_add_part(result, thread_cache_sizes_table(bill, top, err));
 		result_add_part(result, arenas_table(bill, top, err));
 		result_add_part(result, cut_table(bill, &cut, source));
 		result_add_part(result, points_table(bill, source, top));

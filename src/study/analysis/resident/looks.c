@@ -66,8 +66,7 @@ static bool is_walked(const struct stream_resident *row)
 	}
 }
 
-/* How many looks are shown: fewer where each has many pages. */
-static u64 looks_shown(const struct model *model)
+u64 resident_looks_shown(const struct model *model)
 {
 	u64 count = model->memory.count, most = accounting_pages_max(model), visits = 1, shown;
 
@@ -77,23 +76,29 @@ static u64 looks_shown(const struct model *model)
 		if (is_walked(&model->residents.data[i]) && pages <= most)
 			visits += pages;
 	}
+	if (!count)
+		return 0;
 	shown = VISITS_MAX / (visits / count + 1);
 	shown = shown < LOOKS_MIN ? LOOKS_MIN : shown < LOOKS_MAX ? shown : LOOKS_MAX;
 	return shown < count ? shown : count;
 }
 
-/* The first and the last one are among those that are shown. */
+const struct model_memory *resident_look_shown(const struct model *model, u64 number, u64 shown)
+{
+	u64 count = model->memory.count;
+
+	return &model->memory.data[shown < count ? number * (count - 1) / (shown - 1) : number];
+}
+
 static bool choose_looks(struct resident_looks *self, const struct model *model)
 {
-	u64 count = model->memory.count, shown = looks_shown(model);
+	u64 shown = resident_looks_shown(model);
 
-	for (u64 i = 0; i < shown; i++) {
-		u64 number = shown < count ? i * (count - 1) / (shown - 1) : i;
-
+	for (u64 i = 0; i < shown; i++)
 		if (!vec_push(&self->rows,
-			      ((struct resident_look){.memory = &model->memory.data[number]})))
+			      ((struct resident_look){
+				      .memory = resident_look_shown(model, i, shown)})))
 			return false;
-	}
 	vec_sort(&self->rows, by_time);
 	return true;
 }

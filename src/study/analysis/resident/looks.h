@@ -28,6 +28,11 @@ struct resident_looks {                 /* all zero = empty */
 	VEC(struct resident_look) rows; /* by time */
 };
 
+/* How many looks are shown: fewer where each has many pages. */
+u64 resident_looks_shown(const struct model *model);
+/* One of them; the first and the last look are among them. */
+const struct model_memory *resident_look_shown(const struct model *model, u64 number, u64 shown);
+
 /* Passes over the chunks twice, however many looks there are, and again over those that were live
  * at any. 0 or ERR_MEMORY; released in either case. */
 int resident_looks_make(struct resident_looks *self, const struct model *model, struct err *err);

@@ -101,7 +101,7 @@ struct result *thread_caches_table(const struct bill *bill, u64 top, struct err 
 	return result_made_if(good, table, err, "the thread caches");
 }
 
-struct result *thread_cache_sizes_table(const struct bill *bill, struct err *err)
+struct result *thread_cache_sizes_table(const struct bill *bill, u64 top, struct err *err)
 {
 	static const struct result_column columns[] = {
 		COLUMN("tid", "thread", VALUE_ID, "the thread that the blocks are kept for"),
@@ -112,12 +112,19 @@ struct result *thread_cache_sizes_table(const struct bill *bill, struct err *err
 	struct result *table = result_table("thread_cache_sizes", "Thread caches by size", columns);
 	struct cache_list list = {0};
 	bool good = table && list_rows(bill, true, &list);
+	u64 shown = 0;
 
-	for (u64 i = 0; good && i < list.count; i++)
-		result_row(table, value_number(list.data[i].tid), value_number(list.data[i].size),
-			   value_number(list.data[i].blocks), value_number(list.data[i].bytes));
-	if (table)
+	vec_sort(&list, by_bytes);
+	for (; good && shown < result_top(list.count, top); shown++) {
+		const struct cache_row *row = &list.data[shown];
+
+		result_row(table, value_number(row->tid), value_number(row->size),
+			   value_number(row->blocks), value_number(row->bytes));
+	}
+	if (table) {
 		table->hidden_in_text = true;
+		result_add_more(table, list.count, shown);
+	}
 	vec_release(&list);
 	return result_made_if(good, table, err, "the thread caches");
 }

@@ -11,7 +11,7 @@
 struct result *thread_caches_table(const struct bill *bill, u64 top, struct err *err);
 
 /* "thread_cache_sizes", a row for each thread and size. Never in text. */
-struct result *thread_cache_sizes_table(const struct bill *bill, struct err *err);
+struct result *thread_cache_sizes_table(const struct bill *bill, u64 top, struct err *err);
 
 /* How many caches were read, and what is not known. */
 void thread_caches_say(struct result *result, const struct bill *bill);
