@@ -52,10 +52,11 @@ export function traceBy(name: string): Status["traces"][number] | undefined {
 	return traces.value.find((item) => item.id === name) ?? traces.value.find((item) => item.name === name);
 }
 
-/** Two traces as the keys of a comparison: the older one is before. */
+/** Two traces as the keys of a comparison: the older one is before, of two of the same second the one that was named first. */
 export function compared(a: string, b: string): { trace: string; base: string } {
-	const late = (id: string) => traceBy(id)?.written ?? 0;
-	return late(b) > late(a) ? { trace: b, base: a } : { trace: a, base: b };
+	const [first, second] = [traceBy(a), traceBy(b)];
+	const later = (second?.written ?? 0) - (first?.written ?? 0) || (first && second ? traces.value.indexOf(second) - traces.value.indexOf(first) : 0);
+	return later > 0 ? { trace: b, base: a } : { trace: a, base: b };
 }
 
 function ThemePicker() {
