@@ -423,6 +423,16 @@ case_caches_again() { thread_caches 3 50; }
 # More threads than arenas.
 case_caches_many() { thread_caches 200 2; }
 
+# Threads that have ended hide nothing, and have nothing.
+case_caches_ended()
+{
+	record trace.hwt -- "$HEAPWISE_TARGETS/thread_caches" 20 1 5 end >said
+	"$HEAPWISE" resident --no-symbols --at end --top 0 --format json trace.hwt >bill || fail "no bill"
+	equal "threads" "$(jq '.caches.read_threads' bill)" 1
+	equal "threads not read" "$(jq '.caches.unread_threads' bill)" 0
+	at_least "bytes in its cache" "$(jq '[.thread_caches[].bytes] | add' bill)" "$(said thread | awk '{ print $3 }')"
+}
+
 # Without caches there are none, and nothing else changes.
 case_caches_off()
 {

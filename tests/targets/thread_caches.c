@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * thread_caches THREADS [ROUNDS [SIZES]]   threads that free known numbers of blocks of known sizes, which the C library keeps for each of them, and
- * then wait. Prints what each thread's cache has, headers included, and by how much more glibc says is in use than is live: it counts
+ * thread_caches THREADS [ROUNDS [SIZES [end]]]   threads that free known numbers of blocks of known sizes, which the C library keeps for each of them,
+ * and then wait; or end, and the first thread does the same. Prints what each thread's cache has, headers included, and by how much more glibc says is in use than is live: it counts
  * what is cached as in use. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ enum { THREADS_MAX = 256, SIZES_MAX = 60, BINS = 64, MOST = 7, HEAD = 8, STAY = 
 
 static pthread_barrier_t ready, go, done;
 static int rounds = 1, sizes = 5;
+static bool end;
 
 static struct worker {
 	pthread_t thread;
@@ -70,7 +72,7 @@ static void *work(void *argument)
 	for (int i = 0; i < rounds; i++)
 		fill(self);
 	pthread_barrier_wait(&done);
-	for (;;)
+	while (!end)
 		pause();
 	return NULL;
 }
@@ -97,6 +99,7 @@ int main(int argc, char **argv)
 		return 2;
 	rounds = argc > 2 ? atoi(argv[2]) : 1;
 	sizes = argc > 3 ? atoi(argv[3]) : 5;
+	end = argc > 4;
 	if (sizes < 1 || sizes > SIZES_MAX)
 		return 2;
 	pthread_barrier_init(&ready, NULL, (unsigned)count + 1);
@@ -112,6 +115,14 @@ int main(int argc, char **argv)
 	pthread_barrier_wait(&go);
 	pthread_barrier_wait(&done);
 	before = mallinfo2().uordblks - before;
+	if (end) {
+		for (int i = 0; i < count; i++)
+			pthread_join(workers[i].thread, NULL);
+		workers[0] = (struct worker){.tid = getpid()};
+		fill(workers);
+		print_cache(workers);
+		return 0;
+	}
 	for (int i = 0; i < count; i++) {
 		const struct worker *worker = &workers[i];
 

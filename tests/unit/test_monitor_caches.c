@@ -9,7 +9,7 @@
 #include "live/scan/arch/arch.h"
 #include "live/scan/tcache.h"
 
-enum { HEAP_BYTES = 1 << 20, DATA_BYTES = 1 << 16, THREADS = 2, FILL = 16, HEAD = 8 };
+enum { HEAP_BYTES = 1 << 20, DATA_BYTES = 1 << 16, THREADS = 2, OTHERS = 20, OTHER_BYTES = 384, FILL = 16, HEAD = 8, PAGE = 4096 };
 
 struct version {
 	u64 bytes; /* of the block that holds the cache */
@@ -30,7 +30,8 @@ struct forged {
 	const struct version *version;
 	u8 *heap, *data;
 	u64 end; /* of what is used of the heap */
-	struct tcache_thread threads[THREADS];
+	struct tcache_thread threads[THREADS + OTHERS];
+	u32 count; /* of threads */
 	u64 caches[THREADS];
 	u64 blocks, bytes;
 };
@@ -92,7 +93,7 @@ static u64 put(struct forged *f, u32 thread, u32 bin)
 
 static struct forged forge(const struct version *version)
 {
-	struct forged f = {.version = version};
+	struct forged f = {.version = version, .count = THREADS};
 
 	f.heap = mmap(NULL, HEAP_BYTES + DATA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (f.heap == MAP_FAILED)
@@ -109,17 +110,25 @@ static struct forged forge(const struct version *version)
 	return f;
 }
 
+/* More threads, whose data is apart, and comes first. */
+static void others(struct forged *f, u32 tid)
+{
+	mprotect(f->data + 2 * PAGE, PAGE, PROT_NONE);
+	for (; f->count < THREADS + OTHERS; f->count++)
+		f->threads[f->count] = (struct tcache_thread){(u64)(uintptr_t)f->data + OTHER_BYTES * (f->count - THREADS + 1), tid};
+}
+
 static struct tcaches look(struct forged *f)
 {
 	struct scan_memory memory = SCAN_MEMORY_CLOSED;
-	struct tcache_thread threads[THREADS];
+	struct tcache_thread threads[THREADS + OTHERS];
 	struct tcaches found = {0};
 	struct err err = {0};
 
 	memcpy(threads, f->threads, sizeof threads);
 	if (scan_memory_open(&memory, (u32)getpid(), (u32)getpid(), NULL, &err) < 0)
 		FAIL("%s", err.text);
-	CHECK(tcaches_read(&found, &memory, threads, THREADS));
+	CHECK(tcaches_read(&found, &memory, threads, f->count));
 	scan_memory_close(&memory);
 	for (u64 i = 1; i < found.blocks.count; i++)
 		CHECK(found.blocks.data[i - 1].address + found.blocks.data[i - 1].bytes <= found.blocks.data[i].address);
@@ -179,6 +188,28 @@ TEST(threads, "a thread without a cache has none, one that is gone does not coun
 	f.threads[1].tid = f.threads[0].tid;
 	found = look(&f);
 	CHECK_EQ(found.unread, 1);
+	forget(&f, &found);
+}
+
+TEST(ended, "threads that have ended do not count, and do not hide the others")
+{
+	struct forged f = forge(&versions[2]);
+	struct tcaches found;
+
+	others(&f, UINT32_MAX >> 1);
+	put(&f, 0, 5);
+	put(&f, 1, 7);
+	found = look(&f);
+	CHECK_EQ(found.read, THREADS);
+	CHECK_EQ(found.unread, 0);
+	CHECK_EQ(found.blocks.count, 2);
+	tcaches_release(&found);
+	for (u32 i = 0; i < f.count; i++)
+		f.threads[i].tid = UINT32_MAX >> 1; /* as those of another namespace seem */
+	f.count = THREADS;
+	found = look(&f);
+	CHECK_EQ(found.read, THREADS);
+	CHECK_EQ(found.blocks.count, 2);
 	forget(&f, &found);
 }
 

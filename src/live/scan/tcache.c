@@ -266,22 +266,29 @@ static bool has_ended(const struct scan_memory *memory, const struct tcache_thre
 	return access(path, F_OK) != 0;
 }
 
-/* A thread's memory goes to the next one: of those that had it only one is left. */
+/* Keeps one thread of those that had the same memory, and none that has ended: its memory may be gone
+ * or kept for the next one. If all seem to have ended, then their numbers are those of a namespace
+ * of their own. */
 static u64 drop_former(const struct scan_memory *memory, struct tcache_thread *threads, u64 count)
 {
-	u64 kept = 0;
+	u64 known = 0, living = 0, kept = 0;
 
-	qsort(threads, count, sizeof *threads, by_pointer);
-	for (u64 i = 0; i < count; i++) {
-		struct tcache_thread *last = kept ? &threads[kept - 1] : NULL;
+	for (u64 i = 0; i < count; i++)
+		if (threads[i].thread_pointer)
+			threads[known++] = threads[i];
+	for (u64 i = 0; i < known; i++) {
+		struct tcache_thread thread = threads[i];
 
-		if (!threads[i].thread_pointer)
+		if (has_ended(memory, &thread))
 			continue;
-		if (!last || last->thread_pointer != threads[i].thread_pointer)
-			threads[kept++] = threads[i];
-		else if (has_ended(memory, last))
-			*last = threads[i];
+		threads[i] = threads[living];
+		threads[living++] = thread;
 	}
+	count = living ? living : known;
+	qsort(threads, count, sizeof *threads, by_pointer);
+	for (u64 i = 0; i < count; i++)
+		if (!kept || threads[kept - 1].thread_pointer != threads[i].thread_pointer)
+			threads[kept++] = threads[i];
 	return kept;
 }
 
