@@ -32,6 +32,7 @@ struct forged {
 	u64 end; /* of what is used of the heap */
 	struct tcache_thread threads[THREADS + OTHERS];
 	u32 count; /* of threads */
+	u64 hole;  /* a page that is not there, in the midst of a mapping; 0 = none */
 	u64 caches[THREADS];
 	u64 blocks, bytes;
 };
@@ -128,6 +129,14 @@ static struct tcaches look(struct forged *f)
 	memcpy(threads, f->threads, sizeof threads);
 	if (scan_memory_open(&memory, (u32)getpid(), (u32)getpid(), NULL, &err) < 0)
 		FAIL("%s", err.text);
+	for (u64 i = 0; i < memory.mappings.count && f->hole; i++) {
+		struct mapping *mapping = &memory.mappings.data[i];
+
+		if (!SCAN_TLS_ABOVE && mapping->start == f->hole + PAGE)
+			mapping->start = f->hole;
+		if (SCAN_TLS_ABOVE && mapping->end == f->hole)
+			mapping->end += PAGE;
+	}
 	CHECK(tcaches_read(&found, &memory, threads, f->count));
 	scan_memory_close(&memory);
 	for (u64 i = 1; i < found.blocks.count; i++)
@@ -210,6 +219,41 @@ TEST(ended, "threads that have ended do not count, and do not hide the others")
 	found = look(&f);
 	CHECK_EQ(found.read, THREADS);
 	CHECK_EQ(found.blocks.count, 2);
+	forget(&f, &found);
+}
+
+/* Those of which nothing is cached look like any block of zeros. */
+TEST(uncertain, "a thread with blocks in its cache tells where all have it, however many have none")
+{
+	struct forged f = forge(&versions[2]);
+	u64 zeros = block_new(&f, versions[2].bytes), empty = block_new(&f, versions[2].bytes);
+	struct tcaches found;
+
+	others(&f, (u32)gettid());
+	for (u32 i = THREADS; i < f.count; i++) {
+		*word_at(f.threads[i].thread_pointer + (u64)(SCAN_TLS_ABOVE ? 8 : -8)) = zeros;
+		*word_at(pointer_of(&f, i)) = empty;
+	}
+	put(&f, 0, 5);
+	put(&f, 1, 7);
+	found = look(&f);
+	CHECK_EQ(found.read, f.count);
+	CHECK_EQ(found.blocks.count, 2);
+	forget(&f, &found);
+}
+
+TEST(hole, "a page that cannot be read among a thread's data does not hide the rest")
+{
+	struct forged f = forge(&versions[2]);
+	struct tcaches found;
+
+	f.count = 1;
+	f.hole = f.threads[0].thread_pointer + (u64)(SCAN_TLS_ABOVE ? 2 * PAGE : -2 * PAGE);
+	munmap(word_at(f.hole), PAGE);
+	put(&f, 0, 5);
+	found = look(&f);
+	CHECK_EQ(found.read, 1);
+	CHECK_EQ(found.blocks.count, 1);
 	forget(&f, &found);
 }
 

@@ -21,9 +21,9 @@ enum {
 	LARGE_MAX = 8 << 20,
 	LINK_SHIFT = 12,      /* links are mixed with the place where they lie */
 	WINDOW_MAX = 1 << 16, /* of thread-local data, for the pointer to the cache */
-	PROBES = 16,          /* threads whose data is searched for it */
+	PROBES = 256,         /* threads whose data is searched for it */
 	TRIES = 3,
-	READS_MAX = 1 << 18, /* of single blocks, whatever they hold */
+	READS_MAX = 1 << 18, /* of caches and blocks, whatever they hold */
 };
 
 /* struct tcache_perthread_struct of glibc, as the size of the block tells it: counts, then the
@@ -91,8 +91,8 @@ static bool cache_read(struct reading *self, u64 address, struct cache *cache)
 	u8 bytes[BINS_MAX * (sizeof(u64) + sizeof(u16))];
 	u64 head, lists;
 
-	if (!may_be_block(self->memory, address, LEAST) ||
-	    !scan_memory_read(self->memory, address - HEAD, &head, sizeof head))
+	if (!may_be_block(self->memory, address, LEAST) || self->reads >= READS_MAX ||
+	    !++self->reads || !scan_memory_read(self->memory, address - HEAD, &head, sizeof head))
 		return false;
 	cache->shape = shape_of(head);
 	cache->bytes = (head & ~(u64)HEAD_BITS) - HEAD;
@@ -209,15 +209,16 @@ static void place_search(struct reading *self, u64 pointer, struct place *place)
 	const struct mapping *mapping =
 		scan_memory_mapping(self->memory, pointer - !SCAN_TLS_ABOVE);
 	const u64 *words = (const u64 *)(const void *)self->memory->buffer;
-	u64 count, start, before = self->found->blocks.count;
+	u64 count, start, pages, before = self->found->blocks.count;
 
 	if (!mapping || pointer % sizeof(u64))
 		return;
 	count = (SCAN_TLS_ABOVE ? mapping->end - pointer : pointer - mapping->start) / sizeof(u64);
 	count = count < WINDOW_MAX / sizeof(u64) ? count : WINDOW_MAX / sizeof(u64);
 	start = SCAN_TLS_ABOVE ? pointer : pointer - count * sizeof(u64);
-	if (!scan_memory_read(self->memory, start, self->memory->buffer, count * sizeof(u64)))
-		return;
+	pages = (start % SCAN_PAGE + count * sizeof(u64) + SCAN_PAGE - 1) / SCAN_PAGE;
+	scan_memory_pages(self->memory, start - start % SCAN_PAGE, pages);
+	words += start % SCAN_PAGE / sizeof(u64);
 	for (u64 i = 0; i < count && !place->certain; i++) {
 		u64 at = SCAN_TLS_ABOVE ? i : count - 1 - i;
 		bool any;
@@ -233,12 +234,14 @@ static void place_search(struct reading *self, u64 pointer, struct place *place)
 	}
 }
 
+/* One that is not certain is taken only if no thread has a certain one. */
 static struct place place_find(struct reading *self, const struct tcache_thread *threads, u64 count)
 {
 	struct place place = {0};
 
 	for (u64 i = 0; i < count && i < PROBES && !place.certain && !self->failed; i++)
 		place_search(self, threads[i].thread_pointer, &place);
+	self->reads = 0;
 	return place;
 }
 
@@ -266,9 +269,9 @@ static bool has_ended(const struct scan_memory *memory, const struct tcache_thre
 	return access(path, F_OK) != 0;
 }
 
-/* Keeps one thread of those that had the same memory, and none that has ended: its memory may be gone
- * or kept for the next one. If all seem to have ended, then their numbers are those of a namespace
- * of their own. */
+/* Keeps one thread of those that had the same memory, and none that has ended: its memory may be
+ * gone, or kept for the next one. If all seem to have ended, then their numbers are those of a
+ * namespace of their own. */
 static u64 drop_former(const struct scan_memory *memory, struct tcache_thread *threads, u64 count)
 {
 	u64 known = 0, living = 0, kept = 0;
