@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * glibc's caches of threads: memory of our own that is made as each version makes it, or that is damaged. */
+#define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "host/base/clock.h"
@@ -36,6 +39,15 @@ struct forged {
 	u64 caches[THREADS];
 	u64 blocks, bytes;
 };
+
+static u32 calls; /* of the system call that reads */
+
+ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long locals, const struct iovec *remote, unsigned long remotes,
+			 unsigned long flags)
+{
+	calls++;
+	return syscall(SYS_process_vm_readv, pid, local, locals, remote, remotes, flags);
+}
 
 static u64 *word_at(u64 address) { return (u64 *)(uintptr_t)address; }
 
@@ -314,6 +326,46 @@ TEST(bounds, "whatever is there, no more is read than the bounds say")
 	CHECK_EQ(found.read, 0);
 	CHECK_EQ(found.blocks.count, 0);
 	CHECK(now_ns() - began < 60 * 1000000000ull); /* a second where nothing is emulated */
+	forget(&f, &found);
+}
+
+TEST(steps, "all lists of a cache are followed together")
+{
+	struct forged f = forge(&versions[2]);
+	struct tcaches found;
+	u32 before;
+
+	for (u32 k = 0; k < 7 * 64; k++)
+		put(&f, 1, k % 64);
+	put(&f, 0, 0);
+	before = calls;
+	found = look(&f);
+	CHECK_EQ(found.blocks.count, f.blocks);
+	CHECK(calls - before < 30);
+	forget(&f, &found);
+}
+
+TEST(full, "beyond the limit a thread costs nothing")
+{
+	struct forged f = forge(&versions[2]);
+	u32 cost[2], read = TCACHE_BLOCKS_MAX / 4800;
+	struct tcaches found;
+
+	for (u32 k = 0; k < 12 * 400; k++)
+		put(&f, 0, k % 12);
+	others(&f, (u32)gettid());
+	for (u32 i = 1; i < f.count; i++)
+		*word_at(pointer_of(&f, i)) = f.caches[0];
+	for (u32 i = 0; i < 2; i++, f.count -= 4) {
+		cost[i] = calls;
+		found = look(&f);
+		cost[i] = calls - cost[i];
+		CHECK_EQ(found.read, read);
+		CHECK_EQ(found.unread, f.count - read);
+		CHECK_EQ(found.blocks.count, f.blocks); /* the same ones each time */
+		tcaches_release(&found);
+	}
+	CHECK_EQ(cost[0], cost[1]);
 	forget(&f, &found);
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Reads glibc's caches of threads; see tcache.h. Runs on the drain thread. Every pointer is checked
  * before it is followed, and no list is followed further than it says it is long. */
+#define _GNU_SOURCE
 #include "live/scan/tcache.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "host/base/order.h"
@@ -23,7 +25,8 @@ enum {
 	WINDOW_MAX = 1 << 16, /* of thread-local data, for the pointer to the cache */
 	PROBES = 256,         /* threads whose data is searched for it */
 	TRIES = 3,
-	READS_MAX = 1 << 18, /* of caches and blocks, whatever they hold */
+	READS_MAX = 1 << 18,  /* of caches and blocks, whatever they hold */
+	SEARCH_MAX = 1 << 16, /* of them to find the place */
 };
 
 /* struct tcache_perthread_struct of glibc, as the size of the block tells it: counts, then the
@@ -54,7 +57,8 @@ struct reading {
 	struct tcaches *found;
 	struct scan_memory *memory;
 	u32 tid;
-	u32 reads;
+	u32 reads, reads_max;
+	bool full;   /* a limit is reached: nothing more is read */
 	bool failed; /* out of memory */
 };
 
@@ -86,13 +90,22 @@ static const struct shape *shape_of(u64 head)
 	return NULL;
 }
 
+/* Whether so many more caches or blocks may be read. */
+static bool room_for(struct reading *self, u32 count)
+{
+	self->full |= self->found->blocks.count + count > TCACHE_BLOCKS_MAX ||
+		      self->reads + count > self->reads_max;
+	self->reads += count;
+	return !self->full;
+}
+
 static bool cache_read(struct reading *self, u64 address, struct cache *cache)
 {
 	u8 bytes[BINS_MAX * (sizeof(u64) + sizeof(u16))];
 	u64 head, lists;
 
-	if (!may_be_block(self->memory, address, LEAST) || self->reads >= READS_MAX ||
-	    !++self->reads || !scan_memory_read(self->memory, address - HEAD, &head, sizeof head))
+	if (!may_be_block(self->memory, address, LEAST) || !room_for(self, 1) ||
+	    !scan_memory_read(self->memory, address - HEAD, &head, sizeof head))
 		return false;
 	cache->shape = shape_of(head);
 	cache->bytes = (head & ~(u64)HEAD_BITS) - HEAD;
@@ -112,14 +125,6 @@ static bool cache_read(struct reading *self, u64 address, struct cache *cache)
 	return true;
 }
 
-/* The block's head, and its link to the next one. */
-static bool block_read(struct reading *self, u64 address, u64 words[2])
-{
-	return self->found->blocks.count < TCACHE_BLOCKS_MAX && self->reads < READS_MAX &&
-	       may_be_block(self->memory, address, LEAST - HEAD) && ++self->reads &&
-	       scan_memory_read(self->memory, address - HEAD, words, 2 * sizeof *words);
-}
-
 static bool fits_bin(u64 head, u32 bin)
 {
 	u64 bytes = head & ~(u64)HEAD_BITS;
@@ -131,51 +136,97 @@ static bool fits_bin(u64 head, u32 bin)
 					  bytes % STEP == 0;
 }
 
-/* Follows a list of at most so many blocks. `plain`: links are as they are, before glibc 2.32.
- * Returns whether it ends by then, and its length. */
-static bool list_follow(struct reading *self, const struct cache *cache, u32 bin, bool plain,
-			u64 *length)
+/* The lists of a cache, as far as they were followed. */
+struct lists {
+	const struct cache *cache;
+	bool plain;       /* links are as they are, before glibc 2.32 */
+	u64 at[BINS_MAX]; /* the next block, 0 = it has ended */
+	u64 length[BINS_MAX];
+	u64 all; /* room and length of one that has ended; 0 = none has */
+};
+
+/* A list must be as long as the cache says; or, where what still fits is counted, all must come to
+ * the same with their room. */
+static bool length_fits(struct lists *self, u32 bin)
 {
-	u64 most = *length, at = cache->first[bin];
+	u64 counted = self->cache->counts[bin], length = self->length[bin];
+	bool ended = !self->at[bin];
 
-	for (*length = 0; at; ++*length) {
-		struct stream_cached row = {.address = at, .tid = self->tid};
-		u64 words[2];
+	if (!self->cache->shape->counts_room)
+		return ended ? length == counted : length < counted;
+	if (ended && !self->all)
+		self->all = counted + length;
+	return ended ? self->all && counted + length == self->all
+		     : !self->all || counted + length < self->all;
+}
 
-		if (*length == most || !block_read(self, at, words) || !fits_bin(words[0], bin))
-			return false;
-		row.bytes = (u32)(words[0] & ~(u64)HEAD_BITS);
-		if (!may_be_block(self->memory, at, row.bytes - HEAD))
-			return false;
-		if (!vec_push(&self->found->blocks, row))
-			return !(self->failed = true);
-		at = plain ? words[1] : words[1] ^ at >> LINK_SHIFT;
-	}
+/* Adds the next block of a list, of which the head and the link were read. */
+static bool block_take(struct reading *self, struct lists *lists, u32 bin, const u64 words[2])
+{
+	struct stream_cached row = {.address = lists->at[bin], .tid = self->tid};
+
+	if (!fits_bin(words[0], bin))
+		return false;
+	row.bytes = (u32)(words[0] & ~(u64)HEAD_BITS);
+	if (!may_be_block(self->memory, row.address, row.bytes - HEAD))
+		return false;
+	if (!vec_push(&self->found->blocks, row))
+		return !(self->failed = true);
+	lists->at[bin] = lists->plain ? words[1] : words[1] ^ row.address >> LINK_SHIFT;
+	lists->length[bin]++;
 	return true;
 }
 
-/* All lists must be as long as they say; or, where what still fits is counted, all bins have
- * as much room. */
+/* Reads the head and the link of so many blocks: by one system call, where nothing is protected. */
+static bool blocks_read(struct reading *self, const struct iovec *remote, u32 count, u64 words[][2])
+{
+	struct iovec local = {words, count * sizeof *words};
+	i64 got = process_vm_readv((pid_t)self->memory->tid, &local, 1, remote, count, 0);
+
+	for (u32 i = got > 0 ? (u32)((u64)got / sizeof *words) : 0; i < count; i++)
+		if (!scan_memory_read(self->memory, (u64)(uintptr_t)remote[i].iov_base, words[i],
+				      sizeof *words))
+			return false;
+	return true;
+}
+
+/* Takes a block of each list that has not ended, and says of how many. */
+static bool lists_step(struct reading *self, struct lists *lists, u32 *count)
+{
+	struct iovec remote[BINS_MAX] = {0};
+	u64 words[BINS_MAX][2];
+	u32 bins[BINS_MAX];
+
+	*count = 0;
+	for (u32 bin = 0; bin < lists->cache->shape->bins; bin++) {
+		if (!length_fits(lists, bin))
+			return false;
+		if (!lists->at[bin])
+			continue;
+		if (!may_be_block(self->memory, lists->at[bin], LEAST - HEAD))
+			return false;
+		bins[*count] = bin;
+		remote[(*count)++] =
+			(struct iovec){(void *)(uintptr_t)(lists->at[bin] - HEAD), sizeof *words};
+	}
+	if (*count && (!room_for(self, *count) || !blocks_read(self, remote, *count, words)))
+		return false;
+	for (u32 i = 0; i < *count; i++)
+		if (!block_take(self, lists, bins[i], words[i]))
+			return false;
+	return true;
+}
+
 static bool lists_follow(struct reading *self, const struct cache *cache, bool plain)
 {
-	u64 all = 0;
+	struct lists lists = {.cache = cache, .plain = plain};
+	u32 count = 1;
 
-	for (u32 bin = 0; bin < cache->shape->bins; bin++) {
-		u64 length = cache->counts[bin], room = cache->counts[bin];
-
-		if (cache->shape->counts_room)
-			length = bin ? all - room : TCACHE_BLOCKS_MAX;
-		if ((bin && cache->shape->counts_room && room > all) ||
-		    !list_follow(self, cache, bin, plain, &length))
+	memcpy(lists.at, cache->first, cache->shape->bins * sizeof(u64));
+	while (count)
+		if (!lists_step(self, &lists, &count))
 			return false;
-		if (!cache->shape->counts_room && length != cache->counts[bin])
-			return false;
-		if (bin == 0)
-			all = room + length;
-		if (cache->shape->counts_room && room + length != all)
-			return false;
-	}
-	return !cache->shape->counts_room || all;
+	return true;
 }
 
 /* Adds what the cache at the address holds; false, and nothing is added, if there is none. */
@@ -186,7 +237,7 @@ static bool cache_take(struct reading *self, u64 address)
 
 	if (!cache_read(self, address, &cache))
 		return false;
-	for (u32 plain = 0; plain < 2 && !self->failed; plain++) {
+	for (u32 plain = 0; plain < 2 && !self->failed && !self->full; plain++) {
 		if (lists_follow(self, &cache, plain))
 			return true;
 		self->found->blocks.count = before;
@@ -219,7 +270,7 @@ static void place_search(struct reading *self, u64 pointer, struct place *place)
 	pages = (start % SCAN_PAGE + count * sizeof(u64) + SCAN_PAGE - 1) / SCAN_PAGE;
 	scan_memory_pages(self->memory, start - start % SCAN_PAGE, pages);
 	words += start % SCAN_PAGE / sizeof(u64);
-	for (u64 i = 0; i < count && !place->certain; i++) {
+	for (u64 i = 0; i < count && !place->certain && !self->full; i++) {
 		u64 at = SCAN_TLS_ABOVE ? i : count - 1 - i;
 		bool any;
 
@@ -239,9 +290,13 @@ static struct place place_find(struct reading *self, const struct tcache_thread 
 {
 	struct place place = {0};
 
-	for (u64 i = 0; i < count && i < PROBES && !place.certain && !self->failed; i++)
+	self->reads_max = SEARCH_MAX;
+	for (u64 i = 0; i < count && i < PROBES && !place.certain && !self->failed && !self->full;
+	     i++)
 		place_search(self, threads[i].thread_pointer, &place);
 	self->reads = 0;
+	self->reads_max = READS_MAX;
+	self->full = false;
 	return place;
 }
 
@@ -309,7 +364,7 @@ static void thread_read(struct reading *self, const struct tcache_thread *thread
 	u64 cache;
 
 	self->tid = thread->tid;
-	for (u32 i = 0; i < TRIES && place->known && !self->failed; i++) {
+	for (u32 i = 0; i < TRIES && place->known && !self->failed && !self->full; i++) {
 		if (!scan_memory_read(self->memory, thread->thread_pointer + place->from_thread,
 				      &cache, sizeof cache))
 			break;
