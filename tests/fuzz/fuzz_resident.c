@@ -63,7 +63,7 @@ static void feed_cached(struct input *input, struct stream_memory *memory, struc
 		struct stream_cached *row = &rows[memory->cached_count];
 
 		*row = (struct stream_cached){.address = at + take(input) / 16 * 16, .bytes = (u32)(take(input) / 16 * 16)};
-		if (row->address < at || !row->bytes || row->address + row->bytes < row->address)
+		if (!stream_cached_fits(row, at))
 			break;
 		at = row->address + row->bytes;
 	}

@@ -7,6 +7,7 @@
 #include "study/analysis/resident/by_size.h"
 #include "study/analysis/resident/cut.h"
 #include "study/analysis/resident/looks.h"
+#include "study/model/index_io.h"
 #include "test_analysis.h"
 
 enum { PAGE = 4096 };
@@ -86,6 +87,50 @@ TEST(reader, "rows of memory that are not whole pages, or not one after the othe
 		got = rows_read(&feed, numbers, 13);
 		if (got != cases[i].good)
 			FAIL("%s: %u rows", cases[i].what, (unsigned)got);
+		model_free(feed.model);
+	}
+}
+
+TEST(cached_reader, "cached blocks that no allocator keeps are damage")
+{
+	static const struct {
+		const char *what;
+		u64 rows[6]; /* address less that before and bytes, in 16, thread */
+		u64 good;
+	} cases[] = {
+		{"two that touch", {HEAP / 16, 2, 7, 2, 2, 7}, 2},
+		{"the largest", {HEAP / 16, STREAM_CACHED_MAX / 16, 7, STREAM_CACHED_MAX / 16, 1, 7}, 2},
+		{"larger than any", {HEAP / 16, STREAM_CACHED_MAX / 16 + 1, 7, STREAM_CACHED_MAX, 1, 7}, 0},
+		{"4 GiB", {HEAP / 16, UINT32_MAX / 16, 7, 1ull << 28, 1, 7}, 0},
+		{"nothing", {HEAP / 16, 0, 7, 2, 2, 7}, 0},
+		{"two that overlap", {HEAP / 16, 2, 7, 1, 2, 7}, 0},
+	};
+
+	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct feed feed = {.model = model_new()};
+		u64 numbers[9 + 6] = {2000, PAGE, PAGE, MEMORY_NOW, 0, 0, 1, 0, 2};
+
+		feed.sink = model_sink(feed.model);
+		memcpy(numbers + 9, cases[i].rows, sizeof cases[i].rows);
+		rows_read(&feed, numbers, 15);
+		if (feed.model->cached.count != cases[i].good)
+			FAIL("%s: %u blocks", cases[i].what, (unsigned)feed.model->cached.count);
+		model_free(feed.model);
+	}
+}
+
+TEST(cached_index, "an index with cached blocks that no allocator keeps is not used")
+{
+	static const struct stream_cached rows[] = {
+		{HEAP + 16, 32, 7}, {HEAP + 16, 7, 7}, {HEAP + 16, 24, 7}, {HEAP + 8, 32, 7}, {HEAP + 16, STREAM_CACHED_MAX + 16, 7}};
+	const struct stream_resident row = {HEAP, PAGE, PAGE, MEMORY_BREAK, 0};
+
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct feed feed = feed_begin();
+
+		tell_caches(&feed, &row, &rows[i], 1);
+		tell_end(&feed, IMAGE_EXITED);
+		CHECK_EQ(index_is_sound(feed.model), i == 0);
 		model_free(feed.model);
 	}
 }
@@ -245,7 +290,39 @@ TEST(covered, "blocks that were freed in the same place do not take time each fo
 	model_free(feed.model);
 }
 
+/* ---- cached blocks ---- */
+
+TEST(cached_parts, "of a cached block on memory that is resident in part, its share counts once")
+{
+	const struct stream_resident row = {HEAP, 5 * PAGE, 3 * PAGE, MEMORY_BREAK, 0};
+	const struct stream_cached cached = {HEAP + PAGE, 32, 7};
+	struct feed feed = feed_begin();
+
+	tell_caches(&feed, &row, &cached, 1); /* 8 bytes on the first page, 24 on the second */
+	CHECK_EQ(account_of(&feed).bytes[PART_THREAD_CACHES], 32 * 3 / 5);
+	model_free(feed.model);
+}
+
 /* ---- more than there can be ---- */
+
+TEST(huge_caches, "cached blocks on memory that no machine has do not take time for each of its pages")
+{
+	enum { COUNT = 1 << 15 };
+	const struct stream_resident row = {FAR, 1ull << 47, 1ull << 46, MEMORY_BREAK, 0};
+	struct stream_cached *cached = calloc(COUNT, sizeof *cached);
+	struct feed feed = feed_begin();
+	struct resident_account account;
+
+	for (u64 i = 0; i < COUNT; i++)
+		cached[i] = (struct stream_cached){FAR + 16 + (i << 32), UINT32_MAX - 15, 7};
+	tell_caches(&feed, &row, cached, COUNT);
+	tell_end(&feed, IMAGE_EXITED);
+	CHECK_EQ(resident_account(feed.model, resident_last(feed.model), &account, &feed.err), 0);
+	CHECK_EQ(account.bytes[PART_THREAD_CACHES], COUNT * (((u64)UINT32_MAX - 15) / 2));
+	model_free(feed.model);
+	free(cached);
+}
+
 
 TEST(overlap, "live blocks that overlap, on memory that no machine has, take neither long nor much memory")
 {

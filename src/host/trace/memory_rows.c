@@ -4,15 +4,6 @@
  * payload does not back. */
 #include "host/trace/memory_rows.h"
 
-enum { CACHED_STEP = 16 }; /* of addresses and sizes */
-
-/* Whether a block may follow one that ends there, as stream_resident_fits. */
-static bool cached_fits(const struct stream_cached *row, u64 end)
-{
-	return row->address >= end && row->address % CACHED_STEP == 0 && row->bytes &&
-	       row->bytes % CACHED_STEP == 0 && row->bytes <= UINT64_MAX - row->address;
-}
-
 /* ---- writing ---- */
 
 /* The next row that fits, from *at on, or NULL. Others are not written, and are damage where they
@@ -56,7 +47,7 @@ static const struct stream_cached *next_cached(const struct stream_memory *memor
 	while (*at < memory->cached_count) {
 		const struct stream_cached *row = &memory->cached[(*at)++];
 
-		if (!cached_fits(row, *end))
+		if (!stream_cached_fits(row, *end))
 			continue;
 		*end = row->address + row->bytes;
 		return row;
@@ -76,8 +67,8 @@ static void put_cached(struct strbuf *body, const struct stream_memory *memory)
 	varint_add(body, count);
 	for (at = end = 0; count; count--) {
 		row = next_cached(memory, &at, &end);
-		varint_add(body, (row->address - address) / CACHED_STEP);
-		varint_add(body, row->bytes / CACHED_STEP);
+		varint_add(body, (row->address - address) / STREAM_CACHED_STEP);
+		varint_add(body, row->bytes / STREAM_CACHED_STEP);
 		varint_add(body, row->tid);
 		address = row->address;
 	}
@@ -130,10 +121,11 @@ static bool get_cached_row(struct cursor *in, u64 *at, struct stream_cached *row
 
 	size = cursor_get(in);
 	row->tid = cursor_get_u32(in);
-	if (steps > (UINT64_MAX - *at) / CACHED_STEP || size > UINT32_MAX / CACHED_STEP)
+	if (steps > (UINT64_MAX - *at) / STREAM_CACHED_STEP ||
+	    size > UINT32_MAX / STREAM_CACHED_STEP)
 		return false;
-	row->address = *at += steps * CACHED_STEP;
-	row->bytes = (u32)size * CACHED_STEP;
+	row->address = *at += steps * STREAM_CACHED_STEP;
+	row->bytes = (u32)size * STREAM_CACHED_STEP;
 	return true;
 }
 
@@ -152,7 +144,7 @@ static int get_cached(struct stream_memory *memory, struct cursor *in, struct ar
 	if (!rows)
 		return in->bad ? 0 : ERR_MEMORY;
 	for (u64 i = 0; i < memory->cached_count && !in->bad; i++) {
-		in->bad |= !get_cached_row(in, &at, &rows[i]) || !cached_fits(&rows[i], end);
+		in->bad |= !get_cached_row(in, &at, &rows[i]) || !stream_cached_fits(&rows[i], end);
 		end = rows[i].address + rows[i].bytes;
 	}
 	memory->cached = rows;

@@ -154,6 +154,19 @@ static inline bool stream_resident_fits(const struct stream_resident *row, u64 e
 	       row->resident_bytes <= row->bytes && row->kind < MEMORY_KINDS && row->goes_on <= 1;
 }
 
+enum {
+	STREAM_CACHED_STEP = 16, /* of addresses and sizes */
+	STREAM_CACHED_MAX = 8 << 20,
+};
+
+/* The same of a block in a cache. */
+static inline bool stream_cached_fits(const struct stream_cached *row, u64 end)
+{
+	return row->address >= end && row->address % STREAM_CACHED_STEP == 0 && row->bytes &&
+	       row->bytes % STREAM_CACHED_STEP == 0 && row->bytes <= STREAM_CACHED_MAX &&
+	       row->bytes <= UINT64_MAX - row->address;
+}
+
 enum memory_when { MEMORY_NOW, MEMORY_END /* the program was about to end */ };
 
 struct stream_memory {

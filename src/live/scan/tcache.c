@@ -20,7 +20,7 @@ enum {
 	LEAST = 32, /* size of the blocks of the first bin, HEAD included */
 	SMALL_BINS = 64,
 	BINS_MAX = 76,
-	LARGE_MAX = 8 << 20,
+	LARGE_MAX = STREAM_CACHED_MAX,
 	LINK_SHIFT = 12,      /* links are mixed with the place where they lie */
 	WINDOW_MAX = 1 << 16, /* of thread-local data, for the pointer to the cache */
 	PROBES = 256,         /* threads whose data is searched for it */

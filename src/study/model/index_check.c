@@ -109,8 +109,8 @@ static bool cached_sound(const struct model *self, const struct model_memory *on
 	for (u64 k = one->cached_first; k < one->cached_first + one->cached_count; k++) {
 		const struct stream_cached *row = &self->cached.data[k];
 
-		if (row->address + row->bytes < row->address ||
-		    (k > one->cached_first && row->address < row[-1].address + row[-1].bytes))
+		if (!stream_cached_fits(row, k > one->cached_first ? row[-1].address + row[-1].bytes
+								   : 0))
 			return false;
 	}
 	return true;

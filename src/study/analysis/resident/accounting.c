@@ -250,16 +250,18 @@ static void add_cached(struct accounting *self, u64 row, const struct cache_bloc
 
 	from = from > start ? from : start;
 	to = to < end ? to : end;
+	if (from < to && self->first_word[row] == ACCOUNTING_NO_WORDS) {
+		(self->requested[row] ? self->caches_held : self->caches_free)[row] +=
+			scaled(&self->rows[row], to - from);
+		return;
+	}
 	while (from < to) {
 		u64 page = (from - start) / RESIDENT_PAGE,
 		    next = start + (page + 1) * RESIDENT_PAGE;
 		u64 bytes = (next < to ? next : to) - from;
-		bool held = self->first_word[row] == ACCOUNTING_NO_WORDS
-				    ? self->requested[row] != 0
-				    : bytemap_has(self->used + self->first_word[row], page);
+		bool held = bytemap_has(self->used + self->first_word[row], page);
 
-		(held ? self->caches_held : self->caches_free)[row] +=
-			scaled(&self->rows[row], bytes);
+		(held ? self->caches_held : self->caches_free)[row] += bytes;
 		from += bytes;
 	}
 }

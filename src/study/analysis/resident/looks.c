@@ -410,18 +410,20 @@ static void add_cached(const struct walk *self, const struct stream_resident *ro
 		return;
 	from = from > row->start ? from : row->start;
 	to = to < end ? to : end;
+	if (from < to && row->resident_bytes != row->bytes) {
+		*(sums->used ? &sums->caches_held : &sums->caches_free) +=
+			(u64)((double)(to - from) * (double)row->resident_bytes /
+			      (double)row->bytes);
+		return;
+	}
 	while (from < to) {
 		const struct page *page = page_at(self, span, from);
 		u64 next = (from / RESIDENT_PAGE + 1) * RESIDENT_PAGE;
 		u64 bytes = (next < to ? next : to) - from;
-		bool whole = row->resident_bytes == row->bytes;
-		bool held = whole ? page->requested || page->slack || page->holds : sums->used != 0;
+		bool held = page->requested || page->slack || page->holds;
 
-		from += bytes;
-		if (!whole)
-			bytes = (u64)((double)bytes * (double)row->resident_bytes /
-				      (double)row->bytes);
 		*(held ? &sums->caches_held : &sums->caches_free) += bytes;
+		from += bytes;
 	}
 }
 
