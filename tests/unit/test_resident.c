@@ -108,12 +108,12 @@ TEST(bill, "free bytes of a page go to those who hold it, and to whose blocks la
 	CHECK_EQ(line_of(&bill, 1)->pinned_bytes, (PAGE - 224) / 2 + PAGE - 32);
 	CHECK_EQ(line_of(&bill, 1)->alone_pages, 1);
 	CHECK_EQ(line_of(&bill, 2)->pinned_bytes, (PAGE - 224) / 2);
-	CHECK_EQ(line_of(&bill, 2)->left_bytes, 512 + 16); /* granules that it touched */
+	CHECK_EQ(line_of(&bill, 2)->left_bytes, 512);
 	CHECK_EQ(line_of(&bill, 3)->left_bytes, 512);
-	CHECK_EQ(line_of(&bill, 3)->cached_bytes, PAGE);
+	CHECK_EQ(line_of(&bill, 3)->cached_bytes, PAGE - 16);
 	CHECK_EQ(line_of(&bill, 1)->pinned_bytes + line_of(&bill, 2)->pinned_bytes,
 		 bill.account.bytes[PART_PINNED]);
-	CHECK_EQ(bill.unused_bytes[0], PAGE);
+	CHECK_EQ(bill.unused_bytes[0], PAGE + 16);
 	bill_release(&bill);
 	model_free(feed.model);
 }
@@ -164,6 +164,32 @@ TEST(caches, "free blocks in caches of threads are neither pinned nor cached, an
 	for (u32 part = 0; part < PARTS; part++)
 		CHECK_EQ(looks.rows.data[0].account.bytes[part], bill.account.bytes[part]);
 	resident_looks_release(&looks);
+	bill_release(&bill);
+	model_free(feed.model);
+}
+
+TEST(caches_sum, "what was freed and what was never used are all of the free pages that no cache of a thread has")
+{
+	enum { BLOCKS = PAGE / 32 };
+	const struct stream_resident rows[] = {{HEAP, PAGE, PAGE, MEMORY_BREAK, 0}};
+	struct stream_cached cached[BLOCKS / 2];
+	struct feed feed = feed_new();
+	struct bill bill;
+
+	tell_thread(&feed, 0);
+	tell_functions(&feed, 1);
+	for (u32 i = 0; i < BLOCKS - 1; i++) {
+		u64 freed = tell_block_of(&feed, 1, HEAP + 16 + i * 32, 24);
+
+		tell_block_end(&feed, freed, HEAP + 16 + i * 32, 24);
+		cached[i / 2] = (struct stream_cached){HEAP + 16 + i / 2 * 64, 32, 7};
+	}
+	tell_caches(&feed, rows, cached, BLOCKS / 2);
+	tell_end(&feed, IMAGE_EXITED);
+	CHECK_EQ(bill_make(&bill, feed.model, resident_last(feed.model), &feed.err), 0);
+	CHECK_EQ(line_of(&bill, 1)->caches_bytes, PAGE / 2);
+	CHECK_EQ(bill.account.bytes[PART_CACHED], PAGE / 2);
+	CHECK_EQ(line_of(&bill, 1)->cached_bytes + bill.unused_bytes[0], PAGE / 2);
 	bill_release(&bill);
 	model_free(feed.model);
 }
@@ -261,7 +287,7 @@ TEST(cut, "points are moved together if only then their pages go")
 
 	cut = cut_of_comb(0, 1); /* a quarter of each page would be free in any heap */
 	CHECK_EQ(cut.count, 1);
-	CHECK_EQ(cut.most_bytes, 64 * PAGE - 64 * 32 - 64 * 1040);
+	CHECK_EQ(cut.most_bytes, 64 * PAGE - 64 * 32 - 64 * 1024);
 }
 
 TEST(cut_caches, "pages with a block in a cache of a thread stay")

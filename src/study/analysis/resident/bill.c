@@ -11,7 +11,7 @@
 #include "study/analysis/resident/accounting.h"
 
 enum {
-	GRANULE = 16,
+	GRANULE = 8,
 	PAGE_WORDS = RESIDENT_PAGE / GRANULE / 64,
 	REST = 2048,
 };
@@ -141,6 +141,15 @@ static void each_piece(struct billing *self, const struct class_extent *extent,
 	}
 }
 
+static bool is_full(const u64 *words)
+{
+	u64 all = UINT64_MAX;
+
+	for (u32 i = 0; i < PAGE_WORDS; i++)
+		all &= words[i];
+	return all == UINT64_MAX;
+}
+
 /* Covers the granules of a piece; how many were not. */
 static u32 cover(struct billing *self, const struct piece *piece)
 {
@@ -157,7 +166,7 @@ static u32 cover(struct billing *self, const struct piece *piece)
 		from += count;
 	}
 	self->uncovered -= found;
-	if (found && (words[0] & words[1] & words[2] & words[3]) == UINT64_MAX)
+	if (found && is_full(words))
 		self->open[piece->page] = piece->page + 1;
 	return found;
 }
