@@ -361,3 +361,68 @@ TEST(overlap, "live blocks that overlap, on memory that no machine has, take nei
 	result_free(table);
 	model_free(feed.model);
 }
+
+TEST(bytes_work, "what of a block is resident takes no more work than the pages and blocks there are")
+{
+	const struct stream_resident rows[] = {
+		{HEAP, 2 * PAGE, PAGE, MEMORY_BREAK, 0},
+		{HEAP + 2 * PAGE, PAGE, PAGE, MEMORY_BREAK, 1},
+		{HEAP + 8 * PAGE, PAGE, PAGE, MEMORY_BREAK, 0},
+	};
+	struct feed feed = feed_begin();
+	struct accounting pages;
+	u64 work;
+
+	tell_block(&feed, 1, HEAP, 6 * PAGE);
+	tell_memory(&feed, rows, 3);
+	tell_end(&feed, IMAGE_EXITED);
+	CHECK_EQ(resident_bytes(feed.model, resident_last(feed.model), HEAP + PAGE, 8 * PAGE), PAGE / 2 + 2 * PAGE);
+	pages = accounting_of(feed.model, resident_last(feed.model));
+	CHECK_EQ(accounting_make(&pages, &feed.err), 0);
+	work = pages.work;
+	CHECK(work > 1000);
+	CHECK_EQ(accounting_bytes(&pages, HEAP, HEAP + 6 * PAGE), 2 * PAGE);
+	CHECK_EQ(work - pages.work, 2);
+	pages.work = 0;
+	CHECK_EQ(accounting_bytes(&pages, HEAP, HEAP + 6 * PAGE), PAGE); /* no further than the first row */
+	accounting_release(&pages);
+	model_free(feed.model);
+}
+
+TEST(sparse_work, "live blocks on memory of which little is resident count whole, however large it is")
+{
+	const u64 tib = 1ull << 40;
+	const struct stream_resident row = {FAR, tib, tib / 2, MEMORY_ANONYMOUS, 0};
+	struct feed feed = feed_begin();
+	struct resident_account account;
+
+	tell_block(&feed, 1, FAR + 16, tib / 2 - 64);
+	tell_block(&feed, 1, FAR + tib / 2, 4096);
+	tell_memory(&feed, &row, 1);
+	tell_end(&feed, IMAGE_EXITED);
+	CHECK_EQ(resident_account(feed.model, resident_last(feed.model), &account, &feed.err), 0);
+	CHECK_EQ(account.bytes[PART_REQUESTED], tib / 4 - 32 + 2048);
+	model_free(feed.model);
+}
+
+TEST(by_size_overlap, "sizes of live blocks that overlap do not take time each for all of their pages")
+{
+	enum { BLOCKS = 1000 };
+	const struct stream_resident rows[] = {{FAR, 64ull << 30, 64ull << 30, MEMORY_BREAK, 0}};
+	struct feed feed = feed_begin();
+	struct result *table;
+
+	for (u64 i = 0; i < BLOCKS; i++)
+		tell_block(&feed, 1, FAR + 16 + i % 2 * 16, 63ull << 30);
+	tell_block(&feed, 1, FAR + 16, 24);
+	tell_memory(&feed, rows, 1);
+	tell_end(&feed, IMAGE_EXITED);
+	table = resident_by_size_result(feed.model, resident_last(feed.model), &feed.err);
+	CHECK(table != NULL);
+	CHECK_EQ(cell(table, 0, "blocks")->number, BLOCKS);
+	CHECK(cell(table, 0, "held_bytes")->number <= 64ull << 30);
+	CHECK_EQ(cell(table, 1, "blocks")->number, 1);
+	CHECK_EQ(cell(table, 1, "held_bytes")->number, 0); /* no work is left for it */
+	result_free(table);
+	model_free(feed.model);
+}

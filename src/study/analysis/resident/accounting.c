@@ -27,7 +27,13 @@ u64 accounting_pages_max(const struct model *model)
 
 u64 accounting_work(const struct model *model, u64 pages)
 {
-	return WORK_PAGE * (pages + model->residents.count) + WORK_EACH * (model->chunks.count + 1);
+	return WORK_PAGE * (pages + model->residents.count) + 2 * model->cached.count +
+	       WORK_EACH * (model->chunks.count + 1);
+}
+
+u64 accounting_steps(const struct accounting *self, u64 row, u64 bytes)
+{
+	return self->first_word[row] == ACCOUNTING_NO_WORDS ? 1 : 1 + bytes / RESIDENT_PAGE / 64;
 }
 
 u64 accounting_row(const struct accounting *self, u64 address)
@@ -66,10 +72,10 @@ static u64 add_range(struct accounting *self, u64 start, u64 end, u64 *sums)
 		if (to <= from)
 			continue;
 		found += scaled(row, to - from);
+		if (!work_spend(&self->work, sums ? accounting_steps(self, i, to - from) : 1))
+			break;
 		if (!sums)
 			continue;
-		if (!work_spend(&self->work, 1 + (to - from) / RESIDENT_PAGE / 64))
-			break;
 		sums[i] += scaled(row, to - from);
 		mark_used(self, i, from, to);
 	}
@@ -92,7 +98,7 @@ static void hold_range(struct accounting *self, struct class_extent span)
 
 		if (to <= from)
 			continue;
-		if (!work_spend(&self->work, 1 + (to - from) / RESIDENT_PAGE / 64))
+		if (!work_spend(&self->work, accounting_steps(self, i, to - from)))
 			break;
 		mark_used(self, i, from, to);
 	}
@@ -315,6 +321,7 @@ struct accounting accounting_of(const struct model *model, const struct model_me
 {
 	return (struct accounting){.model = model,
 				   .memory = memory,
+				   .work = accounting_work(model, 0),
 				   .rows = memory->count ? model->residents.data + memory->first
 							 : NULL};
 }
@@ -327,6 +334,7 @@ int accounting_make(struct accounting *self, struct err *err)
 		return err_memory_for(err, "the resident memory");
 	spread(self);
 	add_caches(self);
+	self->work = accounting_work(self->model, self->words * 64); /* for accounting_bytes */
 	return 0;
 }
 

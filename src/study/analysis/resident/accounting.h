@@ -61,6 +61,9 @@ struct accounting accounting_of(const struct model *model, const struct model_me
 u64 accounting_pages_max(const struct model *model);
 u64 accounting_work(const struct model *model, u64 pages);
 
+/* Of these, for so many bytes of a row. */
+u64 accounting_steps(const struct accounting *self, u64 row, u64 bytes);
+
 /* False if no work is left. */
 static inline bool work_spend(u64 *work, u64 steps)
 {
@@ -82,7 +85,8 @@ enum resident_part accounting_part_of(const struct stream_resident *row, bool ha
 /* Whether the block is a mapping of its own, which goes when it is freed. */
 bool accounting_is_mapped_alone(const struct accounting *self, u64 address, u64 size);
 
-/* What of [start, end) is resident. */
+/* What of [start, end) is resident; less if no work is left. accounting_make leaves as much for it
+ * as it had itself. */
 u64 accounting_bytes(struct accounting *self, u64 start, u64 end);
 
 /* Chunks whose address and size make no sense are at no time. */

@@ -58,6 +58,8 @@ static bool add_pages(struct sorting *self, struct size_row *class,
 
 		if (from >= to)
 			continue;
+		if (!work_spend(&look->work, accounting_steps(look, i, to - from)))
+			break;
 		if (look->first_word[i] == ACCOUNTING_NO_WORDS)
 			class->held_bytes += accounting_bytes(look, from, to);
 		else
