@@ -426,3 +426,24 @@ TEST(by_size_overlap, "sizes of live blocks that overlap do not take time each f
 	result_free(table);
 	model_free(feed.model);
 }
+
+TEST(empty_rows, "rows of memory without a byte take work, too")
+{
+	struct stream_resident rows[100] = {{HEAP, PAGE, PAGE, MEMORY_BREAK, 0}};
+	struct feed feed = feed_begin();
+	struct accounting pages;
+	u64 work;
+
+	for (u32 i = 1; i < 100; i++)
+		rows[i] = (struct stream_resident){HEAP + PAGE, 0, 0, MEMORY_BREAK, 1};
+	tell_block(&feed, 1, HEAP, 6 * PAGE);
+	tell_memory(&feed, rows, 100);
+	tell_end(&feed, IMAGE_EXITED);
+	pages = accounting_of(feed.model, resident_last(feed.model));
+	CHECK_EQ(accounting_make(&pages, &feed.err), 0);
+	work = pages.work;
+	CHECK_EQ(accounting_bytes(&pages, HEAP, HEAP + 6 * PAGE), PAGE);
+	CHECK_EQ(work - pages.work, 100);
+	accounting_release(&pages);
+	model_free(feed.model);
+}

@@ -69,12 +69,12 @@ static u64 add_range(struct accounting *self, u64 start, u64 end, u64 *sums)
 		u64 from = start > row->start ? start : row->start;
 		u64 to = end < row->start + row->bytes ? end : row->start + row->bytes;
 
-		if (to <= from)
-			continue;
+		if (to < from)
+			break;
 		found += scaled(row, to - from);
 		if (!work_spend(&self->work, sums ? accounting_steps(self, i, to - from) : 1))
 			break;
-		if (!sums)
+		if (!sums || to == from)
 			continue;
 		sums[i] += scaled(row, to - from);
 		mark_used(self, i, from, to);
@@ -96,11 +96,10 @@ static void hold_range(struct accounting *self, struct class_extent span)
 		u64 from = span.start > row->start ? span.start : row->start;
 		u64 to = span.end < row->start + row->bytes ? span.end : row->start + row->bytes;
 
-		if (to <= from)
-			continue;
-		if (!work_spend(&self->work, accounting_steps(self, i, to - from)))
+		if (to < from || !work_spend(&self->work, accounting_steps(self, i, to - from)))
 			break;
-		mark_used(self, i, from, to);
+		if (to > from)
+			mark_used(self, i, from, to);
 	}
 }
 

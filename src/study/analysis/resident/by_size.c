@@ -56,10 +56,10 @@ static bool add_pages(struct sorting *self, struct size_row *class,
 		u64 from = extent->start > start ? extent->start : start;
 		u64 to = extent->end < last ? extent->end : last;
 
-		if (from >= to)
-			continue;
-		if (!work_spend(&look->work, accounting_steps(look, i, to - from)))
+		if (from > to || !work_spend(&look->work, accounting_steps(look, i, to - from)))
 			break;
+		if (from == to)
+			continue;
 		if (look->first_word[i] == ACCOUNTING_NO_WORDS)
 			class->held_bytes += accounting_bytes(look, from, to);
 		else
