@@ -62,7 +62,7 @@ static void feed_cached(struct input *input, struct stream_memory *memory, struc
 	for (; memory->cached_count < count; memory->cached_count++) {
 		struct stream_cached *row = &rows[memory->cached_count];
 
-		*row = (struct stream_cached){.address = at + take(input) / 16 * 16, .bytes = (u32)(take(input) / 16 * 16)};
+		*row = (struct stream_cached){.address = at + take(input) / 16 * 16, .bytes = (u32)(take(input) % STREAM_CACHED_MAX / 16 * 16)};
 		if (!stream_cached_fits(row, at))
 			break;
 		at = row->address + row->bytes;
