@@ -163,6 +163,7 @@ static void add_up(struct run *self)
 			result->unopened++;
 			result->open_errno = process->write_errno;
 		}
+		result->starved += process->error.code == ERR_MEMORY;
 		result->processes += process->images > 0;
 		result->owners_left_out += process->due.all_left_out;
 		result->all_allocations += totals->allocations;

@@ -34,6 +34,7 @@ struct run_result {
 	u64 unreachable; /* processes that could not open the shared memory */
 	u64 unmapped;    /* program images whose shared memory the monitor could not map */
 	char unmapped_reason[sizeof(((struct err *)0)->text)];
+	u64 starved; /* processes whose recording ended early: the monitor had too little memory */
 	/* processes that it started still ran at its end, and nobody looked at them */
 	bool left_behind;
 	/* processes whose last image ended in another way than programs do */

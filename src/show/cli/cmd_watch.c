@@ -352,9 +352,10 @@ static int watch_program(struct watching *watching, char **argv, int *wait_statu
 		watch_show_summary(&watching->show, &watching->report);
 	if (!watching->report.number || !watching->report.seen)
 		fprintf(stderr, "heapwise: nothing was recorded: %s\n",
-			result.unmapped ? result.unmapped_reason
-					: "the program never allocated, or the recorder could not "
-					  "be loaded");
+			result.unmapped  ? result.unmapped_reason
+			: result.starved ? "out of memory"
+					 : "the program never allocated, or the recorder could not "
+					   "be loaded");
 	else if (!watching->report.monitored)
 		fprintf(stderr, "heapwise: nothing was monitored: the program has too little "
 				"address space for Heapwise's heap (see ulimit -v), or cannot "

@@ -48,6 +48,11 @@ static void say_losses(const struct run_result *result)
 			"address space limit (ulimit -v)\n",
 			units_things(result->unmapped, "program image(s) (was|were)").text,
 			result->unmapped_reason);
+	if (result->starved)
+		fprintf(stderr,
+			"heapwise: WARNING: the recording of %s is INCOMPLETE: out of memory; "
+			"raise heapwise's own address space limit (ulimit -v)\n",
+			units_things(result->starved, "process(es)").text);
 }
 
 /* Processes that went where the recorder cannot follow. */
@@ -321,7 +326,9 @@ void run_end_say(const struct run_plan *plan, const struct run_result *result,
 	}
 	if (run_is_empty(args, result))
 		fprintf(stderr, "heapwise: nothing was recorded%s\n",
-			result->runtime_hint[0] || result->unmapped || result->unreachable ? ""
+			result->runtime_hint[0] || result->unmapped || result->unreachable ||
+					result->starved
+				? ""
 			: result->recorded ? ": the program never allocated"
 					   : ": the program never allocated, or the recorder "
 					     "could not be loaded");
