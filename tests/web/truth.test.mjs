@@ -390,6 +390,34 @@ describe("compare", () => {
 		shows(from, peak.a, "before");
 		shows(to, peak.b, "after");
 	});
+
+	test("types: what each was in the other trace, and those that only that one has", async () => {
+		const of = (trace) => new Map(cli("types", trace, "--top", "0").types.map((row) => [row.type ?? "no type known", row.bytes]));
+		const [now, then] = [of(traces.contrived), of(traces.threads)];
+		await view(page, `#/types?trace=${ids.contrived}&base=${ids.threads}`);
+		const table = await rows(page, "Types");
+		assert.deepEqual(new Set(table.map((row) => row.Type)), new Set([...now.keys(), ...then.keys()]));
+		for (const row of table) {
+			shows(row["Bytes before"], then.get(row.Type) ?? 0, `${row.Type} before`);
+			shows(row.Change.replace("+", ""), (now.get(row.Type) ?? 0) - (then.get(row.Type) ?? 0), `change of ${row.Type}`);
+		}
+	});
+
+	test("timeline: the other trace's line has its peak", async () => {
+		await view(page, `#/time?by=none&as=table&trace=${ids.logstat}&base=${ids.threads}`);
+		await settle(page);
+		const table = await rows(page, "Timeline as a table", 900);
+		const values = table.map((row) => row.before).filter((text) => / (B|KiB|MiB)$/.test(text)); // none after its end
+		shows(values.reduce((most, text) => (readBytes(text) > readBytes(most) ? text : most)), cli("report", traces.threads).peak.bytes, "its peak");
+	});
+
+	test("frequency: an object of both tells how it was", async () => {
+		await view(page, `#/freq?trace=${ids.logstat}&base=${ids.logstat}`);
+		const [item] = await page.evaluate(() => window.__hw.items("scatter"));
+		await page.locator('[data-t="chart-scatter"]').hover({ position: { x: item.x + 6, y: item.y + 6 } });
+		const [, freq, life, was, lived] = / (\S+) times, lives (.+)\nfreed by .*\nbefore: (\S+) times, lived (.+)/.exec(await page.getByRole("tooltip").innerText());
+		assert.deepEqual([was, lived], [freq, life]);
+	});
 });
 
 describe("geometry", () => {

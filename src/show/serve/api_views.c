@@ -263,7 +263,13 @@ void api_timeline(struct call *call)
 		status = timeline_view_make(&other, &call->base, &line, &err);
 	}
 	self.by = query.by;
-	if (status < 0 || timeline_view_make(&self.view, &call->scope, &query, &err) < 0)
+	if (status == 0)
+		status = timeline_view_make(&self.view, &call->scope, &query, &err);
+	if (status == 0 && call_is_compared(call)) {
+		timeline_view_end(&self.view, model_duration_ns(call->trace->model));
+		timeline_view_end(&other, model_duration_ns(call->base.trace->model));
+	}
+	if (status < 0)
 		call_fail(call, &err);
 	else
 		reply_timeline(call, &self, call_is_compared(call) ? &other : NULL);

@@ -430,6 +430,19 @@ int timeline_view_make(struct timeline_view *self, const struct view_scope *scop
 	return status;
 }
 
+void timeline_view_end(struct timeline_view *self, u64 end_ns)
+{
+	u32 bins = self->axis.bins;
+
+	for (u32 i = bins; i-- > 1 && time_axis_end(&self->axis, i - 1) >= end_ns;) {
+		self->total.min[i] = self->total.max[i] = self->total.last[i] = NAN;
+		for (u64 k = 0; k < self->series.count; k++)
+			self->series.data[k].last[i] = NAN;
+		if (self->has_other)
+			self->other.last[i] = NAN;
+	}
+}
+
 void timeline_view_release(struct timeline_view *self)
 {
 	time_axis_release(&self->axis);

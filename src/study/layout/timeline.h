@@ -55,4 +55,7 @@ int timeline_view_make(struct timeline_view *self, const struct view_scope *scop
 		       const struct timeline_query *query, struct err *err);
 void timeline_view_release(struct timeline_view *self);
 
+/* What is unknown after the end of a run whose axis is that of a longer one: NAN. */
+void timeline_view_end(struct timeline_view *self, u64 end_ns);
+
 #endif

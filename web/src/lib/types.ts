@@ -207,6 +207,7 @@ export interface Timeline {
 	series: { key: string | number; label: string | null; color?: string | null; peak: number; last: number[] }[];
 	other: { last: number[] } | null;
 	rss: Maybe[] | null;
+	base?: { max: (number | null)[] }; // of a second trace, on the same axis: then a run that has ended has nulls
 	marks: { t: number; label: string }[];
 }
 

@@ -6,7 +6,7 @@ import { signal } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Item, type Painter } from "../lib/canvas";
-import { scoped } from "../lib/catalogue";
+import { against, scoped } from "../lib/catalogue";
 import { category, ink } from "../lib/colour";
 import { type Maybe, bytes, count, ns, tick } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
@@ -32,6 +32,7 @@ interface Obj {
 	ratio: Maybe; // per ms
 	cluster: Maybe;
 	flagged: boolean;
+	was: { freq: number; life: number } | null; // in the other trace, if it was freed there
 }
 
 interface Reply extends Columns {
@@ -57,6 +58,7 @@ function unpack(reply: Reply): Data {
 	const text = (name: string, at: number) => reply.strings[column(name)[at] ?? 0] ?? "";
 	const objects = column("id").map((id, at) => {
 		const cluster = column("cluster")[at] ?? 0; // from 1
+		const life = column("base_life")[at];
 		return {
 			id,
 			caller: text("caller", at),
@@ -67,6 +69,7 @@ function unpack(reply: Reply): Data {
 			ratio: column("ratio")[at] ?? null,
 			cluster: cluster > 0 ? cluster - 1 : null,
 			flagged: (column("flag")[at] ?? 0) !== 0,
+			was: life == null ? null : { freq: column("base_freq")[at] ?? 0, life },
 		};
 	});
 	return { ...reply, objects };
@@ -127,18 +130,12 @@ const LEFT = 80;
 const BOTTOM = 36;
 const ROOM = 16; // inside the frame, for marks at its edges
 
-/** The same object in the other trace. */
-function sameAs(object: Obj): string {
-	return `${object.caller}\n${object.size}\n${object.destroyer}`;
-}
-
-function scatter(objects: Obj[], log: boolean, base: Obj[]): Painter {
-	const before = new Map(base.map((object) => [sameAs(object), object]));
+function scatter(objects: Obj[], log: boolean): Painter {
 	const byId = new Map(objects.map((object) => [object.id, object]));
 	return {
 		paint(context, width, height) {
 			const { text, line, quiet, accent } = ink();
-			const both = [...objects, ...base];
+			const both = objects.flatMap((object) => (object.was ? [object, object.was] : [object]));
 			const x = scale(both.map((object) => object.freq), log, LEFT + ROOM, width - 20 - ROOM);
 			const y = scale(both.map((object) => object.life ?? 0), log, height - BOTTOM - ROOM, 14 + ROOM);
 			context.fillStyle = accent;
@@ -169,8 +166,7 @@ function scatter(objects: Obj[], log: boolean, base: Obj[]): Painter {
 			return objects.map((object): Item => {
 				const at = { x: x(object.freq), y: y(object.life ?? 0) };
 				const colour = object.cluster == null ? quiet : category(object.cluster);
-				const was = before.get(sameAs(object));
-				if (was?.life != null) arrow(context, x(was.freq), y(was.life), at.x, at.y, quiet);
+				if (object.was) arrow(context, x(object.was.freq), y(object.was.life), at.x, at.y, quiet);
 				context.fillStyle = colour;
 				context.globalAlpha = 0.8;
 				dot(context, shapes[(object.cluster ?? 0) % shapes.length] ?? "circle", at.x, at.y, 5);
@@ -278,25 +274,22 @@ export function Frequency() {
 	const mu = key("mu");
 	const [table, toggleTable] = useTwin();
 	const held = useRef({ x: 0, y: 0 });
-	const asked = { ...scoped("/emad"), method: oneOf("method", methods, "both") === "both" ? null : key("method"), k: key("k"), seed: key("seed"), mu, log: key("raw") === "1" ? 0 : null };
+	const asked = { ...scoped("/emad"), ...against("/emad"), method: oneOf("method", methods, "both") === "both" ? null : key("method"), k: key("k"), seed: key("seed"), mu, log: key("raw") === "1" ? 0 : null };
 	const answer = useAnswer<Reply>("/emad", asked);
-	const base = useAnswer<Reply>(key("base") === "" ? null : "/emad", { ...asked, trace: key("base") }).reply;
 	const reply = answer.reply;
 	const data = useMemo(() => (reply ? unpack(reply.data) : null), [reply]);
-	const before = useMemo(() => (base && key("base") !== "" ? unpack(base.data).objects.filter((object) => object.life != null) : []), [base, key("base")]);
 	const only = key("o") === "" ? null : new Set(key("o").split(",").map(Number)); // those that were brushed
-	const dots = useMemo(() => (data ? scatter(data.objects.filter((object) => object.life != null), log, before) : null), [data, log, before]);
+	const dots = useMemo(() => (data ? scatter(data.objects.filter((object) => object.life != null), log) : null), [data, log]);
 	const chart = useMemo(() => (data ? ratios(data) : null), [data]);
 	const chosen = selection.value?.kind === "o" ? Number(selection.value.id) : null;
 	const tip = (objects: Obj[], id: number) => {
 		const object = objects.find((row) => row.id === id);
-		const was = object && before.find((row) => sameAs(row) === sameAs(object));
 		return object ? (
 			<>
 				<b>{object.caller}</b>
 				<div>{bytes(object.size)}, {count(object.freq)} times, lives {ns(object.life)}</div>
 				<div>freed by {object.destroyer || "nobody"}; R {object.ratio?.toPrecision(4)}</div>
-				{was && <div>before: {count(was.freq)} times, lived {ns(was.life)}</div>}
+				{object.was && <div>before: {count(object.was.freq)} times, lived {ns(object.was.life)}</div>}
 			</>
 		) : null;
 	};
@@ -361,7 +354,7 @@ export function Frequency() {
 					</CanvasView>
 				)}
 				{!table && <Clusters list={shown.clusters} />}
-				{!table && <p class="quiet">Low and to the right: allocated often, freed soon. A ring marks what is excessive; colour and shape are the cluster{before.length ? "; arrows come from where an object was before" : ""}. Objects that are rare may be flagged by their ratio only. Drag to pick some.</p>}
+				{!table && <p class="quiet">Low and to the right: allocated often, freed soon. A ring marks what is excessive; colour and shape are the cluster{shown.objects.some((object) => object.was) ? "; arrows come from where an object was before" : ""}. Objects that are rare may be flagged by their ratio only. Drag to pick some.</p>}
 				{!table && chart && <CanvasView name="ratios" label="Sorted ratios" description="ratio chart" height={220} painter={chart} version={mu} selected={chosen} onSelect={(item) => select("o", item.id)} menu={(item) => menu(item.id)} tooltip={(item) => tip(shown.objects, item.id)} />}
 				{method(shown)}
 				<Table copied={() => rows} label="Objects" columns={columns} rows={rows} rowKey={(row) => row.id} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={chosen} onSelect={(row) => select("o", row.id)} menu={subjectOf} />

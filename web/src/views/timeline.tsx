@@ -6,8 +6,9 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { Panel, useAnswer } from "../lib/answer";
+import { against } from "../lib/catalogue";
 import { category, dark, ink } from "../lib/colour";
-import { bytes, inUnit, ns, tick, trimMiddle } from "../lib/format";
+import { type Maybe, bytes, inUnit, ns, tick, trimMiddle } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
 import { Lane } from "../lib/lane";
 import { shortName } from "../lib/names";
@@ -92,15 +93,14 @@ function pick(label: string, exclude: boolean): void {
 	set({ series: next.join("\u0001") || null });
 }
 
-/** Values as they are drawn: running sums from below, or as they are. */
-function drawn(layers: Layer[], bins: number, shape: string): number[][] {
+/** Values as they are drawn: running sums from below, or as they are. Null after the end of a run beside a longer one. */
+function drawn(layers: Layer[], bins: number, shape: string): Maybe[][] {
 	const sums = new Array<number>(bins).fill(0);
 	if (shape === "lines") return layers.map((layer) => layer.values);
 	const whole = Array.from({ length: bins }, (_, bin) => layers.reduce((sum, layer) => sum + (layer.values[bin] ?? 0), 0));
-	return layers.map((layer) => {
-		layer.values.forEach((value, bin) => (sums[bin] = (sums[bin] ?? 0) + (shape === "share" ? (whole[bin] ? value / (whole[bin] ?? 1) : 0) : value)));
-		return [...sums];
-	});
+	return layers.map((layer) =>
+		layer.values.map((value: Maybe, bin) => (value == null ? null : (sums[bin] = (sums[bin] ?? 0) + (shape === "share" ? (whole[bin] ? value / (whole[bin] ?? 1) : 0) : value)))),
+	);
 }
 
 /** Another line's values at these times. */
@@ -256,12 +256,11 @@ export function Timeline() {
 	// a window of its own, if it was zoomed: the axis is what is asked for
 	const axis = key("x0") !== "" && key("x1") !== "" ? { t0: key("x0"), t1: key("x1") } : {};
 	const asked = { ...common(), ...axis };
-	const answer = useAnswer<Data>("/timeline", { ...asked, by, metric, bins: BINS, top: 12 });
+	const answer = useAnswer<Data>("/timeline", { ...asked, ...against("/timeline"), by, metric, bins: BINS, top: 12 });
 	const allocs = useAnswer<Data>("/timeline", { ...asked, by: "none", metric: "allocs", bins: BINS, top: 12 }).reply?.data;
 	const frees = useAnswer<Data>("/timeline", { ...asked, by: "none", metric: "frees", bins: BINS, top: 12 }).reply?.data;
 	const point = selectedPoint();
 	const own = useAnswer<Data>(point == null || embedded ? null : `/points/${point}/timeline`, { ...asked, metric, bins: BINS }).reply?.data;
-	const base = useAnswer<Data>(key("base") === "" ? null : "/timeline", { ...asked, trace: key("base"), by: "none", metric, bins: BINS, top: 12 }).reply?.data;
 	const data = answer.reply?.data ?? null;
 	const layers = useMemo(() => (data ? layersOf(data, by) : []), [data, dark.value]);
 	const shown = useMemo(() => picked(layers), [layers, key("series")]);
@@ -271,9 +270,9 @@ export function Timeline() {
 		const lines: Extra[] = [];
 		if (resident) lines.push({ label: "resident memory", stroke: ink().text, dash: [5, 4], values: resident });
 		if (own && point != null) lines.push({ label: "selected call stack", stroke: category(1), dash: [], values: resampled(data.t, own) });
-		if (base && key("base") !== "") lines.push({ label: "before", stroke: category(5), dash: [6, 4], values: resampled(data.t, base) });
+		if (data.base) lines.push({ label: "before", stroke: category(5), dash: [6, 4], values: data.base.max });
 		return lines;
-	}, [data, own, base, point, shape, metric, dark.value]);
+	}, [data, own, point, shape, metric, dark.value]);
 	const span = data ? { from: data.t0 ?? 0, to: data.t1 } : { from: 0, to: 1 };
 	const look = (from: number, to: number) => {
 		const size = Math.max(1000, to - from);

@@ -2,7 +2,7 @@
 // Which data structures the memory is: joined by type, sorted by memory; and the members of one of them.
 
 import { Panel, useAnswer } from "../lib/answer";
-import { scoped } from "../lib/catalogue";
+import { against, scoped } from "../lib/catalogue";
 import { category } from "../lib/colour";
 import { Segment } from "../lib/controls";
 import { type Maybe, bytes, count, ns, score, share } from "../lib/format";
@@ -12,7 +12,7 @@ import { Delta } from "../lib/parts";
 import { Caveats } from "../lib/result";
 import { select, selection } from "../lib/select";
 import { sorted } from "../lib/sort";
-import { embedded } from "../lib/source";
+import { type Reply, embedded } from "../lib/source";
 import { addWhere, key, query, quote, set, trace, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 
@@ -37,6 +37,13 @@ interface Data {
 	types: Row[];
 	unknown_share: Maybe;
 	caveats: string[];
+}
+
+/** What a type was in the other trace: rows as those of the data, then those that only the other has. */
+interface Pair {
+	type: string | null;
+	base: { bytes: number } | null; // null = new
+	delta: { bytes: number };
 }
 
 const sorts: Record<string, string> = { at_peak_bytes: "peak", bytes: "bytes", chunks: "count", kept_bytes: "kept" };
@@ -215,11 +222,10 @@ function subjectOf(row: Row): Subject {
 	return { title: row.type ?? "no type known", type: row.type };
 }
 
-function withBase(rows: Row[], base: Row[]): Row[] {
-	const before = new Map(base.map((row) => [row.type ?? "", row]));
-	const names = new Set(rows.map((row) => row.type ?? ""));
-	const gone = base.filter((row) => !names.has(row.type ?? "")).map((row) => ({ ...row, chunks: 0, count: 0, bytes: 0, at_peak_bytes: 0, kept_bytes: 0, before: row.bytes, delta: -row.bytes }));
-	return [...rows.map((row) => ({ ...row, before: before.get(row.type ?? "")?.bytes ?? 0, delta: row.bytes - (before.get(row.type ?? "")?.bytes ?? 0) })), ...gone];
+const nothing = { chunks: 0, count: 0, bytes: 0, at_peak_bytes: 0, kept_bytes: 0, mean_life_ns: null, lifetime: null, usage: null, useful: null, source: null, confidence: null };
+
+function withBase(rows: Row[], pairs: Pair[]): Row[] {
+	return pairs.map(({ type, base, delta }, at) => ({ ...(rows[at] ?? { type, ...nothing }), before: base?.bytes ?? 0, delta: delta.bytes }));
 }
 
 const deltaColumns: Column<Row>[] = [
@@ -233,12 +239,11 @@ export function Types() {
 	const fold = key("fold");
 	const map = key("map") === "1";
 	const asked = { sort: sorts[name] ?? "peak", fold: fold === "1" ? "template" : null, top: 500 };
-	const answer = useAnswer<Data>("/types", { ...scoped("/types"), ...asked });
-	const base = useAnswer<Data>(key("base") === "" ? null : "/types", { ...scoped("/types"), trace: key("base"), ...asked }).reply?.data;
+	const answer = useAnswer<Data>("/types", { ...scoped("/types"), ...against("/types"), ...asked });
+	const pairs = (answer.reply as (Reply<Data> & { base?: Pair[] }) | null)?.base;
 	const chosen = selection.value?.kind === "ty" ? selection.value.id : null;
-	const compared = key("base") !== "" && base != null;
 	const recorded = columns.filter((column) => column.name !== "usage" || trace.value?.caps.access !== false);
-	const shownColumns = compared ? [...recorded.slice(0, 3), ...deltaColumns, ...recorded.slice(3)] : recorded;
+	const shownColumns = pairs ? [...recorded.slice(0, 3), ...deltaColumns, ...recorded.slice(3)] : recorded;
 	return (
 		<div class="view">
 			<div class="controls">
@@ -248,7 +253,7 @@ export function Types() {
 			</div>
 			<Panel answer={answer} label="Types" empty={(data) => (data.types.length === 0 ? "The program made no allocation." : null)}>
 				{(data) => {
-					const all = compared && base ? withBase(data.types, base.types) : data.types;
+					const all = pairs ? withBase(data.types, pairs) : data.types;
 					const rows = sorted(all, sort);
 					return (
 						<>
