@@ -71,6 +71,9 @@ equal "held by a variable, as a pattern" "$(asked 'owner ~ /^registry/')" "[201,
 equal "held by sessions" "$(asked 'owner ~ "→ Session"')" "[100,200000]"
 equal "what retains most" "$(asked 'retained > 198 KiB')" "[2,48]"
 equal "unknown" "$(asked 'not known(owner) and kept')" "[0,0]"
+"$HEAPWISE" run -q --owners -o "$work/freed.hwt" -- "$HEAPWISE_TARGETS/family" >"$work/stdout"
+of_freed() { "$HEAPWISE" query --format json "$work/freed.hwt" "all | where $1" | jq .matched.chunks; }
+equal "not is true for chunks without an owner" "$(of_freed 'freed and not owner == "x"')" "$(of_freed freed)"
 
 # The trace has the names of variables and of frames: the program's file is not needed.
 cp "$HEAPWISE_TARGETS/holders" "$work/gone"

@@ -122,7 +122,8 @@ describe("parts", () => {
 
 	test("owners: the tree of the server, folded by keys, with the path to what is chosen", async () => {
 		const recorded = record("owners", [join(targets, "owners")], ["--owners"]);
-		const owned = await serve(recorded);
+		const other = record("owners-again", [join(targets, "owners")], ["--owners"]);
+		const owned = await serve(recorded, other);
 		const { origin, searchParams } = new URL(owned);
 		const ask = async (path) => (await (await fetch(`${origin}/api/v1/${path}`, { headers: { Authorization: `Bearer ${searchParams.get("token")}` } })).json()).data;
 		const page = await open(browser, owned);
@@ -170,6 +171,9 @@ describe("parts", () => {
 		await page.keyboard.press("ArrowLeft");
 		await settle(page);
 		assert.equal(await page.getByRole("row", { name: data.tree[0].owner }).getByRole("button", { name: "Unfold" }).count(), 1, "← folds");
+		assert.equal(await page.getByRole("note").count(), 0);
+		await view(page, "#/owners?base=owners-again.hwt&q=all | where size > 8");
+		assert.deepEqual(await page.getByRole("note").allInnerTexts(), ["The comparison does not change this view: it shows one run.", "The filter does not change this view: it shows the whole run."]);
 		assert.deepEqual(page.problems, []);
 		await page.context().close();
 	});

@@ -27,6 +27,7 @@ export interface View {
 	letter: string; // after g
 	endpoint?: string; // without which there is no such view
 	missing?(): string; // why there is nothing to be seen in it, and how to get it; "" = there is
+	alone?: boolean; // it shows one trace, whatever that is compared with
 	component: ComponentType;
 }
 
@@ -86,7 +87,7 @@ function TracePicker() {
 			</label>
 			<label class="against">
 				<span class="sr-only">Compared with</span>
-				<select value={traceBy(key("base"))?.id ?? ""} title="Every view shows what changed since this trace" onChange={(event) => {
+				<select value={traceBy(key("base"))?.id ?? ""} title="Views show what changed since this trace" onChange={(event) => {
 						const keys = event.currentTarget.value && mine ? { ...compared(mine.id, event.currentTarget.value), sel: null } : { base: null };
 						if (keys.base && nameOfView() === "") go("compare", keys);
 						else set(keys);
@@ -328,6 +329,7 @@ export function Shell({ groups: all }: { groups: Group[] }) {
 			<main id="main" tabIndex={-1}>
 				<h1 class="sr-only">{shown?.label ?? "Heapwise"}</h1>
 				<Tabs group={groupOf(groups)} />
+				{shown?.alone && key("base") !== "" && <p class="note" role="note">The comparison does not change this view: it shows one run.</p>}
 				{!learned() || !named ? (
 					<Skeleton block />
 				) : !shown ? (

@@ -115,8 +115,6 @@ struct value_plan *plan_field(struct planner *self, enum field field)
 		return plan_entry_column(self, field);
 	if (field == F_CATEGORY)
 		return plan_categories(self);
-	if (query_fields[field].type == FIELD_TEXTS && field != F_FREE_STACK)
-		field = F_POINT;
 	if ((field == F_COUNT && domain_need_types(self->domain, self->err) < 0) ||
 	    (field == F_RETAINED && domain_need_owners(self->domain, self->err) < 0))
 		return NULL;
@@ -351,41 +349,65 @@ static struct mask_plan *plan_numbers(struct planner *self, enum expr_kind op,
 
 /* ---- texts ---- */
 
-static struct mask_plan *plan_frames(struct planner *self, enum field field, struct text_test *test)
+/* A test of the texts of stacks. */
+struct stack_test {
+	enum field field;
+	struct text_test *test; /* NULL = whether any is known */
+	bool differs;           /* no text passes */
+};
+
+/* By frame, whether the stack that it begins is known and passes. */
+static u8 *stacks_passing(struct planner *self, struct domain *domain, struct stack_test test)
 {
-	bool frees = field == F_FREE_STACK;
-	u8 *matching = domain_frames_matching(self->domain, frees ? F_STACK : field, test, false,
-					      self->err);
+	u8 *known = !test.test || test.differs ? domain_frames_known(domain, test.field, self->err)
+					       : NULL;
+	u8 *matching =
+		test.test ? domain_frames_matching(domain, test.field, test.test, false, self->err)
+			  : NULL;
+
+	for (u64 i = 0; known && matching && i < domain->frames; i++)
+		matching[i] = known[i] && !matching[i];
+	free(test.test ? known : NULL);
+	return test.test ? matching : known;
+}
+
+static struct mask_plan *plan_stacks(struct planner *self, struct stack_test test)
+{
+	bool frees = test.field == F_FREE_STACK;
+	u8 *passing = stacks_passing(self, self->domain, test);
 	struct mask_plan *mask =
-		matching ? mask_table(self, frees ? INDEX_FREE : INDEX_POINT) : NULL;
+		passing ? mask_table(self, frees ? INDEX_FREE : INDEX_POINT) : NULL;
 
 	for (u64 i = 0; mask && i < mask->count; i++)
-		mask->table[i] = matching[domain_frame(self->domain, (u32)i, frees)];
-	free(matching);
+		mask->table[i] = passing[domain_frame(self->domain, (u32)i, frees)];
+	free(passing);
 	return mask;
 }
 
 /* The stack that all chunks of an entry have, in whichever trace. */
-static struct mask_plan *plan_entry_frames(struct planner *self, enum field field,
-					   struct text_test *test)
+static struct mask_plan *plan_entry_stacks(struct planner *self, struct stack_test test)
 {
-	bool frees = field == F_FREE_STACK;
+	bool frees = test.field == F_FREE_STACK;
 	const double *stacks = self->entries->columns.data[frees ? F_FREE_STACK : ENTRY_STACK];
 	struct mask_plan *mask = mask_table(self, INDEX_ENTRY);
 
 	for (u32 t = 0; mask && stacks && t < QUERY_TRACES && self->domain[t].model; t++) {
-		u8 *matching = domain_frames_matching(&self->domain[t], frees ? F_STACK : field,
-						      test, false, self->err);
+		u8 *passing = stacks_passing(self, &self->domain[t], test);
 
-		if (!matching)
+		if (!passing)
 			return NULL;
 		for (u64 i = 0; i < mask->count; i++)
 			if (!isnan(stacks[i]) && entry_trace(stacks[i]) == t &&
 			    entry_frame(stacks[i]) < self->domain[t].frames)
-				mask->table[i] = matching[entry_frame(stacks[i])];
-		free(matching);
+				mask->table[i] = passing[entry_frame(stacks[i])];
+		free(passing);
 	}
 	return mask;
+}
+
+static struct mask_plan *plan_stack_test(struct planner *self, struct stack_test test)
+{
+	return self->entries ? plan_entry_stacks(self, test) : plan_stacks(self, test);
 }
 
 /* Categories are no dictionary: those whose names fit, each without those before it. */
@@ -466,14 +488,8 @@ static struct mask_plan *plan_tested(struct planner *self, enum field field, str
 	struct numbered_texts texts;
 	struct mask_plan *mask;
 
-	if (query_fields[field].type == FIELD_TEXTS) {
-		mask = self->entries ? plan_entry_frames(self, field, test)
-				     : plan_frames(self, field, test);
-		mask = differs ? mask_not(self, mask) : mask;
-		if (differs && field == F_FREE_STACK && !self->entries)
-			mask = mask_both(self, MASK_AND, mask, mask_ends(self, CHUNK_FREED));
-		return mask;
-	}
+	if (query_fields[field].type == FIELD_TEXTS)
+		return plan_stack_test(self, (struct stack_test){field, test, differs});
 	if (field == F_CATEGORY && !self->entries) {
 		mask = plan_category(self, test);
 		return differs ? mask_both(self, MASK_AND, mask_not(self, mask), any_category(self))
@@ -535,13 +551,12 @@ static struct mask_plan *plan_list(struct planner *self, enum mask_op op, const 
 /* What is known is equal to itself. */
 static struct mask_plan *plan_known(struct planner *self, const struct expr *what)
 {
-	bool stack = self->entries && what->kind == EXPR_FIELD && what->type == FIELD_TEXTS &&
-		     what->field != F_FREE_STACK;
-	struct value_plan *value =
-		stack ? plan_entry_column(self, ENTRY_STACK) : plan_value(self, what);
+	struct value_plan *value;
 
-	return stack ? compare_values(self, EXPR_NE, value, value_constant(self, 0))
-		     : compare_values(self, EXPR_EQ, value, value);
+	if (what->kind == EXPR_FIELD && what->type == FIELD_TEXTS)
+		return plan_stack_test(self, (struct stack_test){.field = what->field});
+	value = plan_value(self, what);
+	return compare_values(self, EXPR_EQ, value, value);
 }
 
 /* ---- conditions ---- */

@@ -214,15 +214,11 @@ _Static_assert(F_USAGE - F_LIFETIME == (int)SCORE_USAGE &&
 static double number_at(const struct domain *self, enum field field, u64 i)
 {
 	const struct model *model = self->model;
-	u32 frame;
 
 	switch (field) {
 	case F_FREED: return i == CHUNK_FREED || i == CHUNK_IMPLIED;
 	case F_KEPT: return i == CHUNK_KEPT || i == CHUNK_LIVE;
 	case F_TID: return model->threads.data[i].told ? model->threads.data[i].tid : NAN;
-	case F_FREE_STACK:
-		frame = domain_frame(self, (u32)i, true);
-		return frame ? entry_stack(self->number, frame) : NAN;
 	default: break;
 	}
 	if (i >= model->context_points.count || !model->context_points.data[i])
@@ -263,6 +259,21 @@ static int fill_texts(struct domain *self, enum field field, struct field_table 
 	return status;
 }
 
+/* Of texts of a stack, the stack's number. */
+static int fill_stacks(struct domain *self, enum field field, struct field_table *table,
+		       struct err *err)
+{
+	u8 *known = domain_frames_known(self, field, err);
+
+	for (u64 i = 0; known && i < table->count; i++) {
+		u32 frame = domain_frame(self, (u32)i, field == F_FREE_STACK);
+
+		table->numbers[i] = known[frame] ? entry_stack(self->number, frame) : NAN;
+	}
+	free(known);
+	return known ? 0 : err->code;
+}
+
 const struct field_table *domain_table(struct domain *self, enum field field, struct err *err)
 {
 	struct field_table *table = &self->fields[field];
@@ -279,6 +290,9 @@ const struct field_table *domain_table(struct domain *self, enum field field, st
 	}
 	if (query_fields[field].type == FIELD_TEXT) {
 		if (fill_texts(self, field, table, err) < 0)
+			return NULL;
+	} else if (query_fields[field].type == FIELD_TEXTS) {
+		if (fill_stacks(self, field, table, err) < 0)
 			return NULL;
 	} else {
 		for (u64 i = 0; i < table->count; i++)

@@ -123,4 +123,8 @@ void text_test_release(struct text_test *self);
 u8 *domain_frames_matching(struct domain *self, enum field field, struct text_test *test, bool own,
 			   struct err *err);
 
+/* For each frame whether the field is known of the stack that it begins: a stack if there is one,
+ * its files and modules if at least one is known. To be freed; NULL and err. */
+u8 *domain_frames_known(struct domain *self, enum field field, struct err *err);
+
 #endif

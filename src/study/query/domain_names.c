@@ -213,6 +213,18 @@ u8 *domain_frames_matching(struct domain *self, enum field field, struct text_te
 	return matching;
 }
 
+u8 *domain_frames_known(struct domain *self, enum field field, struct err *err)
+{
+	const struct expr any = {.kind = EXPR_TEXT, .text = ""};
+	struct text_test test = {.expr = &any};
+	u8 *known = domain_frames_matching(self, field, &test, false, err);
+
+	text_test_release(&test);
+	if (known && (field == F_STACK || field == F_FREE_STACK)) /* functions without names, too */
+		memset(known + 1, 1, self->frames);
+	return known;
+}
+
 /* ---- scores ---- */
 
 int domain_need_scores(struct domain *self, struct err *err)

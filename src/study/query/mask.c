@@ -56,7 +56,10 @@ static struct mask_plan *mask_over(struct planner *self, enum mask_op op,
 	return mask;
 }
 
-bool index_is_whole(enum index_kind index) { return index != INDEX_FREE && index != INDEX_THREAD; }
+bool index_is_whole(enum index_kind index)
+{
+	return index != INDEX_FREE && index != INDEX_THREAD && index != INDEX_OWNER;
+}
 
 struct mask_plan *mask_not(struct planner *self, struct mask_plan *mask)
 {
@@ -204,7 +207,7 @@ struct mask_plan *mask_compare(struct planner *self, enum field field, enum expr
 
 /* ---- ready-made ---- */
 
-struct mask_plan *mask_ends(struct planner *self, enum chunk_end end)
+static struct mask_plan *mask_ends(struct planner *self, enum chunk_end end)
 {
 	struct mask_plan *mask = mask_table(self, INDEX_END);
 

@@ -32,7 +32,6 @@ struct mask_plan *mask_compare(struct planner *self, enum field field, enum expr
 			       double number);
 
 /* Ready-made ones: chunks that ended so; that are known; live at a moment; in a window. */
-struct mask_plan *mask_ends(struct planner *self, enum chunk_end end);
 struct mask_plan *mask_all(struct planner *self);
 struct mask_plan *mask_live_at(struct planner *self, u64 ns);
 struct mask_plan *mask_window(struct planner *self, const struct query_window *window);
