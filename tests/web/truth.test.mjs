@@ -398,9 +398,16 @@ describe("compare", () => {
 		const table = await rows(page, "Types");
 		assert.deepEqual(new Set(table.map((row) => row.Type)), new Set([...now.keys(), ...then.keys()]));
 		for (const row of table) {
-			shows(row["Bytes before"], then.get(row.Type) ?? 0, `${row.Type} before`);
+			if (then.has(row.Type)) shows(row["Bytes before"], then.get(row.Type), `${row.Type} before`);
+			else assert.equal(row["Bytes before"], "new");
 			shows(row.Change.replace("+", ""), (now.get(row.Type) ?? 0) - (then.get(row.Type) ?? 0), `change of ${row.Type}`);
 		}
+	});
+
+	test("threads: beside the one of that name", async () => {
+		await view(page, `#/threads?trace=${ids.logstat}&base=${ids.logstat}`);
+		const [row, ...others] = await rows(page, "Threads");
+		assert.deepEqual([row["Bytes before"], row.Change, others], [row.Bytes, "±0", []]);
 	});
 
 	test("timeline: the other trace's line has its peak", async () => {

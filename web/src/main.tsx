@@ -42,7 +42,7 @@ const groups: Group[] = [
 		views: [
 			{ name: "time", label: "Timeline", letter: "t", component: Timeline },
 			{ name: "chunks", label: "Chunks", letter: "c", alone: true, component: Chunks },
-			{ name: "threads", label: "Threads", letter: "h", alone: true, component: Threads },
+			{ name: "threads", label: "Threads", letter: "h", component: Threads },
 		],
 	},
 	{

@@ -2,6 +2,8 @@
 // Which thread allocates, and who frees it.
 
 import { Panel, useAnswer } from "../lib/answer";
+import { type Beside, type Pair, beside, besideColumns } from "../lib/beside";
+import { against } from "../lib/catalogue";
 import { category } from "../lib/colour";
 import { Segment } from "../lib/controls";
 import { type Maybe, bytes, count, ns, share } from "../lib/format";
@@ -17,14 +19,14 @@ import { type ThreadRow, threadName } from "../lib/thread";
 import type { Timeline } from "../lib/types";
 
 interface Data {
-	rows: ThreadRow[];
+	rows: (ThreadRow & Pair)[];
 	matrix_threads: number;
 	// rows: threads in the order of the rows, then all others; columns: the same, then never freed
 	matrix: number[][];
 	shared_chunks: Maybe;
 }
 
-const columns: Column<ThreadRow>[] = [
+const columns: Column<ThreadRow & Beside>[] = [
 	{ name: "name", label: "Thread", cell: (row) => <span title={row.begins_in ?? ""}>{threadName(row)}</span>, text: threadName },
 	{ name: "start", label: "Begins", number: true, width: "11ch", cell: (row) => ns(row.start) },
 	{ name: "allocs", label: "Allocations", number: true, width: "12ch", cell: (row) => count(row.allocs) },
@@ -139,15 +141,16 @@ function subjectOf(row: ThreadRow): Subject {
 }
 
 export function Threads() {
-	const answer = useAnswer<Data>("/threads", common());
+	const answer = useAnswer<Data>("/threads", { ...common(), ...against("/threads") });
 	const sort = key("sort") || "-allocs";
+	const shown: Column<ThreadRow & Beside>[] = key("base") === "" ? columns : [...columns.slice(0, 4), ...besideColumns, ...columns.slice(4)];
 	return (
 		<div class="view">
 			<Panel answer={answer} label="Threads" empty={(data) => (data.rows.length === 0 ? "No thread allocated anything." : null)}>
 				{(data) => (
 					<>
 						<Sentence rows={data.rows} />
-						<Table label="Threads" columns={columns} rows={sorted(data.rows, sort)} rowKey={(row) => row.thread} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={selection.value?.kind === "th" ? Number(selection.value.id) : null} onSelect={(row) => select("th", row.thread)} onOpen={(row) => !embedded && addWhere(`thread == ${row.thread}`)} menu={subjectOf} copied={() => data.rows} />
+						<Table label="Threads" columns={shown} rows={sorted(data.rows.map((row) => ({ ...row, ...beside(row) })), sort)} rowKey={(row) => row.thread} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={selection.value?.kind === "th" ? Number(selection.value.id) : null} onSelect={(row) => select("th", row.thread)} onOpen={(row) => !embedded && addWhere(`thread == ${row.thread}`)} menu={subjectOf} copied={() => data.rows} />
 						{data.shared_chunks != null && <p>{count(data.shared_chunks)} chunks were used by more than one thread.</p>}
 						<Lanes rows={sorted(data.rows, sort)} />
 						<h2>Who frees whose memory</h2>

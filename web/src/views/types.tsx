@@ -2,13 +2,13 @@
 // Which data structures the memory is: joined by type, sorted by memory; and the members of one of them.
 
 import { Panel, useAnswer } from "../lib/answer";
+import { type Beside, type Pair, beside, besideColumns } from "../lib/beside";
 import { against, scoped } from "../lib/catalogue";
 import { category } from "../lib/colour";
 import { Segment } from "../lib/controls";
 import { type Maybe, bytes, count, ns, score, share } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
 import { Unfiltered } from "../lib/notice";
-import { Delta } from "../lib/parts";
 import { Caveats } from "../lib/result";
 import { select, selection } from "../lib/select";
 import { sorted } from "../lib/sort";
@@ -16,7 +16,7 @@ import { type Reply, embedded } from "../lib/source";
 import { addWhere, key, query, quote, set, trace, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 
-interface Row {
+interface Row extends Beside {
 	type: string | null; // null = not known
 	chunks: number;
 	count: Maybe;
@@ -29,8 +29,6 @@ interface Row {
 	useful: Maybe;
 	source: string | null;
 	confidence: string | null;
-	before?: number; // with a second trace
-	delta?: number;
 }
 
 interface Data {
@@ -39,12 +37,8 @@ interface Data {
 	caveats: string[];
 }
 
-/** What a type was in the other trace: rows as those of the data, then those that only the other has. */
-interface Pair {
-	type: string | null;
-	base: { bytes: number } | null; // null = new
-	delta: { bytes: number };
-}
+/** Rows as those of the data, then those that only the other trace has. */
+type Pairs = (Pair & { type: string | null })[];
 
 const sorts: Record<string, string> = { at_peak_bytes: "peak", bytes: "bytes", chunks: "count", kept_bytes: "kept" };
 
@@ -224,14 +218,9 @@ function subjectOf(row: Row): Subject {
 
 const nothing = { chunks: 0, count: 0, bytes: 0, at_peak_bytes: 0, kept_bytes: 0, mean_life_ns: null, lifetime: null, usage: null, useful: null, source: null, confidence: null };
 
-function withBase(rows: Row[], pairs: Pair[]): Row[] {
-	return pairs.map(({ type, base, delta }, at) => ({ ...(rows[at] ?? { type, ...nothing }), before: base?.bytes ?? 0, delta: delta.bytes }));
+function withBase(rows: Row[], pairs: Pairs): Row[] {
+	return pairs.map((pair, at) => ({ ...(rows[at] ?? { type: pair.type, ...nothing }), ...beside(pair) }));
 }
-
-const deltaColumns: Column<Row>[] = [
-	{ name: "before", label: "Bytes before", number: true, width: "13ch", cell: (row) => bytes(row.before), text: (row) => String(row.before ?? "") },
-	{ name: "delta", label: "Change", number: true, width: "13ch", cell: (row) => <Delta value={row.delta} unit="bytes" />, text: (row) => String(row.delta ?? "") },
-];
 
 export function Types() {
 	const sort = key("sort") || "-at_peak_bytes";
@@ -240,10 +229,10 @@ export function Types() {
 	const map = key("map") === "1";
 	const asked = { sort: sorts[name] ?? "peak", fold: fold === "1" ? "template" : null, top: 500 };
 	const answer = useAnswer<Data>("/types", { ...scoped("/types"), ...against("/types"), ...asked });
-	const pairs = (answer.reply as (Reply<Data> & { base?: Pair[] }) | null)?.base;
+	const pairs = (answer.reply as (Reply<Data> & { base?: Pairs }) | null)?.base;
 	const chosen = selection.value?.kind === "ty" ? selection.value.id : null;
 	const recorded = columns.filter((column) => column.name !== "usage" || trace.value?.caps.access !== false);
-	const shownColumns = pairs ? [...recorded.slice(0, 3), ...deltaColumns, ...recorded.slice(3)] : recorded;
+	const shownColumns: Column<Row>[] = pairs ? [...recorded.slice(0, 3), ...besideColumns, ...recorded.slice(3)] : recorded;
 	return (
 		<div class="view">
 			<div class="controls">
