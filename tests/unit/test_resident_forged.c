@@ -376,8 +376,8 @@ TEST(bytes_work, "what of a block is resident takes no more work than the pages 
 	tell_block(&feed, 1, HEAP, 6 * PAGE);
 	tell_memory(&feed, rows, 3);
 	tell_end(&feed, IMAGE_EXITED);
-	CHECK_EQ(resident_bytes(feed.model, resident_last(feed.model), HEAP + PAGE, 8 * PAGE), PAGE / 2 + 2 * PAGE);
 	pages = accounting_of(feed.model, resident_last(feed.model));
+	CHECK_EQ(accounting_bytes(&pages, HEAP + PAGE, HEAP + 9 * PAGE), PAGE / 2 + 2 * PAGE);
 	CHECK_EQ(accounting_make(&pages, &feed.err), 0);
 	work = pages.work;
 	CHECK(work > 1000);

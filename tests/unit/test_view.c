@@ -222,6 +222,29 @@ TEST(flame_resident, "what weighs is on resident pages, when most of all was res
 	study_free(heap.trace);
 }
 
+TEST(flame_resident_work, "blocks that overlap do not take work each for all rows of memory")
+{
+	enum { PAGE = 4096, ROWS = 4096, BLOCKS = 1000 };
+	struct flame_query query = {.metric = METRIC_RESIDENT, .px = 10000, .x1 = 1};
+	struct stream_resident *rows = calloc(ROWS, sizeof *rows);
+	struct flame_view view;
+	struct heap heap;
+
+	for (u64 i = 0; i < ROWS; i++)
+		rows[i] = (struct stream_resident){PAGE * (1 + 2 * i), PAGE, PAGE, MEMORY_BREAK, 0};
+	heap_begin(&heap);
+	for (u32 i = 0; i < BLOCKS; i++)
+		tell_block(&heap.feed, 2 + (i > 0), PAGE, 2ull * ROWS * PAGE);
+	tell_memory(&heap.feed, rows, ROWS);
+	heap_end(&heap);
+	view = flame_of(&heap, query, "all");
+	CHECK_EQ((u64)box_of(&view, "parse", 2)->total, ROWS * PAGE); /* the first one */
+	CHECK((u64)box_of(&view, "draw", 2)->total < (BLOCKS - 1ull) * ROWS * PAGE / 2);
+	flame_view_release(&view);
+	study_free(heap.trace);
+	free(rows);
+}
+
 TEST(flame_lost, "what weighs is lost by the leak scan, indirectly too")
 {
 	static const struct stream_class classes[] = {{0, CLASS_LOST},

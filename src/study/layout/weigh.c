@@ -93,8 +93,8 @@ static bool weigh_whole(const struct view_scope *self, enum view_metric metric, 
 struct weighing {
 	const struct view_scope *scope;
 	enum view_metric metric;
-	u64 limit_ticks;                 /* live: events before this have happened */
-	const struct model_memory *look; /* resident */
+	u64 limit_ticks;         /* live: events before this have happened */
+	struct accounting pages; /* resident: the look; each part has its work */
 	double units;
 	struct call_costs costs;
 };
@@ -116,20 +116,18 @@ static double idle_seconds(const struct view_scope *scope, const struct view_chu
 }
 
 /* The part of the bytes, which the chunk stands for, that is resident. */
-static double resident_weight(const struct weighing *self, const struct view_chunk *chunk,
-			      u64 bytes)
+static double resident_weight(struct weighing *self, const struct view_chunk *chunk, u64 bytes)
 {
-	u64 size = chunk->page->size[chunk->at];
+	u64 size = chunk->page->size[chunk->at], start = chunk->page->address[chunk->at];
 	u64 found;
 
 	if (!size || !view_is_live(chunk, self->limit_ticks))
 		return 0;
-	found = resident_bytes(self->scope->trace->model, self->look,
-			       chunk->page->address[chunk->at], size);
+	found = accounting_bytes(&self->pages, start, start + size);
 	return (double)bytes * ((double)found / (double)size);
 }
 
-static double chunk_weight(const struct weighing *self, const struct view_chunk *chunk)
+static double chunk_weight(struct weighing *self, const struct view_chunk *chunk)
 {
 	u64 units, bytes;
 
@@ -166,7 +164,7 @@ static double chunk_weight(const struct weighing *self, const struct view_chunk 
 
 static int weigh_part(void *data, const struct view_part *part, struct err *err)
 {
-	const struct weighing *self = data;
+	struct weighing own = *(const struct weighing *)data, *self = &own;
 	double *values = part->room;
 	bool at_moment = self->metric == METRIC_LIVE || self->metric == METRIC_CHUNKS_LIVE ||
 			 self->metric == METRIC_PEAK || self->metric == METRIC_RESIDENT;
@@ -296,12 +294,14 @@ static int moment_find(struct weighing *self, u64 *at_ns, struct err *err)
 	    view_peak(scope, &peak_bytes, &ticks, err) < 0)
 		return err->code;
 	if (self->metric == METRIC_RESIDENT) {
-		self->look = look_find(scope);
-		if (!self->look)
+		const struct model_memory *look = look_find(scope);
+
+		if (!look)
 			return err_set(err, ERR_USAGE,
 				       "no look at resident memory is in this window of time; "
 				       "choose a wider one");
-		ticks = self->look->ticks;
+		self->pages = accounting_of(model, look);
+		ticks = look->ticks;
 	}
 	self->limit_ticks = ticks + 1;
 	*at_ns = tick_clock_ns(&model->clock, ticks);

@@ -215,8 +215,8 @@ static bool tell_cause(struct finding *finding, const struct looked *looked, enu
 		       struct point_id *point)
 {
 	const struct bill *bill = &looked->bill;
-	struct arenas arenas = arenas_find(bill);
-	u64 excess = arenas_excess(bill);
+	struct arenas arenas;
+	u64 excess;
 
 	finding->stays.repair = bill_repair(bill->model, cause);
 	switch (cause) {
@@ -230,6 +230,8 @@ static bool tell_cause(struct finding *finding, const struct looked *looked, enu
 		finding->stays.count = 1;
 		return used_last(finding, bill, (struct about){.cached = true}, point);
 	case BILL_ARENAS:
+		arenas = arenas_find(bill);
+		excess = arenas_excess(bill);
 		finding->stays.free_bytes =
 			arenas.free_bytes < finding->bytes ? arenas.free_bytes : finding->bytes;
 		settle(finding, FINDING_ARENAS,

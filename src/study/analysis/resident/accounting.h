@@ -85,8 +85,8 @@ enum resident_part accounting_part_of(const struct stream_resident *row, bool ha
 /* Whether the block is a mapping of its own, which goes when it is freed. */
 bool accounting_is_mapped_alone(const struct accounting *self, u64 address, u64 size);
 
-/* What of [start, end) is resident; less if no work is left. accounting_make leaves as much for it
- * as it had itself. */
+/* What of [start, end) is resident, also with nothing laid over it; less if no work is left.
+ * accounting_make leaves as much for it as it had itself. */
 u64 accounting_bytes(struct accounting *self, u64 start, u64 end);
 
 /* Chunks whose address and size make no sense are at no time. */

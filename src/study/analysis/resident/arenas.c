@@ -18,6 +18,15 @@ static bool is_thread_heap(const struct bill *bill, u64 number)
 	return bill->glibc && bill->heaps.data[number].start % ARENA_BYTES == 0;
 }
 
+/* Whether a block is a mapping of its own, in no arena. */
+static bool is_alone(const struct bill *bill, const struct chunk *chunk)
+{
+	struct accounting rules = {.glibc = bill->glibc};
+
+	return accounting_is_mapped_alone(&rules, chunk->page->address[chunk->at],
+					  chunk->page->size[chunk->at]);
+}
+
 struct page_sums {
 	u64 live, pinned, cached, caches;
 };
@@ -49,13 +58,54 @@ struct arenas arenas_find(const struct bill *bill)
 	return arenas;
 }
 
+/* The bucket of a time; behind all if it is later than these. */
+static u64 bucket_at(const struct timeline *timeline, u64 ticks)
+{
+	u64 after = ticks > timeline->start_ticks ? ticks - timeline->start_ticks : 0;
+	u64 bucket = after / timeline->width_ticks;
+
+	return bucket <= timeline->current ? bucket : timeline->current + 1ull;
+}
+
+/* The most that was live at once of blocks that are not mapped alone: at the ends of the timeline's
+ * buckets, and at any time in those in which none that is mapped alone came or went. */
+static u64 arenas_peak(const struct bill *bill)
+{
+	const struct timeline *timeline = &bill->model->timeline;
+	u64 steps[TIMELINE_BUCKETS + 1] = {0}; /* sizes may be anything: sums wrap */
+	u8 changes[TIMELINE_BUCKETS + 1] = {0};
+	u64 most = 0, alone = 0;
+
+	EACH_CHUNK (chunk, bill->model) {
+		u64 freed = chunk.page->free_ticks[chunk.at], units, bytes;
+		u64 first = bucket_at(timeline, chunk.page->alloc_ticks[chunk.at]);
+		u64 end = freed ? bucket_at(timeline, freed) : timeline->current + 1ull;
+
+		if (!is_alone(bill, &chunk))
+			continue;
+		model_weigh(bill->model, chunk.page->size[chunk.at], &units, &bytes);
+		steps[first] += bytes;
+		steps[end] -= bytes;
+		changes[first] = changes[end] = 1;
+	}
+	for (u32 i = 0; i <= timeline->current; i++) {
+		const struct timeline_bucket *bucket = &timeline->bucket[i];
+		u64 bytes = changes[i] ? bucket->last_bytes : bucket->max_bytes;
+
+		alone += steps[i];
+		if (bytes > alone && bytes - alone > most)
+			most = bytes - alone;
+	}
+	return most;
+}
+
 u64 arenas_excess(const struct bill *bill)
 {
 	const u64 *bytes = bill->account.bytes;
 	u64 live = bytes[PART_REQUESTED] + bytes[PART_SLACK];
-	u64 heap = live + bytes[PART_PINNED] + bytes[PART_CACHED] + bytes[PART_THREAD_CACHES];
+	u64 heap = (u64)bill->page_count * RESIDENT_PAGE;
 	double slack = bytes[PART_REQUESTED] ? (double)live / (double)bytes[PART_REQUESTED] : 1;
-	u64 most = (u64)((double)bill->model->totals.peak_bytes * slack);
+	u64 most = (u64)((double)arenas_peak(bill) * slack);
 
 	return heap > most ? heap - most : 0;
 }
@@ -107,13 +157,11 @@ static bool list_arenas(const struct bill *bill, struct arena_list *list)
 /* Blocks by arena and thread, up to the look. Those that are mapped alone are in none. */
 static bool count_blocks(const struct bill *bill, const struct arena_list *list, struct map *blocks)
 {
-	struct accounting rules = {.glibc = bill->glibc};
-
 	EACH_CHUNK (chunk, bill->model) {
 		u64 address = chunk.page->address[chunk.at], *count;
 
 		if (chunk.page->alloc_ticks[chunk.at] > bill->memory->ticks ||
-		    accounting_is_mapped_alone(&rules, address, chunk.page->size[chunk.at]))
+		    is_alone(bill, &chunk))
 			continue;
 		count = map_at(blocks, arena_of(bill, list, address) << 32 |
 					       chunk.page->alloc_thread[chunk.at]);

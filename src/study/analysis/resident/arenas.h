@@ -15,7 +15,8 @@ struct arenas {
 /* All zero if the allocator is not glibc's. */
 struct arenas arenas_find(const struct bill *bill);
 
-/* What one arena would not have: the heap beyond what was ever live at once. */
+/* What one arena would not have: the heap beyond what was ever live at once. Blocks that are mapped
+ * alone are in neither. One pass over the chunks. */
 u64 arenas_excess(const struct bill *bill);
 
 /* "arenas", a row for each, those with most free bytes first; top of them, 0 = all. Hidden in text

@@ -52,14 +52,6 @@ void resident_add(struct resident_account *account, const struct resident_row *r
 	move_caches(account, PART_CACHED, row->caches_free, resident - used);
 }
 
-u64 resident_bytes(const struct model *model, const struct model_memory *memory, u64 address,
-		   u64 size)
-{
-	struct accounting pages = accounting_of(model, memory);
-
-	return accounting_bytes(&pages, address, address + size);
-}
-
 void resident_sum(const struct accounting *pages, struct resident_account *account)
 {
 	*account = (struct resident_account){.absent_bytes = pages->absent_bytes};

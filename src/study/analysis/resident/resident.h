@@ -34,10 +34,6 @@ struct resident_row {
 };
 void resident_add(struct resident_account *account, const struct resident_row *row);
 
-/* Of [address, address + size), what was resident at a look. */
-u64 resident_bytes(const struct model *model, const struct model_memory *memory, u64 address,
-		   u64 size);
-
 /* The look of ticks [from, to) with most resident memory, and the one at the program's end; NULL if
  * there is none. */
 const struct model_memory *resident_most(const struct model *model, u64 from, u64 to);
