@@ -133,7 +133,7 @@ foreach(case double_free delete_twice realloc_freed realloc_freed_moves inside o
 	string(REPLACE "_" "-" name ${case})
 	heapwise_run(misuse-case-${name} misuse case-${case})
 endforeach()
-foreach(case together apart right paused)
+foreach(case together apart right paused forked)
 	heapwise_run(misuse-${case} misuse ${case})
 endforeach()
 foreach(case restart symbols busy refused rights exec autosave save marks paused start-paused

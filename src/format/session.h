@@ -401,6 +401,8 @@ struct hw_control {
 	u32 objects_told;
 	/* recorder: 1 = of accesses to one place, one after the other, some are not told */
 	u32 access_merges;
+	/* recorder, before `attached`: 1 = a forked child, whose memory has its parent's blocks */
+	u32 forked;
 
 	/* monitor: bits, by the number that a HW_TYPE_LOOK has: it found a word that points into a
 	 * module */

@@ -5,6 +5,7 @@
 # misuse.sh apart      the same of a program whose segments lie apart
 # misuse.sh right      programs that do nothing wrong
 # misuse.sh paused     frees of blocks that were allocated while recording was paused
+# misuse.sh forked     frees in a forked child of blocks that its parent allocated
 . "$(dirname "$0")/lib.sh"
 cd "$work" || exit 1
 
@@ -131,8 +132,26 @@ apart()
 		"$(readelf -n apart | sed -n 's/.*Build ID: //p')"
 }
 
+# Each of 5 children frees one block of its parent's, and 50 of its own.
+forked()
+{
+	local child children=0
+	"$HEAPWISE" run -q --children -o traces -- "$HEAPWISE_TARGETS/children" fork 5 >/dev/null
+	equal "exit status" "$?" 0
+	equal "traces" "$(find traces -name '*.hwt' | wc -l)" 6
+	for child in traces/*.hwt; do
+		[ "$(field "$child" .unknown_frees)" = 0 ] && continue
+		equal "misuse" "$("$HEAPWISE" leaks --format json "$child" | jq -c '[.misuse_certain, .misuse_possible, .misuse_not_judged]')" "[0,0,1]"
+		"$HEAPWISE" leaks "$child" >text
+		says text "not judged: 1 free of blocks that may have been allocated before this recording began"
+		equal "caveats" "$(field "$child" '[.caveats[] | select(test("^1 free of chunks allocated before this recording began$"))] | length')" 1
+		children=$((children + 1))
+	done
+	equal "children with blocks of their parent" "$children" 5
+}
+
 case $1 in
-together | right | paused | apart)
+together | right | paused | apart | forked)
 	"$1"
 	;;
 *)

@@ -130,34 +130,41 @@ static const struct {
 	i32 signal;
 	u64 lost;
 	bool paused;
-	bool goes_on; /* the thread does something afterwards */
-	bool implied; /* a free was not seen somewhere else */
+	bool continued; /* there were blocks before */
+	bool goes_on;   /* the thread does something afterwards */
+	bool implied;   /* a free was not seen somewhere else */
 	u64 certain, possible, not_judged;
 	enum misuse_what what;
 } surroundings[] = {
-	{"double", 0, IMAGE_EXITED, 0, 0, false, true, false, 1, 0, 0, MISUSE_DOUBLE_FREE},
-	{"lost events", 0, IMAGE_EXITED, 0, 3, false, true, false, 0, 1, 0, MISUSE_DOUBLE_FREE},
-	{"lost events and death", 0, IMAGE_KILLED, SIGABRT, 3, false, false, false, 0, 1, 0,
+	{"double", 0, IMAGE_EXITED, 0, 0, false, false, true, false, 1, 0, 0, MISUSE_DOUBLE_FREE},
+	{"lost events", 0, IMAGE_EXITED, 0, 3, false, false, true, false, 0, 1, 0,
 	 MISUSE_DOUBLE_FREE},
-	{"pause", 0, IMAGE_EXITED, 0, 0, true, true, false, 0, 0, 1, MISUSE_DOUBLE_FREE},
-	{"pause and death", 0, IMAGE_KILLED, SIGABRT, 0, true, false, false, 1, 0, 0,
+	{"lost events and death", 0, IMAGE_KILLED, SIGABRT, 3, false, false, false, false, 0, 1, 0,
 	 MISUSE_DOUBLE_FREE},
-	{"calls past the recorder", 0, IMAGE_EXITED, 0, 0, false, true, true, 0, 1, 0,
+	{"pause", 0, IMAGE_EXITED, 0, 0, true, false, true, false, 0, 0, 1, MISUSE_DOUBLE_FREE},
+	{"pause and death", 0, IMAGE_KILLED, SIGABRT, 0, true, false, false, false, 1, 0, 0,
 	 MISUSE_DOUBLE_FREE},
-	{"inside", 0x1014, IMAGE_EXITED, 0, 0, false, true, false, 1, 0, 0, MISUSE_INSIDE},
-	{"inside and pause", 0x1014, IMAGE_EXITED, 0, 0, true, true, false, 0, 1, 0, MISUSE_INSIDE},
-	{"static data", PROGRAM_BASE + 0x8000, IMAGE_EXITED, 0, 0, false, true, false, 1, 0, 0,
-	 MISUSE_INVALID},
-	{"anywhere, and death", 0x7ffff000, IMAGE_KILLED, SIGABRT, 0, false, false, false, 1, 0, 0,
-	 MISUSE_INVALID},
-	{"anywhere, and nothing happened", 0x7ffff000, IMAGE_EXITED, 0, 0, false, true, false, 0, 1,
+	{"calls past the recorder", 0, IMAGE_EXITED, 0, 0, false, false, true, true, 0, 1, 0,
+	 MISUSE_DOUBLE_FREE},
+	{"inside", 0x1014, IMAGE_EXITED, 0, 0, false, false, true, false, 1, 0, 0, MISUSE_INSIDE},
+	{"inside and pause", 0x1014, IMAGE_EXITED, 0, 0, true, false, true, false, 0, 1, 0,
+	 MISUSE_INSIDE},
+	{"static data", PROGRAM_BASE + 0x8000, IMAGE_EXITED, 0, 0, false, false, true, false, 1, 0,
 	 0, MISUSE_INVALID},
-	{"anywhere, and death of something else", 0x7ffff000, IMAGE_KILLED, SIGABRT, 0, false, true,
+	{"anywhere, and death", 0x7ffff000, IMAGE_KILLED, SIGABRT, 0, false, false, false, false, 1,
+	 0, 0, MISUSE_INVALID},
+	{"anywhere, and nothing happened", 0x7ffff000, IMAGE_EXITED, 0, 0, false, false, true,
 	 false, 0, 1, 0, MISUSE_INVALID},
+	{"anywhere, and death of something else", 0x7ffff000, IMAGE_KILLED, SIGABRT, 0, false,
+	 false, true, false, 0, 1, 0, MISUSE_INVALID},
 	{"anywhere, and killed from outside", 0x7ffff000, IMAGE_KILLED, SIGKILL, 0, false, false,
-	 false, 0, 1, 0, MISUSE_INVALID},
-	{"after a pause", 0x7ffff000, IMAGE_EXITED, 0, 0, true, true, false, 0, 0, 1,
+	 false, false, 0, 1, 0, MISUSE_INVALID},
+	{"after a pause", 0x7ffff000, IMAGE_EXITED, 0, 0, true, false, true, false, 0, 0, 1,
 	 MISUSE_INVALID},
+	{"an older block", 0x7ffff000, IMAGE_EXITED, 0, 0, false, true, true, false, 0, 0, 1,
+	 MISUSE_INVALID},
+	{"double, where there are older blocks", 0, IMAGE_EXITED, 0, 0, false, true, true, false, 1,
+	 0, 0, MISUSE_DOUBLE_FREE},
 };
 
 TEST(surroundings, "what a gap in the recording can explain is not certain")
@@ -180,6 +187,8 @@ TEST(surroundings, "what a gap in the recording can explain is not certain")
 			tell_alloc(&feed, HW_MALLOC, ALLOCATE, 1);
 		if (surroundings[i].paused)
 			tell_event(&feed, (struct event){.kind = HW_MARK, .aux = HW_MARK_PAUSED});
+		if (surroundings[i].continued)
+			feed.model->image.flags |= HW_RUN_CONTINUED;
 		tell_thread(&feed, 0);
 		tell_end_by(&feed, surroundings[i].how, surroundings[i].signal,
 			    surroundings[i].lost);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * When it is said that functions have no names, and of which modules. */
+#include <unistd.h>
+
 #include "study/analysis/findings/unnamed.h"
 #include "unit/test_access.h"
 
@@ -25,15 +27,17 @@ static void begin(struct program *self)
 	tell_context(&self->feed, 4, 0, pc_of(LIBSTDCXX_BASE, 7));
 }
 
-static bool advice(struct program *self)
+static bool advice_with(struct program *self, bool packages)
 {
 	static const char *const names[] = {"main"};
 
 	end_at(&self->feed, 100000);
 	self->symbols = named_table(names, 1, self->frames, self->entries);
 	self->source = (struct stack_source){.model = self->feed.model, .symbols = &self->symbols};
-	return unnamed_advice(&self->source, false, &self->text);
+	return unnamed_advice(&self->source, packages, &self->text);
 }
+
+static bool advice(struct program *self) { return advice_with(self, false); }
 
 static void release(struct program *self)
 {
@@ -52,6 +56,26 @@ TEST(modules, "modules with bytes that have no names are told with their shares,
 	CHECK(advice(&program));
 	CHECK_EQ(strncmp(strbuf_text(&program.text), "no function names for 50.0 % of the bytes: libhelp.so.1 (40.0 %, not found), prog (10.0 %, not found). "
 						     "Remedy: restore /usr/lib/libhelp.so.1, then run 'heapwise trace symbolize FILE'; ", 150), 0);
+	release(&program);
+}
+
+TEST(packages, "a package that has two modules is installed once")
+{
+	struct program program;
+	const char *named;
+
+	if (access("/var/lib/dpkg/info/coreutils.list", R_OK) != 0)
+		test_skip("needs package coreutils, installed by dpkg");
+	begin(&program);
+	tell_module(&program.feed, 3, 0x400000, 0, "/usr/bin/sort");
+	tell_module(&program.feed, 4, 0x500000, 0, "/usr/bin/tac");
+	tell_context(&program.feed, 5, 0, pc_of(0x400000, 7));
+	tell_context(&program.feed, 6, 0, pc_of(0x500000, 7));
+	tell_alloc(&program.feed, HW_MALLOC, 5, 500);
+	tell_alloc(&program.feed, HW_MALLOC, 6, 400);
+	CHECK(advice_with(&program, true));
+	named = strstr(strbuf_text(&program.text), "coreutils-dbgsym");
+	CHECK(named && !strstr(named + 1, "coreutils-dbgsym"));
 	release(&program);
 }
 

@@ -195,7 +195,9 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 	struct image_start start = {
 		.number = self->next_number,
 		.sample_bytes = options->sample_bytes,
-		.flags = options->flags,
+		.flags = options->flags |
+			 (load_relaxed(&self->claimed.data[0].control->forked) ? HW_RUN_CONTINUED
+									       : 0),
 		.stamp_shift = options->stamp_shift,
 		.prepare = options->prepare,
 		.tap = self->tap,

@@ -142,6 +142,15 @@ static void put_step(struct strbuf *steps, const char *format, ...)
 	va_end(args);
 }
 
+/* Whether a remedy before this one installs the same. */
+static bool is_installed(const struct advice *self, u32 number)
+{
+	for (u32 i = 0; i < number; i++)
+		if (strcmp(self->remedies[i].install, self->remedies[number].install) == 0)
+			return true;
+	return false;
+}
+
 /* One command for all packages: what stands before the last word is the same. */
 static void put_packages(const struct advice *self, const char *trace, struct strbuf *steps)
 {
@@ -151,7 +160,7 @@ static void put_packages(const struct advice *self, const char *trace, struct st
 	for (u32 i = 0; i < self->count; i++) {
 		const struct remedy *remedy = &self->remedies[i];
 
-		if (!*remedy->install)
+		if (!*remedy->install || is_installed(self, i))
 			continue;
 		strbuf_add(&command,
 			   command.count ? strrchr(remedy->install, ' ') : remedy->install);

@@ -31,6 +31,7 @@ struct judge {
 	bool lost;                    /* events are missing: nothing is certain */
 	bool gaps;                    /* some blocks may be unknown without any error */
 	bool paused;
+	bool continued; /* there are blocks from before */
 };
 
 /* ---- blocks around a free ---- */
@@ -173,8 +174,9 @@ static int judge_suspect(struct judge *self, const struct suspect *one, struct e
 				 .address = one->free.address,
 				 .ticks = one->free.ticks};
 
-	/* A block may have begun there in a pause, and ended later: no error is in sight. */
-	if (self->paused && !fatal && row.what != MISUSE_INSIDE) {
+	/* A block may have begun there in a pause or before the recording: no error is in sight. */
+	if (!fatal && ((self->paused && row.what == MISUSE_DOUBLE_FREE) ||
+		       ((self->paused || self->continued) && row.what == MISUSE_INVALID))) {
 		self->table->not_judged++;
 		return 0;
 	}
@@ -300,7 +302,8 @@ int misuse_find(const struct stack_source *source, const struct trace_info *info
 			      .model = model,
 			      .table = self,
 			      .lost = summary_lost_events(model) || (info && info->damaged_blocks),
-			      .paused = model->pauses || model->image.flags & HW_RUN_CONTINUED};
+			      .paused = model->pauses,
+			      .continued = model->image.flags & HW_RUN_CONTINUED};
 	int status;
 
 	self->unknown = model->whole != NULL;
@@ -399,9 +402,11 @@ static void add_caveats_of(struct result *result, const struct model *model,
 					  "without names");
 	if (table->not_judged)
 		result_add_caveat(result,
-				  "not judged: %s of blocks that may have been allocated while "
-				  "recording was paused",
-				  units_things(table->not_judged, "free(s)").text);
+				  "not judged: %s of blocks that may have been allocated %s",
+				  units_things(table->not_judged, "free(s)").text,
+				  model->image.flags & HW_RUN_CONTINUED
+					  ? "before this recording began"
+					  : "while recording was paused");
 	if (table->not_listed)
 		result_add_caveat(result, "%s not listed",
 				  units_things(table->not_listed, "more (row is|rows are)").text);

@@ -29,7 +29,7 @@ struct misuse_table {                /* all zero = empty */
 	bool unknown;                /* of a part of a trace: wrong calls belong to no chunk */
 	VEC(struct misuse_row) rows; /* certain ones first, then by kind and time */
 	u64 certain, possible;       /* wrong calls */
-	u64 not_judged; /* frees of unknown blocks that may be from a pause of the recording */
+	u64 not_judged; /* frees of unknown blocks that may be from a pause or from before */
 	u64 not_listed; /* more than there is room for */
 };
 

@@ -209,6 +209,7 @@ bool hwr_session_attach(struct hw_control *control)
 {
 	struct hw_moment start;
 
+	control->forked = hwr_control != NULL; /* that of the parent */
 	hwr_control = control;
 	hwr_slots = (struct hw_slot *)((u8 *)control + control->slots_offset);
 	hwr_nodes = (struct hw_node *)((u8 *)control + control->nodes_offset);
