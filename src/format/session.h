@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION"  /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 15
+#define HW_SESSION_VERSION 16
 
 enum { HW_BERTHS = 8192 }; /* images that are alive at once */
 
