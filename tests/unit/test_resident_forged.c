@@ -14,21 +14,6 @@ enum { PAGE = 4096 };
 #define HEAP 0x100000ull
 #define FAR 0x900000000ull
 
-static u64 tell_block(struct feed *feed, u32 context, u64 address, u64 size)
-{
-	tell_event(feed, (struct event){.kind = HW_MALLOC,
-					.context = context,
-					.size = size,
-					.chunk = feed->chunks,
-					.address = address});
-	return feed->chunks++;
-}
-
-static void tell_block_end(struct feed *feed, u64 chunk, u64 address, u64 size)
-{
-	tell_event(feed, (struct event){.kind = HW_FREE, .size = size, .chunk = chunk, .address = address});
-}
-
 static struct feed feed_begin(void)
 {
 	struct feed feed = feed_new();
