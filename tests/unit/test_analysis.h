@@ -8,6 +8,25 @@
 
 enum { PROGRAM_BASE = 0x100000, LIBRARY_BASE = 0x200000 };
 
+/* A block at a place; its number. */
+static inline u64 tell_block(struct feed *feed, u32 context, u64 address, u64 size)
+{
+	tell_event(feed, (struct event){.kind = HW_MALLOC,
+					.context = context,
+					.size = size,
+					.chunk = feed->chunks,
+					.address = address});
+	return feed->chunks++;
+}
+
+static inline void tell_block_end(struct feed *feed, u64 chunk, u64 address, u64 size)
+{
+	tell_event(feed, (struct event){.kind = HW_FREE,
+					.size = size,
+					.chunk = chunk,
+					.address = address});
+}
+
 /* Function number i of the program is called from address base + 16 * i; see named_table. */
 static inline u64 pc_of(u64 base, u32 function) { return base + 16 * function + 1; }
 

@@ -13,21 +13,17 @@ static void tell_elsewhere(struct feed *feed)
 {
 	feed->thread = 1;
 	for (u64 i = 0; i < 8; i++)
-		tell_event(feed, (struct event){.kind = HW_MALLOC,
-						.context = 1,
-						.size = i % 2 ? 1000 : 200000,
-						.chunk = feed->chunks++,
-						.address = (HEAPS + 15 + i % 2) * ARENA + (i + 100) * PAGE * 64 + 16});
+		tell_block(feed, 1, (HEAPS + 15 + i % 2) * ARENA + (i + 100) * PAGE * 64 + 16,
+			   i % 2 ? 1000 : 200000);
 }
 
 /* A large block is there for some time, in no arena. */
 static void tell_mapped(struct feed *feed)
 {
-	u64 chunk = feed->chunks++, address = 9 * ARENA + 16;
+	u64 address = 9 * ARENA + 16, chunk = tell_block(feed, 1, address, ARENA);
 
-	tell_event(feed, (struct event){.kind = HW_MALLOC, .context = 1, .size = ARENA, .chunk = chunk, .address = address});
 	feed->ticks += 1 << 16;
-	tell_event(feed, (struct event){.kind = HW_FREE, .size = ARENA, .chunk = chunk, .address = address});
+	tell_block_end(feed, chunk, address, ARENA);
 	feed->ticks += 1 << 16;
 }
 
@@ -54,24 +50,15 @@ static struct feed arenas_feed(struct arenas_how how)
 			(struct stream_resident){start, 10 * PAGE, 10 * PAGE, MEMORY_ANONYMOUS, 0};
 		feed.thread = i + 1;
 		for (u32 k = 0; k < 2; k++)
-			tell_event(&feed, (struct event){.kind = HW_MALLOC,
-							 .context = 1 + k,
-							 .size = k ? 9 * PAGE - 24 : 1000,
-							 .chunk = feed.chunks++,
-							 .address = start + 16 + k * PAGE});
+			tell_block(&feed, 1 + k, start + 16 + k * PAGE, k ? 9 * PAGE - 24 : 1000);
 		if (how.in_turn)
-			tell_event(&feed, (struct event){.kind = HW_FREE,
-							 .size = 9 * PAGE - 24,
-							 .chunk = chunk + 1,
-							 .address = start + 16 + PAGE});
+			tell_block_end(&feed, chunk + 1, start + 16 + PAGE, 9 * PAGE - 24);
 	}
 	if (how.elsewhere)
 		tell_elsewhere(&feed);
 	for (u32 i = 0; i < HEAPS && !how.in_turn; i++)
-		tell_event(&feed, (struct event){.kind = HW_FREE,
-						 .size = 9 * PAGE - 24,
-						 .chunk = 2 * i + 1 + how.mapped,
-						 .address = (i + 16) * ARENA + 16 + PAGE});
+		tell_block_end(&feed, 2 * i + 1 + how.mapped, (i + 16) * ARENA + 16 + PAGE,
+			       9 * PAGE - 24);
 	tell_memory(&feed, rows, HEAPS + 1);
 	tell_end(&feed, IMAGE_EXITED);
 	return feed;

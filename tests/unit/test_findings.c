@@ -553,6 +553,50 @@ TEST(resident_drowned, "what holds free memory is told, however much is live or 
 	}
 }
 
+TEST(resident_caches, "pages that caches of threads hold are not said to be what malloc_trim gives back")
+{
+	enum { PAGES = 4096, MIB = 1 << 20 };
+	static const struct {
+		u32 every; /* so many pages have a block in a cache */
+		u64 pages; /* of the finding, less the blocks */
+		const char *repair;
+	} cases[] = {{4, PAGES - PAGES / 4, "call malloc_trim() afterwards, or free in reverse order of allocation"},
+		     {1, PAGES, "keep fewer blocks for each thread: GLIBC_TUNABLES=glibc.malloc.tcache_count=2, or use fewer threads"}};
+	static struct stream_cached cached[PAGES];
+
+	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
+		u64 address = 1ull << 40, chunk;
+		struct stream_resident seen = {address, PAGES * 4096, PAGES * 4096, MEMORY_BREAK, 0};
+		struct stream_memory look = {.ticks = START + 520 * MS, .rss_bytes = 16 * MIB, .rows = &seen, .count = 1, .cached = cached};
+		const struct finding *row = NULL;
+		struct found found;
+
+		begin(&found);
+		found.run_ns = 1000ull * MS;
+		chunk = found.feed.chunks++;
+		tell_event(&found.feed, (struct event){.ticks = START + 1, .kind = HW_MALLOC, .context = 1, .size = 16 * MIB - 64, .chunk = chunk, .address = address + 32});
+		tell_event(&found.feed, (struct event){.ticks = START + 2, .kind = HW_FREE, .context = 1, .size = 16 * MIB - 64, .chunk = chunk, .address = address + 32});
+		for (u32 k = 0; k < PAGES; k += cases[i].every)
+			cached[look.cached_count++] = (struct stream_cached){address + 4096 * k + 64, 32, 7};
+		look.caches_read = 2;
+		for (u64 ms = 1; ms < 1000; ms += 10)
+			told(&found.feed, found.feed.sink.usage(found.feed.sink.self, &(struct stream_usage){START + ms * MS, 16 * MIB, 40 * MIB},
+								&found.feed.err));
+		told(&found.feed, found.feed.sink.memory(found.feed.sink.self, &look, &found.feed.err));
+		finish_as(&found, false);
+		for (u64 k = found.findings.rows.count; k-- > 0;)
+			if (finding_stays(&found.findings.rows.data[k]))
+				row = &found.findings.rows.data[k];
+		CHECK(row != NULL);
+		if (row) {
+			CHECK_STR(finding_kind_name(row->kind), "not_given_back");
+			CHECK_STR(finding_repair(row), cases[i].repair);
+			CHECK_EQ(row->bytes, cases[i].pages * 4096);
+		}
+		release(&found);
+	}
+}
+
 TEST(explained, "what says why bytes are there stands for what says that they hold the peak")
 {
 	struct found found;

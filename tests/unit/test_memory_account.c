@@ -56,15 +56,8 @@ static const struct model_memory *fill(struct slots *self, u64 pages)
 		step(self);
 	for (u64 i = 0; i < SLOTS; i++) /* pages without a live block, and with a small one */
 		if (i % 16 < 8 && self->chunk[i])
-			tell_event(&self->feed, (struct event){.kind = HW_FREE,
-							       .size = self->size[i],
-							       .chunk = self->chunk[i] - 1,
-							       .address = HEAP + i * SLOT + 16});
-	tell_event(&self->feed, (struct event){.kind = HW_MALLOC,
-					       .context = 1,
-					       .size = 24,
-					       .chunk = self->feed.chunks++,
-					       .address = HEAP + 2 * SLOT + 16});
+			tell_block_end(&self->feed, self->chunk[i] - 1, HEAP + i * SLOT + 16, self->size[i]);
+	tell_block(&self->feed, 1, HEAP + 2 * SLOT + 16, 24);
 	for (u64 i = 0; i < SLOTS; i++) /* some of what is free, and one that was taken since */
 		if (i == 2 || (i % 16 < 8 ? i % 3 == 0 : i % 2 && !self->chunk[i]))
 			cached[count++] = (struct stream_cached){HEAP + i * SLOT + 16, 208, 7};

@@ -12,22 +12,6 @@ enum { PAGE = 4096 };
 #define HEAP 0x100000ull
 #define MAPPED 0x900000ull
 
-static void tell_block(struct feed *feed, u64 address, u64 size)
-{
-	tell_event(feed, (struct event){.kind = HW_MALLOC,
-					.size = size,
-					.chunk = feed->chunks++,
-					.address = address});
-}
-
-static void tell_block_end(struct feed *feed, u64 chunk, u64 address, u64 size)
-{
-	tell_event(feed, (struct event){.kind = HW_FREE,
-					.size = size,
-					.chunk = chunk,
-					.address = address});
-}
-
 static struct resident_account account_of(struct feed *feed)
 {
 	struct resident_account account;
@@ -49,9 +33,9 @@ TEST(parts, "live blocks, slack, pinned bytes and cache are counted by page")
 	struct resident_account account;
 
 	tell_thread(&feed, 0);
-	tell_block(&feed, HEAP + 16, 100);        /* of glibc: 112 bytes, 8 before it */
-	tell_block(&feed, HEAP + 2 * PAGE, 1000); /* 1008 */
-	tell_block(&feed, HEAP + 3 * PAGE, 64);
+	tell_block(&feed, 0, HEAP + 16, 100);        /* of glibc: 112 bytes, 8 before it */
+	tell_block(&feed, 0, HEAP + 2 * PAGE, 1000); /* 1008 */
+	tell_block(&feed, 0, HEAP + 3 * PAGE, 64);
 	tell_block_end(&feed, 2, HEAP + 3 * PAGE, 64);
 	tell_memory(&feed, rows, 1);
 	account = account_of(&feed);
@@ -63,16 +47,6 @@ TEST(parts, "live blocks, slack, pinned bytes and cache are counted by page")
 	CHECK_EQ(account.sum_bytes, 4 * PAGE);
 	CHECK_EQ(account.absent_bytes, 0);
 	model_free(feed.model);
-}
-
-static u64 tell_block_of(struct feed *feed, u32 context, u64 address, u64 size)
-{
-	tell_event(feed, (struct event){.kind = HW_MALLOC,
-					.context = context,
-					.size = size,
-					.chunk = feed->chunks,
-					.address = address});
-	return feed->chunks++;
 }
 
 static const struct bill_line *line_of(const struct bill *bill, u32 context)
@@ -91,14 +65,14 @@ TEST(bill, "free bytes of a page go to those who hold it, and to whose blocks la
 
 	tell_thread(&feed, 0);
 	tell_functions(&feed, 4);
-	tell_block_of(&feed, 1, HEAP + 16, 104); /* 112 bytes from 8 on */
-	tell_block_of(&feed, 2, HEAP + 144, 104);
-	first = tell_block_of(&feed, 3, HEAP + 1024, 1016);
+	tell_block(&feed, 1, HEAP + 16, 104); /* 112 bytes from 8 on */
+	tell_block(&feed, 2, HEAP + 144, 104);
+	first = tell_block(&feed, 3, HEAP + 1024, 1016);
 	tell_block_end(&feed, first, HEAP + 1024, 1016);
-	second = tell_block_of(&feed, 2, HEAP + 1024, 504); /* in the same place */
+	second = tell_block(&feed, 2, HEAP + 1024, 504); /* in the same place */
 	tell_block_end(&feed, second, HEAP + 1024, 504);
-	tell_block_of(&feed, 1, HEAP + PAGE + 16, 24);
-	first = tell_block_of(&feed, 3, HEAP + 2 * PAGE + 16, PAGE - 24);
+	tell_block(&feed, 1, HEAP + PAGE + 16, 24);
+	first = tell_block(&feed, 3, HEAP + 2 * PAGE + 16, PAGE - 24);
 	tell_block_end(&feed, first, HEAP + 2 * PAGE + 16, PAGE - 24);
 	tell_memory(&feed, rows, 1);
 	tell_end(&feed, IMAGE_EXITED);
@@ -136,13 +110,13 @@ TEST(caches, "free blocks in caches of threads are neither pinned nor cached, an
 
 	tell_thread(&feed, 0);
 	tell_functions(&feed, 4);
-	tell_block_of(&feed, 1, HEAP + 16, 104);
-	first = tell_block_of(&feed, 2, HEAP + 144, 104);
+	tell_block(&feed, 1, HEAP + 16, 104);
+	first = tell_block(&feed, 2, HEAP + 144, 104);
 	tell_block_end(&feed, first, HEAP + 144, 104);
-	first = tell_block_of(&feed, 3, HEAP + 144, 100); /* in the same place */
+	first = tell_block(&feed, 3, HEAP + 144, 100); /* in the same place */
 	tell_block_end(&feed, first, HEAP + 144, 100);
-	tell_block_of(&feed, 1, HEAP + 256, 104);
-	first = tell_block_of(&feed, 2, HEAP + PAGE + 16, 200);
+	tell_block(&feed, 1, HEAP + 256, 104);
+	first = tell_block(&feed, 2, HEAP + PAGE + 16, 200);
 	tell_block_end(&feed, first, HEAP + PAGE + 16, 200);
 	tell_caches(&feed, rows, cached, 5);
 	tell_end(&feed, IMAGE_EXITED);
@@ -179,7 +153,7 @@ TEST(caches_sum, "what was freed and what was never used are all of the free pag
 	tell_thread(&feed, 0);
 	tell_functions(&feed, 1);
 	for (u32 i = 0; i < BLOCKS - 1; i++) {
-		u64 freed = tell_block_of(&feed, 1, HEAP + 16 + i * 32, 24);
+		u64 freed = tell_block(&feed, 1, HEAP + 16 + i * 32, 24);
 
 		tell_block_end(&feed, freed, HEAP + 16 + i * 32, 24);
 		cached[i / 2] = (struct stream_cached){HEAP + 16 + i / 2 * 64, 32, 7};
@@ -239,12 +213,12 @@ static struct cut cut_of_comb_cached(u32 pages_of_second, u32 burst, u32 pages_o
 	tell_thread(&feed, 0);
 	tell_functions(&feed, 4);
 	for (u32 i = 0; i < 64; i++) {
-		u64 freed = tell_block_of(&feed, burst, HEAP + i * PAGE + 2560, 1016);
+		u64 freed = tell_block(&feed, burst, HEAP + i * PAGE + 2560, 1016);
 
 		tell_block_end(&feed, freed, HEAP + i * PAGE + 2560, 1016);
-		tell_block_of(&feed, 1, HEAP + i * PAGE + 1024, 24);
+		tell_block(&feed, 1, HEAP + i * PAGE + 1024, 24);
 		if (i < pages_of_second)
-			tell_block_of(&feed, 2, HEAP + i * PAGE + 2048, 24);
+			tell_block(&feed, 2, HEAP + i * PAGE + 2048, 24);
 		cached[i] = (struct stream_cached){HEAP + i * PAGE + 512, 32, 7};
 	}
 	tell_caches(&feed, rows, cached + 64 - pages_of_caches, pages_of_caches);
@@ -325,7 +299,7 @@ TEST(looks, "what all looks have at once is what each of them has alone")
 		} else {
 			sizes[slot] = chance(&state, SLOT - 32);
 			live[slot] = feed.chunks + 1;
-			tell_block(&feed, address, sizes[slot]);
+			tell_block(&feed, 0, address, sizes[slot]);
 		}
 		if (i % 100 == 0) {
 			u64 pages = 8 + chance(&state, 16);
@@ -382,7 +356,7 @@ TEST(look_kinds, "a look soon after a mark is of that mark, and the last one of 
 	struct result *table;
 
 	tell_thread(&feed, 0);
-	tell_block(&feed, HEAP + 16, 100);
+	tell_block(&feed, 0, HEAP + 16, 100);
 	look_at(&feed, 10 * MS, MEMORY_NOW);
 	tell_event(&feed, (struct event){.ticks = 20 * MS, .kind = HW_MARK});
 	look_at(&feed, 30 * MS, MEMORY_NOW);
@@ -417,7 +391,7 @@ TEST(absent, "what a block asked for and nobody touched is absent, not resident"
 	struct resident_account account;
 
 	tell_thread(&feed, 0);
-	tell_block(&feed, HEAP, 8 * PAGE);
+	tell_block(&feed, 0, HEAP, 8 * PAGE);
 	tell_memory(&feed, rows, 2);
 	account = account_of(&feed);
 	CHECK_EQ(account.bytes[PART_REQUESTED], 3 * PAGE);
@@ -463,7 +437,7 @@ TEST(mapping, "a block in one row makes all rows of its mapping the allocator's"
 	struct resident_account account;
 
 	tell_thread(&feed, 0);
-	tell_block(&feed, MAPPED + 4 * PAGE + 64, 100);
+	tell_block(&feed, 0, MAPPED + 4 * PAGE + 64, 100);
 	tell_memory(&feed, rows, 3);
 	account = account_of(&feed);
 	CHECK_EQ(account.bytes[PART_CACHED],
@@ -668,11 +642,11 @@ TEST(classes, "each size class has its live bytes, and the pages that its blocks
 
 	tell_thread(&feed, 0);
 	for (u32 i = 0; i < 4; i++) /* of glibc: 112 bytes each, on four pages */
-		tell_block(&feed, HEAP + i * PAGE + 16, 100);
-	tell_block(&feed, HEAP + 128 + 16, 104); /* 112 as well, on one of these pages */
-	tell_block(&feed, HEAP + 4 * PAGE + 16, 2000); /* 2016: of 1793 to 2048 */
-	tell_block(&feed, HEAP + 5 * PAGE + 16, 2 * PAGE); /* on three pages */
-	tell_block(&feed, HEAP + 512 + 16, 24);
+		tell_block(&feed, 0, HEAP + i * PAGE + 16, 100);
+	tell_block(&feed, 0, HEAP + 128 + 16, 104); /* 112 as well, on one of these pages */
+	tell_block(&feed, 0, HEAP + 4 * PAGE + 16, 2000); /* 2016: of 1793 to 2048 */
+	tell_block(&feed, 0, HEAP + 5 * PAGE + 16, 2 * PAGE); /* on three pages */
+	tell_block(&feed, 0, HEAP + 512 + 16, 24);
 	tell_block_end(&feed, 7, HEAP + 512 + 16, 24);
 	tell_memory(&feed, rows, 1);
 	tell_end(&feed, IMAGE_EXITED);

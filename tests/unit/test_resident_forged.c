@@ -14,21 +14,6 @@ enum { PAGE = 4096 };
 #define HEAP 0x100000ull
 #define FAR 0x900000000ull
 
-static u64 tell_block(struct feed *feed, u32 context, u64 address, u64 size)
-{
-	tell_event(feed, (struct event){.kind = HW_MALLOC,
-					.context = context,
-					.size = size,
-					.chunk = feed->chunks,
-					.address = address});
-	return feed->chunks++;
-}
-
-static void tell_block_end(struct feed *feed, u64 chunk, u64 address, u64 size)
-{
-	tell_event(feed, (struct event){.kind = HW_FREE, .size = size, .chunk = chunk, .address = address});
-}
-
 static struct feed feed_begin(void)
 {
 	struct feed feed = feed_new();
@@ -173,6 +158,31 @@ TEST(recorder, "memory of the recorder in the midst of a mapping does not divide
 		CHECK_EQ(account.bytes[PART_MAPPINGS], PAGE);
 		CHECK_EQ(account.bytes[PART_RECORDER], 2 * PAGE);
 		CHECK_EQ(account.sum_bytes, 6 * PAGE);
+		model_free(feed.model);
+	}
+}
+
+TEST(gone, "blocks on pages that are gone make what is left of their mapping the allocator's")
+{
+	const struct stream_resident whole[] = {{FAR, 12 * PAGE, 12 * PAGE, MEMORY_ANONYMOUS, 0}};
+	const struct stream_resident rows[] = {
+		{FAR, PAGE, PAGE, MEMORY_ANONYMOUS, 0},
+		{FAR + 4 * PAGE, 2 * PAGE, 2 * PAGE, MEMORY_ANONYMOUS, 1},
+		{FAR + 16 * PAGE, PAGE, PAGE, MEMORY_ANONYMOUS, 0}, /* another one */
+	};
+
+	for (u32 earlier = 0; earlier < 2; earlier++) { /* whether the page was ever resident */
+		struct feed feed = feed_begin();
+		struct resident_account account;
+
+		tell_block_end(&feed, tell_block(&feed, 1, FAR + 2 * PAGE + 16, 24), FAR + 2 * PAGE + 16, 24);
+		tell_block(&feed, 1, FAR + 8 * PAGE, 24); /* behind all rows: it may be in either */
+		if (earlier)
+			tell_memory(&feed, whole, 1);
+		tell_memory(&feed, rows, 3);
+		account = account_of(&feed);
+		CHECK_EQ(account.bytes[PART_CACHED], 3 * PAGE);
+		CHECK_EQ(account.bytes[PART_MAPPINGS], PAGE);
 		model_free(feed.model);
 	}
 }

@@ -75,17 +75,6 @@ static void heap_plain(struct heap *self)
 	heap_end(self);
 }
 
-/* Returns the chunk. */
-static u64 tell_block(struct feed *feed, u32 context, u64 address, u64 size)
-{
-	tell_event(feed, (struct event){.kind = HW_MALLOC,
-					.context = context,
-					.size = size,
-					.chunk = feed->chunks,
-					.address = address});
-	return feed->chunks++;
-}
-
 static struct view_scope scope_of(struct heap *self, const char *text,
 				  const struct query_window *window)
 {

@@ -6,72 +6,58 @@
 
 /* ---- writing ---- */
 
-/* The next row that fits, from *at on, or NULL. Others are not written, and are damage where they
- * are read. */
-static const struct stream_resident *next_resident(const struct stream_memory *memory, u64 *at,
-						   u64 *end)
+/* How many rows, then the rows. */
+static void put_counted(struct strbuf *body, u64 count, struct strbuf *rows)
 {
-	while (*at < memory->count) {
-		const struct stream_resident *row = &memory->rows[(*at)++];
-
-		if (!stream_resident_fits(row, *end))
-			continue;
-		*end = row->start + row->bytes;
-		return row;
-	}
-	return NULL;
+	varint_add(body, count);
+	strbuf_add_bytes(body, rows->text, rows->count);
+	body->failed |= rows->failed;
+	strbuf_release(rows);
 }
 
+/* Rows that do not fit are not written: they are damage where they are read. */
 static void put_residents(struct strbuf *body, const struct stream_memory *memory)
 {
-	const struct stream_resident *row;
-	u64 count = 0, at = 0, end = 0, start = 0;
+	struct strbuf rows = {0};
+	u64 count = 0, end = 0, start = 0;
 
-	while (count < MEMORY_ROWS && next_resident(memory, &at, &end))
-		count++;
-	varint_add(body, count);
-	for (at = end = 0; count; count--) {
-		row = next_resident(memory, &at, &end);
-		varint_add(body, row->start - start);
-		varint_add(body, row->bytes);
-		varint_add(body, row->bytes - row->resident_bytes);
-		varint_add(body, row->kind << 1 | row->goes_on);
-		start = row->start;
-	}
-	varint_add(body, memory->huge_bytes);
-}
+	for (u64 i = 0; i < memory->count && count < MEMORY_ROWS; i++) {
+		const struct stream_resident *row = &memory->rows[i];
 
-static const struct stream_cached *next_cached(const struct stream_memory *memory, u64 *at,
-					       u64 *end)
-{
-	while (*at < memory->cached_count) {
-		const struct stream_cached *row = &memory->cached[(*at)++];
-
-		if (!stream_cached_fits(row, *end))
+		if (!stream_resident_fits(row, end))
 			continue;
-		*end = row->address + row->bytes;
-		return row;
+		varint_add(&rows, row->start - start);
+		varint_add(&rows, row->bytes);
+		varint_add(&rows, row->bytes - row->resident_bytes);
+		varint_add(&rows, row->kind << 1 | row->goes_on);
+		start = row->start;
+		end = row->start + row->bytes;
+		count++;
 	}
-	return NULL;
+	put_counted(body, count, &rows);
+	varint_add(body, memory->huge_bytes);
 }
 
 static void put_cached(struct strbuf *body, const struct stream_memory *memory)
 {
-	const struct stream_cached *row;
-	u64 count = 0, at = 0, end = 0, address = 0;
+	struct strbuf rows = {0};
+	u64 count = 0, end = 0, address = 0;
 
-	while (count < MEMORY_ROWS && next_cached(memory, &at, &end))
+	for (u64 i = 0; i < memory->cached_count && count < MEMORY_ROWS; i++) {
+		const struct stream_cached *row = &memory->cached[i];
+
+		if (!stream_cached_fits(row, end))
+			continue;
+		varint_add(&rows, (row->address - address) / STREAM_CACHED_STEP);
+		varint_add(&rows, row->bytes / STREAM_CACHED_STEP);
+		varint_add(&rows, row->tid);
+		address = row->address;
+		end = row->address + row->bytes;
 		count++;
+	}
 	varint_add(body, memory->caches_read);
 	varint_add(body, memory->caches_unread);
-	varint_add(body, count);
-	for (at = end = 0; count; count--) {
-		row = next_cached(memory, &at, &end);
-		varint_add(body, (row->address - address) / STREAM_CACHED_STEP);
-		varint_add(body, row->bytes / STREAM_CACHED_STEP);
-		varint_add(body, row->tid);
-		address = row->address;
-	}
+	put_counted(body, count, &rows);
 }
 
 void memory_rows_put(struct strbuf *body, const struct stream_memory *memory)

@@ -215,8 +215,8 @@ static bool tell_cause(struct finding *finding, const struct looked *looked, enu
 		       struct point_id *point)
 {
 	const struct bill *bill = &looked->bill;
+	u64 hold = bill_caches_hold(bill), excess;
 	struct arenas arenas;
-	u64 excess;
 
 	finding->stays.repair = bill_repair(bill->model, cause);
 	switch (cause) {
@@ -226,7 +226,7 @@ static bool tell_cause(struct finding *finding, const struct looked *looked, enu
 		finding->stays.count = holders(bill);
 		return used_last(finding, bill, (struct about){.left = true}, point);
 	case BILL_NOT_GIVEN_BACK:
-		settle(finding, FINDING_NOT_GIVEN_BACK, bill->account.bytes[PART_CACHED]);
+		settle(finding, FINDING_NOT_GIVEN_BACK, bill->account.bytes[PART_CACHED] - hold);
 		finding->stays.count = 1;
 		return used_last(finding, bill, (struct about){.cached = true}, point);
 	case BILL_ARENAS:
@@ -240,9 +240,11 @@ static bool tell_cause(struct finding *finding, const struct looked *looked, enu
 		return used_last(finding, bill, (struct about){.left = true, .cached = true},
 				 point);
 	case BILL_THREAD_CACHES:
-		settle(finding, FINDING_NOT_GIVEN_BACK, bill->account.bytes[PART_THREAD_CACHES]);
+		settle(finding, FINDING_NOT_GIVEN_BACK,
+		       bill->account.bytes[PART_THREAD_CACHES] + hold);
 		finding->stays.count = 1;
-		return used_last(finding, bill, (struct about){.caches = true}, point);
+		return used_last(finding, bill, (struct about){.cached = true, .caches = true},
+				 point);
 	case BILL_HUGE_PAGES:
 		settle(finding, FINDING_NOT_GIVEN_BACK,
 		       bill->account.bytes[PART_PINNED] + bill->account.bytes[PART_CACHED]);

@@ -122,6 +122,15 @@ bool accounting_is_mapped_alone(const struct accounting *self, u64 address, u64 
 	return self->glibc && size >= GLIBC_MAPPED_LEAST && address % RESIDENT_PAGE == GLIBC_HEADS;
 }
 
+/* A row, or what lies between it and the row before, of which nothing is resident. */
+static bool is_of_row(const struct accounting *self, u64 number, u64 address)
+{
+	const struct stream_resident *row = &self->rows[number];
+
+	return row->start <= address || (number && row->goes_on && row->kind != MEMORY_RECORDER &&
+					 row[-1].kind != MEMORY_RECORDER);
+}
+
 /* A mapping in which a block lies, or lay, is the allocator's; its rows are marked later. */
 static void note_mapping(struct accounting *self, u64 address, u64 size)
 {
@@ -129,7 +138,7 @@ static void note_mapping(struct accounting *self, u64 address, u64 size)
 
 	if (accounting_is_mapped_alone(self, address, size))
 		return;
-	if (number < self->memory->count && self->rows[number].start <= address)
+	if (number < self->memory->count && is_of_row(self, number, address))
 		self->has_blocks[number] = 1;
 }
 

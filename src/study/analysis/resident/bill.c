@@ -399,6 +399,16 @@ static int charge(struct billing *self, struct err *err)
 	return 0;
 }
 
+u64 bill_caches_hold(const struct bill *self)
+{
+	u64 bytes = 0, cached = self->account.bytes[PART_CACHED];
+
+	for (u32 page = 0; page < self->page_count; page++)
+		if (!self->page_used[page] && self->page_caches[page])
+			bytes += RESIDENT_PAGE - self->page_caches[page];
+	return bytes < cached ? bytes : cached;
+}
+
 int bill_make(struct bill *self, const struct model *model, const struct model_memory *memory,
 	      struct err *err)
 {

@@ -85,6 +85,10 @@ static inline u64 bill_span_used(const struct bill *self, u32 page, u32 end)
 	return bytes;
 }
 
+/* Free bytes of pages that nothing but caches of threads hold. They count as cached, and
+ * malloc_trim leaves them. */
+u64 bill_caches_hold(const struct bill *self);
+
 /* Whether a cache of a thread has a block on the pages [page, end), so that they stay. */
 static inline bool bill_has_caches(const struct bill *self, u32 page, u32 end)
 {

@@ -51,12 +51,12 @@ static u64 find_huge(const struct bill *bill)
 enum bill_cause bill_free_cause(const struct bill *bill, const struct cut *cut)
 {
 	u64 pinned = part(bill, PART_PINNED), cached = part(bill, PART_CACHED);
-	u64 caches = part(bill, PART_THREAD_CACHES);
+	u64 caches = part(bill, PART_THREAD_CACHES), hold = bill_caches_hold(bill);
 	struct arenas arenas = arenas_find(bill);
 
 	if (pinned + cached + caches == 0)
 		return BILL_LIVE;
-	if (caches > pinned + cached)
+	if (caches + hold > pinned + cached - hold)
 		return BILL_THREAD_CACHES;
 	if (cut->count && cut->most_bytes * 2 >= pinned + cached)
 		return BILL_PINNED_BY_FEW;
@@ -65,7 +65,7 @@ enum bill_cause bill_free_cause(const struct bill *bill, const struct cut *cut)
 		return BILL_ARENAS;
 	if (find_huge(bill) * 2 >= pinned + cached)
 		return BILL_HUGE_PAGES;
-	return pinned > cached ? BILL_PINNED_BY_MANY : BILL_NOT_GIVEN_BACK;
+	return pinned > cached - hold ? BILL_PINNED_BY_MANY : BILL_NOT_GIVEN_BACK;
 }
 
 enum bill_cause bill_cause(const struct bill *bill, const struct cut *cut)

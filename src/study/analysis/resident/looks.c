@@ -8,12 +8,11 @@
 
 #include "host/base/order.h"
 #include "host/base/search.h"
-#include "study/result/field.h"
 
 static const u64 SPARSE_LEAST = 1 << 30;
 /* Pages of all looks that are shown: some seconds' work. */
 static const u64 VISITS_MAX = 1ull << 31;
-enum { LOOKS_MIN = 16 };
+enum { LOOKS_MIN = 16, GAP_VISITS_MAX = 1 << 28 };
 
 #define AFTER_MARK_NS 250000000ull /* a later look has another reason */
 
@@ -27,6 +26,7 @@ struct page {
 struct span {
 	u64 start, end;
 	u64 first; /* page */
+	u16 since; /* as that of a page, of what lies before it and behind the span before */
 };
 
 /* Chunks by look: list[ends[i - 1]] … list[ends[i] - 1] are those of look i. */
@@ -43,7 +43,8 @@ struct walk {
 	struct page *pages;
 	struct by_look came, went;
 	struct caches caches;
-	u64 work; /* that is left, see accounting_work */
+	u64 work;     /* that is left, see accounting_work */
+	u64 gap_work; /* the same, for pages between rows */
 };
 
 static int by_time(const void *a, const void *b)
@@ -141,7 +142,8 @@ static bool list_rows(struct walk *self, const struct model_memory *memory)
 		u64 start = row->start / RESIDENT_PAGE * RESIDENT_PAGE;
 
 		if (is_walked(row) &&
-		    !vec_push(&self->spans, ((struct span){start, row->start + row->bytes, 0})))
+		    !vec_push(&self->spans,
+			      ((struct span){.start = start, .end = row->start + row->bytes})))
 			return false;
 	}
 	return true;
@@ -286,16 +288,15 @@ static struct lives lives_of(const struct walk *self, const struct chunk *chunk)
 static void note_mapping(struct walk *self, const struct chunk *chunk, u64 look)
 {
 	u64 address = chunk->page->address[chunk->at], number = span_from(self, address);
-	const struct span *span = &self->spans.data[number];
-	struct page *page;
+	struct span *span = &self->spans.data[number];
+	u16 *since;
 
 	if (look == self->looks->rows.count || number == self->spans.count ||
-	    span->start > address ||
 	    accounting_is_mapped_alone(&self->rules, address, chunk->page->size[chunk->at]))
 		return;
-	page = page_at(self, span, address);
-	if (!page->since || page->since > look + 1)
-		page->since = (u16)(look + 1);
+	since = span->start > address ? &span->since : &page_at(self, span, address)->since;
+	if (!*since || *since > look + 1)
+		*since = (u16)(look + 1);
 }
 
 /* Where each look's chunks begin, from how many there are. */
@@ -357,6 +358,8 @@ static const struct stream_resident *row_at(const struct walk *self,
 	return &self->model->residents.data[memory->first + number];
 }
 
+static bool was_there(u16 since, u64 look) { return since && since <= look + 1; }
+
 /* The sums of a row's pages; whether a block lies or lay there goes to `blocks`. */
 static struct resident_row sum_pages(const struct walk *self, const struct stream_resident *row,
 				     u64 look, bool *blocks)
@@ -373,7 +376,7 @@ static struct resident_row sum_pages(const struct walk *self, const struct strea
 		sums.requested += page->requested;
 		sums.slack += page->slack;
 		used += page->requested || page->slack || page->holds ? RESIDENT_PAGE : 0;
-		*blocks |= row->kind != MEMORY_RECORDER && page->since && page->since <= look + 1;
+		*blocks |= row->kind != MEMORY_RECORDER && was_there(page->since, look);
 	}
 	if (row->resident_bytes != row->bytes) {
 		double part = (double)row->resident_bytes / (double)row->bytes;
@@ -396,6 +399,42 @@ static u64 mapping_end(const struct walk *self, const struct model_memory *memor
 				       row_at(self, memory, end)->kind == MEMORY_RECORDER))
 		end++;
 	return end;
+}
+
+/* Whether a block lies, or lay, in [start, end), of which nothing is resident at the look. */
+static bool gap_has_blocks(struct walk *self, u64 start, u64 end, u64 look)
+{
+	for (u64 i = span_from(self, start); i < self->spans.count; i++) {
+		const struct span *span = &self->spans.data[i];
+		u64 at = start > span->start ? start : span->start;
+
+		if (span->start > start && was_there(span->since, look))
+			return true;
+		for (; at < end && at < span->end && work_spend(&self->gap_work, 1);
+		     at += RESIDENT_PAGE)
+			if (was_there(page_at(self, span, at)->since, look))
+				return true;
+		if (span->end >= end || !work_spend(&self->gap_work, 1))
+			break;
+	}
+	return false;
+}
+
+/* The same of what lies between rows of a mapping. */
+static bool gaps_have_blocks(struct walk *self, const struct resident_look *look, u64 first,
+			     u64 end)
+{
+	u64 number = (u64)(look - self->looks->rows.data);
+
+	for (u64 i = first + 1; i < end; i++) {
+		const struct stream_resident *before = row_at(self, look->memory, i - 1);
+		const struct stream_resident *row = row_at(self, look->memory, i);
+
+		if (before->kind != MEMORY_RECORDER && row->kind != MEMORY_RECORDER &&
+		    gap_has_blocks(self, before->start + before->bytes, row->start, number))
+			return true;
+	}
+	return false;
 }
 
 /* What of a block in a cache lies on the row's pages. */
@@ -451,19 +490,20 @@ static void add_caches(const struct walk *self, const struct resident_look *look
 	}
 }
 
-static void add_mapping(const struct walk *self, struct resident_look *look,
-			struct resident_row *rows, u64 first, u64 end)
+static void add_mapping(struct walk *self, struct resident_look *look, struct resident_row *rows,
+			u64 first, u64 end)
 {
 	u64 number = (u64)(look - self->looks->rows.data);
 	bool blocks = false;
 
 	for (u64 i = first; i < end; i++)
 		rows[i] = sum_pages(self, row_at(self, look->memory, i), number, &blocks);
+	blocks = blocks || gaps_have_blocks(self, look, first, end);
 	for (u64 i = first; i < end; i++)
 		rows[i].part = accounting_part_of(row_at(self, look->memory, i), blocks);
 }
 
-static bool add_up(const struct walk *self, struct resident_look *look)
+static bool add_up(struct walk *self, struct resident_look *look)
 {
 	struct resident_row *rows = malloc((look->memory->count + 1) * sizeof *rows);
 
@@ -506,7 +546,7 @@ static bool list_caches(struct walk *self)
 int resident_looks_make(struct resident_looks *self, const struct model *model, struct err *err)
 {
 	const struct model_memory *most = resident_most(model, 0, UINT64_MAX);
-	struct walk walking = {.model = model, .looks = self};
+	struct walk walking = {.model = model, .looks = self, .gap_work = GAP_VISITS_MAX};
 	bool good;
 
 	if (!most)
@@ -528,68 +568,3 @@ int resident_looks_make(struct resident_looks *self, const struct model *model, 
 }
 
 void resident_looks_release(struct resident_looks *self) { vec_release(&self->rows); }
-
-/* ---- table ---- */
-
-static u64 others(const struct resident_account *account)
-{
-	return account->bytes[PART_MAPPINGS] + account->bytes[PART_FILES] +
-	       account->bytes[PART_CODE] + account->bytes[PART_STACKS];
-}
-
-static const char *kind_word(const struct resident_look *look)
-{
-	static const char *const words[] = {"periodic", "mark", "snapshot", "end"};
-
-	return words[look->kind];
-}
-
-static struct value mark_word(struct result *table, const struct model_mark *mark)
-{
-	if (!mark)
-		return value_unknown();
-	return *mark->name ? result_text(table, mark->name) : value_text(hw_mark_word(mark->kind));
-}
-
-struct result *resident_looks_result(const struct model *model, struct err *err)
-{
-	static const struct result_column columns[] = {
-		COLUMN("time_ns", "time", VALUE_NS, "time of the look"),
-		COLUMN("kind", "look", VALUE_TEXT,
-		       "why Heapwise looked: periodic, mark, snapshot or end"),
-		COLUMN("mark", "mark", VALUE_TEXT, "the mark just before the look"),
-		COLUMN("rss_bytes", "resident", VALUE_BYTES,
-		       "resident memory as the kernel reports it"),
-		COLUMN("requested_bytes", "live", VALUE_BYTES, "resident bytes of live blocks"),
-		COLUMN("slack_bytes", "slack", VALUE_BYTES, "headers and rounding of live blocks"),
-		COLUMN("pinned_bytes", "pinned", VALUE_BYTES,
-		       "free bytes of pages with live blocks"),
-		COLUMN("cached_bytes", "cached", VALUE_BYTES, "free pages held by the allocator"),
-		COLUMN("thread_caches_bytes", "thread caches", VALUE_BYTES,
-		       "free blocks that the C library keeps for each thread"),
-		COLUMN("other_bytes", "other", VALUE_BYTES,
-		       "mappings, files, code and stacks of the program"),
-		COLUMN("recorder_bytes", "recorder", VALUE_BYTES, "Heapwise's own memory"),
-	};
-	struct result *table = result_table("over_time", "Resident memory over time", columns);
-	struct resident_looks looks = {0};
-	bool good = table && resident_looks_make(&looks, model, err) == 0;
-
-	for (u64 i = 0; good && i < looks.rows.count; i++) {
-		const struct resident_look *look = &looks.rows.data[i];
-		const u64 *bytes = look->account.bytes;
-
-		result_row(table, value_number(tick_clock_ns(&model->clock, look->memory->ticks)),
-			   value_text(kind_word(look)), mark_word(table, look->mark),
-			   value_number(look->memory->rss_bytes),
-			   value_number(bytes[PART_REQUESTED]), value_number(bytes[PART_SLACK]),
-			   value_number(bytes[PART_PINNED]), value_number(bytes[PART_CACHED]),
-			   value_number(bytes[PART_THREAD_CACHES]),
-			   value_number(others(&look->account)),
-			   value_number(bytes[PART_RECORDER]));
-	}
-	resident_looks_release(&looks);
-	if (table)
-		table->hidden_in_text = true;
-	return result_made_if(good, table, err, "the resident memory");
-}
