@@ -69,9 +69,9 @@ static void say_unseen(const struct run_result *result)
 				"are still running; use --children\n");
 	if (result->unseen_ends)
 		fprintf(stderr,
-			"heapwise: note: %s ended without notice: by exec of a program without the "
-			"recorder (static, setuid, or started with another environment), or by a "
-			"raw exit system call\n",
+			"heapwise: note: %s ended without notice: by a signal, by exec of a "
+			"program without the recorder (static, setuid, or started with another "
+			"environment), or by a raw exit system call\n",
 			units_things(result->unseen_ends, "process(es)").text);
 }
 
