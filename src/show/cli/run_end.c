@@ -272,14 +272,12 @@ static bool say_findings(const struct run_args *args, const struct run_result *r
 
 	if (!run_may_brief(args) || run_is_empty(args, result) || result->write_errno)
 		return false;
-	if (many && result->highest[0] && events <= LOADING_EVENTS_MAX) {
-		fprintf(stderr, "heapwise: findings for the process with the highest peak, %s:\n",
-			result->highest);
-		return brief_findings(&cmd_run, result->highest, NULL);
-	}
-	return !many &&
-	       (loading_what(loading) != LOADING_NOTHING || events <= LOADING_EVENTS_MAX) &&
-	       brief_findings(&cmd_run, args->children ? result->highest : result->output, loading);
+	if (many)
+		return result->highest[0] && events <= LOADING_EVENTS_MAX &&
+		       brief_findings(&cmd_run, result->highest, true, NULL);
+	return (loading_what(loading) != LOADING_NOTHING || events <= LOADING_EVENTS_MAX) &&
+	       brief_findings(&cmd_run, args->children ? result->highest : result->output, false,
+			      loading);
 }
 
 /* What to look at first, and where to go on. */
