@@ -544,6 +544,9 @@ case_edges()
 		export_to "$format"
 	done
 	recorded "$HEAPWISE_TARGETS/containers"
+	"$HEAPWISE" export --to html -o /dev/full t.hwt 2>stderr
+	equal "status of html to a file on a full disk" "$?" 3
+	says stderr "^heapwise export: cannot write /dev/full: No space left"
 	for format in $formats; do
 		export_to "$format"
 		"$HEAPWISE" export --to "$format" -o - t.hwt >out 2>stderr

@@ -11,6 +11,18 @@ equal "empty: allocations" "$(field "$work/empty" .allocations)" 0
 equal "empty: frees" "$(field "$work/empty" .frees)" 0
 equal "empty: end" "$(field "$work/empty" .end.value)" 7
 
+# A child's end, too, although its parent waits for it. Before Linux 6.15 that may be unknown.
+"$HEAPWISE" run --no-symbols --children -o "$work/ends" -- sh -c '
+	sh -c "sleep 0.4; exit 9"; sh -c "sleep 0.4; kill -SEGV \$\$"; true' 2>"$work/stderr"
+equal "children: status" "$?" 0
+for trace in "$work"/ends/sh.*.hwt; do
+	field "$trace" '"\(.command | split("sleep 0.4; ")[1:] | join("")) is \(.end.how) \(.end.value)"'
+done | sort >"$work/ends.text"
+unknown="unknown null"
+[ "$(printf '6.15\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.15 ] && unknown=never
+grep -qE "^exit 9' is (exited 9|$unknown)$" "$work/ends.text" || fail "exited: $(cat "$work/ends.text")"
+grep -qE "^kill -SEGV .* is (killed 11|$unknown)$" "$work/ends.text" || fail "killed: $(cat "$work/ends.text")"
+
 for signal in TERM SEGV KILL; do
 	record "$work/$signal" -- sh -c "kill -$signal \$\$"
 	equal "$signal: status" "$status" $((128 + $(kill -l $signal)))

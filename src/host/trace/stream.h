@@ -358,11 +358,14 @@ struct stream_type {
 
 enum image_end_how {
 	/* why an image ended */
-	IMAGE_EXITED,   /* value = exit status */
+	IMAGE_EXITED,   /* value = exit status, or IMAGE_STATUS_UNKNOWN */
 	IMAGE_KILLED,   /* value = signal */
 	IMAGE_EXEC,     /* another image of the process follows */
 	IMAGE_DETACHED, /* recording was stopped, or the monitor lost the process */
 };
+
+/* A child has ended, and nobody but its parent knows whether it was killed. */
+enum { IMAGE_STATUS_UNKNOWN = -1 };
 
 /* What the monitor counted while it recorded. A reader computes the same from the events. */
 struct stream_totals {

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -487,21 +488,21 @@ void process_set_gone(struct process *self, u32 how, i32 value)
 	store_release(&self->gone, 1);
 }
 
-/* The state letter of /proc/PID/stat, and the exit code where we may see it; 0 = no process. */
+/* The state letter of /proc/PID/stat, and the wait status of a zombie; 0 = no process. */
 static char stat_read(u32 pid, int *wait_status)
 {
 	struct strbuf text = {0};
 	char path[64], state = 0;
 	const char *at;
 
-	*wait_status = 0;
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	if (io_read_file(path, 8192, &text, NULL) == 0 && (at = strrchr(text.text, ')')) &&
 	    at[1] == ' ') {
 		const char *last = strrchr(text.text, ' ');
 
 		state = at[2];
-		*wait_status = last ? atoi(last + 1) : 0;
+		if (state == 'Z' && last)
+			*wait_status = atoi(last + 1);
 	}
 	strbuf_release(&text);
 	return state;
@@ -528,9 +529,23 @@ static bool still_runs(struct process *self, char state)
 	return state && state != 'Z' && state != 'X';
 }
 
+/* The wait status of a process whose parent was faster than we; from Linux 6.15 on. */
+static void reaped_read(int pidfd, int *wait_status)
+{
+	enum { WITH_EXIT = 8 };
+	struct {
+		u64 mask, control_group;
+		u32 ids[11];
+		i32 wait_status;
+	} info = {.mask = WITH_EXIT};
+
+	if (pidfd >= 0 && ioctl(pidfd, _IOWR(0xff, 11, info), &info) == 0 && info.mask & WITH_EXIT)
+		*wait_status = info.wait_status;
+}
+
 bool process_watch(struct process *self)
 {
-	int wait_status;
+	int wait_status = -1;
 	char state;
 
 	if (self->pidfd == -2)
@@ -540,10 +555,13 @@ bool process_watch(struct process *self)
 	state = stat_read(self->pid, &wait_status);
 	if (still_runs(self, state))
 		return true;
-	/* Only a zombie still has its status; a parent that was faster takes it away. */
-	if (state == 'Z' && WIFSIGNALED(wait_status))
+	if (wait_status < 0)
+		reaped_read(self->pidfd, &wait_status);
+	if (wait_status < 0)
+		process_set_gone(self, IMAGE_EXITED, IMAGE_STATUS_UNKNOWN);
+	else if (WIFSIGNALED(wait_status))
 		process_set_gone(self, IMAGE_KILLED, WTERMSIG(wait_status));
 	else
-		process_set_gone(self, IMAGE_EXITED, state == 'Z' ? WEXITSTATUS(wait_status) : 0);
+		process_set_gone(self, IMAGE_EXITED, WEXITSTATUS(wait_status));
 	return false;
 }

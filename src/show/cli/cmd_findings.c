@@ -144,7 +144,8 @@ static struct study *open_begun(const struct command *command, const char *path,
 	return NULL;
 }
 
-u64 brief_findings(const struct command *command, const char *path, struct loading *loading)
+u64 brief_findings(const struct command *command, const char *path, bool one_of_many,
+		   struct loading *loading)
 {
 	bool sample = loading_what(loading) == LOADING_SAMPLE;
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
@@ -164,8 +165,13 @@ u64 brief_findings(const struct command *command, const char *path, struct loadi
 
 		progress_end();
 		if (status == 0) {
-			print_brief(&findings, &source);
 			found = findings.rows.count;
+			if (found && one_of_many)
+				fprintf(stderr,
+					"heapwise: findings for the process with the highest peak, "
+					"%s:\n",
+					path);
+			print_brief(&findings, &source);
 			if (found && sample)
 				print_sample(source.model, path);
 			print_unnamed(&source);

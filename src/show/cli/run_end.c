@@ -69,9 +69,9 @@ static void say_unseen(const struct run_result *result)
 				"are still running; use --children\n");
 	if (result->unseen_ends)
 		fprintf(stderr,
-			"heapwise: note: %s ended without notice: by exec of a program without the "
-			"recorder (static, setuid, or started with another environment), or by a "
-			"raw exit system call\n",
+			"heapwise: note: %s ended without notice: by a signal, by exec of a "
+			"program without the recorder (static, setuid, or started with another "
+			"environment), or by a raw exit system call\n",
 			units_things(result->unseen_ends, "process(es)").text);
 }
 
@@ -272,14 +272,12 @@ static bool say_findings(const struct run_args *args, const struct run_result *r
 
 	if (!run_may_brief(args) || run_is_empty(args, result) || result->write_errno)
 		return false;
-	if (many && result->highest[0] && events <= LOADING_EVENTS_MAX) {
-		fprintf(stderr, "heapwise: findings for the process with the highest peak, %s:\n",
-			result->highest);
-		return brief_findings(&cmd_run, result->highest, NULL);
-	}
-	return !many &&
-	       (loading_what(loading) != LOADING_NOTHING || events <= LOADING_EVENTS_MAX) &&
-	       brief_findings(&cmd_run, args->children ? result->highest : result->output, loading);
+	if (many)
+		return result->highest[0] && events <= LOADING_EVENTS_MAX &&
+		       brief_findings(&cmd_run, result->highest, true, NULL);
+	return (loading_what(loading) != LOADING_NOTHING || events <= LOADING_EVENTS_MAX) &&
+	       brief_findings(&cmd_run, args->children ? result->highest : result->output, false,
+			      loading);
 }
 
 /* What to look at first, and where to go on. */

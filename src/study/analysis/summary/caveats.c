@@ -219,8 +219,9 @@ static void about_notes(struct result *result, const struct model *model)
 		 "process(es) could not reach the recording's shared memory and (was|were) not "
 		 "recorded (chroot, namespaces, a sandbox without /proc, or little address space)"},
 		{"unseen_ends",
-		 "process(es) ended unseen: replaced by a program without the recorder (static, "
-		 "setuid, or started with another environment), or ended by a bare system call"},
+		 "process(es) ended unseen: killed by a signal, replaced by a program without the "
+		 "recorder (static, setuid, or started with another environment), or ended by a "
+		 "bare system call"},
 		{"unopened", "process(es) (was|were) not recorded: no trace could be opened"},
 		{"berth_shortage", "program(s) (was|were) not recorded: too many started at once"},
 	};

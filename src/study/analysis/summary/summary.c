@@ -23,9 +23,15 @@ struct builder {
 	const struct summary_query *query;
 };
 
+static bool end_is_known(const struct model *model)
+{
+	return model->has_end &&
+	       (model->end.how != IMAGE_EXITED || model->end.value != IMAGE_STATUS_UNKNOWN);
+}
+
 static const char *end_word(const struct model *model)
 {
-	if (!model->has_end)
+	if (!end_is_known(model))
 		return "unknown";
 	switch (model->end.how) {
 	case IMAGE_EXITED: return "exited";
@@ -44,6 +50,8 @@ static const char *end_sentence(struct builder *self)
 		return "then the recording is truncated";
 	switch (model->end.how) {
 	case IMAGE_EXITED:
+		if (!end_is_known(model))
+			return "ended with an unknown status";
 		return result_format(self->result, "exited with status %d", model->end.value);
 	case IMAGE_KILLED:
 		return result_format(self->result, "killed by signal %d (%s)", model->end.value,
@@ -72,7 +80,7 @@ static void add_head(struct builder *self)
 	result_field(self->result, "end.how", NULL, VALUE_TEXT, value_text(end_word(model)),
 		     "exited, killed, exec, detached, or unknown");
 	result_field(self->result, "end.value", NULL, VALUE_SIGNED,
-		     value_if(model->has_end, value_signed(model->end.value)),
+		     value_if(end_is_known(model), value_signed(model->end.value)),
 		     "exit status or signal");
 	result_field(self->result, "end.words", NULL, VALUE_TEXT, value_text(end_sentence(self)),
 		     "the same as a sentence");
