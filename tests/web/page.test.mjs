@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { axeSource, cli, end, launch, open, record, rows, serve, settle, shows, strip, targets, view, views } from "./lib.mjs";
+import { axeSource, cli, end, launch, open, record, rows, serve, settle, shows, strip, targets, until, view, views } from "./lib.mjs";
 
 let browser;
 let server;
@@ -403,10 +403,42 @@ describe("parts", () => {
 		await page.mouse.up();
 		await settle(page);
 		assert.ok(seen.size > 3, `${seen.size} pictures on the way`);
-		assert.ok(widths.includes("200") && widths.at(-1) === "1600", `coarse on the way, exact at the end: ${widths}`);
+		assert.ok(widths.includes("100") && widths.at(-1) === "1600", `coarse on the way, exact at the end: ${widths}`);
 		const { duration_ns: end } = cli("report", trace);
 		assert.ok(Math.abs(Number(/at=(\d+)/.exec(page.url())[1]) / end - 0.6) < 0.01, page.url());
 		assert.doesNotMatch(page.url(), /[?&]t=/);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
+	test("flame graph: while a picture of the drag is awaited the next is asked for, and an older one never replaces a newer", async () => {
+		const page = await open(browser, server);
+		await view(page, `#/flame?metric=live&at=${Math.round(cli("report", trace).duration_ns * 0.2)}`);
+		const box = await page.locator('[data-t="chart-strip"]').boundingBox();
+		const held = []; // questions that the test answers
+		await page.route(/\/flame\?.*px=100/, (route) => held.push(route));
+		const move = async (part) => {
+			await page.mouse.move(box.x + box.width * part, box.y + 20);
+			await page.waitForTimeout(80);
+		};
+		const picture = () => page.evaluate(() => JSON.stringify(window.__hw.items("flame").map((item) => [item.label, item.w])));
+		await page.mouse.move(box.x + 5, box.y + 20);
+		await page.mouse.down();
+		for (const part of [0.3, 0.5, 0.6, 0.7]) await move(part);
+		assert.equal(held.length, 2, "one is awaited, the next is asked for, those in between are left out");
+		const before = await picture();
+		await held[1].continue();
+		await until(async () => (await picture()) !== before, "the newer picture");
+		const newer = await picture();
+		await held[0].continue().catch(() => undefined); // it was ended, or comes too late
+		await page.waitForTimeout(200);
+		assert.equal(await picture(), newer);
+		assert.equal(held.length, 3, "where the pointer is now");
+		const at = held.map((route) => Number(new URL(route.request().url()).searchParams.get("at")));
+		assert.ok(at[0] < at[1] && at[1] < at[2], `${at}`);
+		await held[2].continue();
+		await page.mouse.up();
+		await settle(page);
 		assert.deepEqual(page.problems, []);
 		await page.context().close();
 	});

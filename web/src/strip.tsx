@@ -10,7 +10,7 @@ import { CanvasView, type Item, type Painter } from "./lib/canvas";
 import { category, dark, ink } from "./lib/colour";
 import { bytes, ns, tick } from "./lib/format";
 import { select } from "./lib/select";
-import { momentAt, moments, whenAnswered } from "./lib/source";
+import { momentAt, moments, whenRoom } from "./lib/source";
 import { cursor, dragged, go, key, linkTo, set, timeWindow, view, whole } from "./lib/state";
 import { shortName } from "./lib/names";
 import type { Timeline } from "./lib/types";
@@ -242,7 +242,7 @@ export function Strip({ tall = false, own = 0 }: { tall?: boolean; own?: number 
 	const timeAt = (x: number) => Math.min(end, Math.max(0, ((x - room.left) / Math.max(1, wide.current - room.left - room.right)) * end));
 	// with what is live at the cursor on screen, a drag moves it: the picture follows
 	const follows = !tall && ["flame", "tree"].includes(view.value) && (key("metric") || (cursor.value == null ? "" : "live")) === "live";
-	// one question at a time, the newest: if each ended the one before, none would be answered
+	// two questions at a time, the newest: if each ended the one before, none would be answered
 	const follow = () => {
 		if (wanted.current !== null) dragged.value = wanted.current;
 		wanted.current = null;
@@ -256,7 +256,7 @@ export function Strip({ tall = false, own = 0 }: { tall?: boolean; own?: number 
 			const time = Math.round(timeAt(x));
 			const awaited = wanted.current !== null;
 			wanted.current = phase === "move" ? time : null;
-			if (phase === "move" && !awaited) whenAnswered(follow);
+			if (phase === "move" && !awaited) whenRoom(follow);
 			if (phase !== "move")
 				batch(() => {
 					dragged.value = null;

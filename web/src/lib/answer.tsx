@@ -49,25 +49,29 @@ async function ask<T>(path: string, params: Params, abort: AbortSignal, waiting:
 	}
 }
 
-export function useAnswer<T>(path: string | null, params: Params): Answer<T> {
+/** inTurn: a newer question leaves the older ones to be answered, as long as they are quicker. */
+export function useAnswer<T>(path: string | null, params: Params, inTurn = false): Answer<T> {
 	const [{ reply, asked }, setReply] = useState<{ reply: Reply<T> | null; asked: Params }>({ reply: null, asked: {} });
 	const [error, setError] = useState<ApiError | null>(null);
 	const [busy, setBusy] = useState<0 | 1 | 2>(0);
 	const [phase, setPhase] = useState("");
 	const [round, setRound] = useState(0);
-	const abort = useRef<AbortController | null>(null);
+	const awaited = useRef<AbortController[]>([]); // the oldest first
+	const end = (count = awaited.current.length) => awaited.current.splice(0, count).forEach((one) => one.abort());
 	const question = path === null ? "" : `${path} ${JSON.stringify(params)}`;
 
 	// not after the next frame: it is asked while that is painted
 	useLayoutEffect(() => {
+		if (path === null || !inTurn) end();
 		if (path === null) return;
 		const mine = new AbortController();
 		const soon = setTimeout(() => setBusy(1), 150);
 		const late = setTimeout(() => setBusy(2), 1000);
-		abort.current?.abort();
-		abort.current = mine;
+		awaited.current.push(mine);
 		ask<T>(path, params, mine.signal, setPhase)
 			.then((next) => {
+				if (mine.signal.aborted) return;
+				end(awaited.current.indexOf(mine));
 				setReply({ reply: next, asked: params });
 				setError(null);
 			})
@@ -78,18 +82,18 @@ export function useAnswer<T>(path: string | null, params: Params): Answer<T> {
 			.finally(() => {
 				clearTimeout(soon);
 				clearTimeout(late);
-				if (abort.current === mine) {
-					setBusy(0);
-					setPhase("");
-				}
+				awaited.current = awaited.current.filter((one) => one !== mine);
+				if (awaited.current.length > 0) return;
+				setBusy(0);
+				setPhase("");
 			});
 		return () => {
 			clearTimeout(soon);
 			clearTimeout(late);
-			mine.abort();
 		};
 		// the question says all of path and params
 	}, [question, round, renewed.value]);
+	useLayoutEffect(() => () => end(), []);
 
 	return {
 		reply,
@@ -98,7 +102,7 @@ export function useAnswer<T>(path: string | null, params: Params): Answer<T> {
 		busy,
 		phase,
 		retry: () => setRound((n) => n + 1),
-		cancel: () => abort.current?.abort(),
+		cancel: () => end(),
 	};
 }
 

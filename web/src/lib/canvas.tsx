@@ -139,15 +139,18 @@ export function CanvasView(props: Props) {
 		return () => clearTimeout(timer);
 	}, [focus?.id]);
 
+	// listened to once: a listener that may stop a wheel makes the browser paint anew
+	const wheeled = useRef(props.onWheel);
+	wheeled.current = props.onWheel;
 	useEffect(() => {
 		const element = wrapper.current;
 		if (!element || !props.onWheel) return;
 		const wheel = (event: WheelEvent) => {
-			if (props.onWheel?.(event, event.clientX - element.getBoundingClientRect().left)) event.preventDefault();
+			if (wheeled.current?.(event, event.clientX - element.getBoundingClientRect().left)) event.preventDefault();
 		};
 		element.addEventListener("wheel", wheel, { passive: false });
 		return () => element.removeEventListener("wheel", wheel);
-	}, [props.onWheel]);
+	}, [!props.onWheel]);
 
 	const at = (event: MouseEvent) => {
 		const box = (dragging.current ? corner.current : null) ?? canvas.current?.getBoundingClientRect();

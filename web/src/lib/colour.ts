@@ -84,14 +84,23 @@ function lchHex(lightness: number, chroma: number, hue: number): string {
 	return `#${channels.map((light) => part(light).toString(16).padStart(2, "0")).join("")}`;
 }
 
+const shades = new Map<string, string>();
+
 /** The colour of a module: a warm hue for the program itself, one of five others for the rest. Functions of one are shades of it by their names, so that neighbours can be told apart, and the key still holds. */
 export function moduleColour(module: string, dark: boolean, own = "", name = ""): string {
 	const file = module.replace(/^.*\//, "");
 	if (file === "") return dark ? "#2b313b" : "#e6e9ed";
 	const mine = own !== "" && file === own;
-	const hue = mine ? 65 : 160 + 45 * (hash(file) % 5);
-	const spread = (bits: number) => (name === "" ? 0 : ((hash(name) >>> bits) & 255) / 127.5 - 1);
-	return lchHex((dark ? 0.46 : 0.83) + 0.06 * spread(16), dark ? 0.085 : 0.085, hue + 14 * spread(4));
+	const known = `${dark}${mine}${file}\u0001${name}`;
+	let colour = shades.get(known);
+	if (colour === undefined) {
+		const hue = mine ? 65 : 160 + 45 * (hash(file) % 5);
+		const spread = (bits: number) => (name === "" ? 0 : ((hash(name) >>> bits) & 255) / 127.5 - 1);
+		colour = lchHex((dark ? 0.46 : 0.83) + 0.06 * spread(16), 0.085, hue + 14 * spread(4));
+		if (shades.size > 20000) shades.clear();
+		shades.set(known, colour);
+	}
+	return colour;
 }
 
 function hslHex(hue: number, saturation: number, lightness: number): string {
@@ -117,9 +126,14 @@ export const themeChoice = signal<ThemeChoice>(stored === "light" || stored === 
 const preferred = window.matchMedia("(prefers-color-scheme: dark)");
 export const dark = signal(false);
 
+type Inks = Record<"text" | "quiet" | "ground" | "line" | "accent", string>;
+let inks: Inks | null = null; // of this theme: reading them at each picture is slow
+
 function applyTheme(): void {
-	dark.value = themeChoice.value === "dark" || (themeChoice.value === "auto" && preferred.matches);
-	document.documentElement.dataset.theme = dark.value ? "dark" : "light";
+	const next = themeChoice.value === "dark" || (themeChoice.value === "auto" && preferred.matches);
+	document.documentElement.dataset.theme = next ? "dark" : "light";
+	inks = null;
+	dark.value = next;
 }
 
 export function chooseTheme(choice: ThemeChoice): void {
@@ -132,9 +146,10 @@ preferred.addEventListener("change", applyTheme);
 applyTheme();
 
 /** Colours of the style sheet, for what is painted on a canvas. */
-export function ink(): { text: string; quiet: string; ground: string; line: string; accent: string } {
+export function ink(): Inks {
 	void dark.value; // painters run again when the theme changes
+	if (inks) return inks;
 	const style = getComputedStyle(document.documentElement);
 	const read = (name: string) => style.getPropertyValue(name).trim() || "#808080";
-	return { text: read("--text"), quiet: read("--quiet"), ground: read("--ground"), line: read("--line"), accent: read("--accent") };
+	return (inks = { text: read("--text"), quiet: read("--quiet"), ground: read("--ground"), line: read("--line"), accent: read("--accent") });
 }

@@ -48,15 +48,17 @@ export interface DataSource {
 export let pending = 0;
 const waiting: (() => void)[] = [];
 
-/** As soon as there are none, in the order of the calls. */
-export function whenAnswered(act: () => void): void {
-	if (pending === 0) act();
+const AT_ONCE = 2; // one is on its way, or painted, while the server works at the next
+
+/** As soon as so few are awaited that one more is not in the way, in the order of the calls. */
+export function whenRoom(act: () => void): void {
+	if (pending < AT_ONCE) act();
 	else waiting.push(act);
 }
 
 function answered(): void {
 	pending--;
-	if (pending === 0) for (const act of waiting.splice(0)) act();
+	if (pending < AT_ONCE) for (const act of waiting.splice(0)) act();
 }
 
 export const offline = signal<ApiError | null>(null);

@@ -416,7 +416,7 @@ function useRoom(): [{ current: HTMLDivElement | null }, number] {
 	const holder = useRef<HTMLDivElement>(null);
 	const [high, setHigh] = useState(480);
 	const fit = () => holder.current && setHigh(Math.max(260, Math.floor(window.innerHeight - holder.current.getBoundingClientRect().top - window.scrollY - 52)));
-	useLayoutEffect(() => void fit());
+	useLayoutEffect(() => void (dragged.value === null && fit())); // asked while one drags, the page is laid out at each picture
 	useEffect(() => {
 		window.addEventListener("resize", fit);
 		return () => window.removeEventListener("resize", fit);
@@ -548,7 +548,7 @@ export function Flame() {
 		hide: hideAll(hidden),
 		rec: key("rec"),
 		fold: folded ? 1 : null,
-		px: dragged.value !== null && !embedded ? 200 : 1600, // coarse until the drag ends
+		px: dragged.value !== null && !embedded ? 100 : 1600, // coarse until the drag ends
 	};
 	const needsPivot = dir === "pivot" && key("pivot") === "";
 	const needsCursor = !embedded && cursor.value == null && (metric === "live" || metric === "chunks_live");
@@ -556,7 +556,7 @@ export function Flame() {
 	useEffect(() => {
 		if (needsCursor && peak.reply?.data.at != null) set({ at: peak.reply.data.at }, true);
 	}, [needsCursor, peak.reply]);
-	const answer = useAnswer<FlameReply>(needsPivot || (needsCursor && !peak.error && peak.reply?.data.at !== null) ? null : "/flame", { ...asked, x0: from > 0 ? from : null, x1: to < 1 ? to : null });
+	const answer = useAnswer<FlameReply>(needsPivot || (needsCursor && !peak.error && peak.reply?.data.at !== null) ? null : "/flame", { ...asked, x0: from > 0 ? from : null, x1: to < 1 ? to : null }, dragged.value !== null);
 	const heaviest = useAnswer<FlameReply>(needsPivot ? "/flame" : null, { ...asked, base: null, root: null, dir: "up", px: 100 });
 	useEffect(() => {
 		// its first frame below all is the function that allocates most itself

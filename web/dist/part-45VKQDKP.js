@@ -1,1 +1,0 @@
-import{a,b}from"./part-A4EZGREE.js";import"./part-4UXMP5FS.js";import"./part-YAS5SYBI.js";import"./part-CRSBZHVR.js";import"./part-RJIZFWOX.js";import"./part-IUN3QCTP.js";export{a as AccountMap,b as Memory};
