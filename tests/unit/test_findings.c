@@ -763,6 +763,20 @@ TEST(small_peak, "who holds the peak of a small program comes after what its cal
 	release(&found);
 }
 
+TEST(untimed_calls, "calls of which too few were timed save no more than all CPU time")
+{
+	struct found found;
+
+	begin(&found);
+	found.run_ns = 1000000;
+	for (u64 i = 0; i < 60000; i++)
+		free_at(&found.feed, 16 * i + 8, alloc_at(&found.feed, 16 * i, HW_MALLOC, 1, 64), 64);
+	finish(&found);
+	CHECK(found.findings.untimed);
+	CHECK_STR(finding_saves(&found.findings.rows.data[0], found.texts), "about 1.0 ms, 100.0 % of CPU time");
+	release(&found);
+}
+
 TEST(order_of_doubts, "an error that a gap in the recording would explain comes last")
 {
 	struct found found;

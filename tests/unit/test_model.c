@@ -528,6 +528,42 @@ TEST(allocator_time_few, "of too few timed calls nothing is said")
 	model_free(feed.model);
 }
 
+/* `times` chunks, a call timed after each. */
+static void tell_sampled(struct feed *feed, u64 size, u64 ticks, u32 times)
+{
+	for (u32 i = 0; i < times; i++) {
+		u64 address = 0x1000 + 16 * tell_alloc(feed, HW_MALLOC, 0, size);
+
+		tell_event(feed, (struct event){.kind = HW_DURATION, .aux = HW_MALLOC, .address = address, .size = ticks});
+	}
+}
+
+TEST(allocator_time_sampled, "in a sampled recording a timed call stands for as much as the chunk that is named")
+{
+	struct feed feed = feed_new();
+	struct call_costs costs;
+
+	tell_image(&feed, 64);
+	tell_sampled(&feed, 16, 10, 40); /* 4.521 calls each */
+	tell_sampled(&feed, 8192, 1000, 40);
+	tell_event(&feed, (struct event){.kind = HW_DURATION, .aux = HW_MALLOC, .address = 1, .size = 9999}); /* of none */
+	costs = costs_of(&feed, 400000000, 0);
+	CHECK(costs.all.enough);
+	CHECK_EQ((u64)(costs.ns[HW_MALLOC] + 0.5), (u64)((4.521 * 10 + 1000) / 5.521 * 2 + 0.5));
+	model_free(feed.model);
+}
+
+TEST(allocator_time_sampled_few, "timed calls of which few stand for nearly all are too few to say")
+{
+	struct feed feed = feed_new();
+
+	tell_image(&feed, 65536);
+	tell_sampled(&feed, 16, 10, 2); /* 4,096 calls each */
+	tell_sampled(&feed, 65536, 1000, 200);
+	CHECK(!costs_of(&feed, 400000000, 0).all.enough);
+	model_free(feed.model);
+}
+
 TEST(marks, "marks have names and what was live, snapshots also the points, pauses are counted")
 {
 	struct stream_name name = {.id = 5, .text = "load"}, wild = {.id = 1u << 31, .text = "x"};

@@ -15,12 +15,20 @@ static u32 bin_of(u64 ticks)
 	return bin < DURATION_BINS ? bin : DURATION_BINS - 1;
 }
 
-void duration_bins_add(struct duration_bin bins[DURATION_BINS], u64 ticks)
+static void add(u64 *sum, u64 value)
+{
+	*sum = *sum > UINT64_MAX - value ? UINT64_MAX : *sum + value;
+}
+
+void duration_bins_add(struct duration_bin bins[DURATION_BINS], u64 ticks, u64 weight)
 {
 	struct duration_bin *bin = &bins[bin_of(ticks)];
+	double calls = (double)weight / (1 << DURATION_WEIGHT_SHIFT);
 
-	bin->calls++;
-	bin->ticks = bin->ticks > UINT64_MAX - ticks ? UINT64_MAX : bin->ticks + ticks;
+	add(&bin->calls, 1);
+	add(&bin->ticks, ticks);
+	add(&bin->weight, weight);
+	add(&bin->squares, (u64)fmin(calls * (double)weight, 0x1p62));
 }
 
 /* ---- a mean that the longest calls do not decide ---- */
@@ -29,15 +37,29 @@ struct mean {                /* in ticks */
 	double ticks, error; /* and its standard error */
 	/* what the longest calls took more than they count for, all together */
 	double beyond;
-	u64 calls;
+	double calls; /* as good as so many that stand for the same each */
 };
 
 static void pool_add(struct duration_bin pool[DURATION_BINS], const struct model *model, u32 kind)
 {
 	for (u32 i = 0; i < DURATION_BINS; i++) {
-		pool[i].calls += model->duration_bins[kind][i].calls;
-		pool[i].ticks += model->duration_bins[kind][i].ticks;
+		const struct duration_bin *bin = &model->duration_bins[kind][i];
+
+		add(&pool[i].calls, bin->calls);
+		add(&pool[i].ticks, bin->ticks);
+		add(&pool[i].weight, bin->weight);
+		add(&pool[i].squares, bin->squares);
 	}
+}
+
+static double weight_of(const struct duration_bin *bin)
+{
+	return (double)bin->weight / (1 << DURATION_WEIGHT_SHIFT);
+}
+
+static double squares_of(const struct duration_bin *bin)
+{
+	return (double)bin->squares / (1 << DURATION_WEIGHT_SHIFT);
 }
 
 static double bin_mean(const struct duration_bin *bin)
@@ -46,35 +68,44 @@ static double bin_mean(const struct duration_bin *bin)
 }
 
 /* How long a call may be: the longest ones count as this. */
-static double limit_of(const struct duration_bin bins[DURATION_BINS], u64 calls)
+static double limit_of(const struct duration_bin bins[DURATION_BINS], double weight)
 {
-	u64 longest = calls / 100 ? calls / 100 : 1;
+	double left = weight / 100;
+	u64 one = 1;
 	u32 bin = DURATION_BINS;
 
-	while (bin && bins[bin - 1].calls <= longest)
-		longest -= bins[--bin].calls;
+	while (bin && (weight_of(&bins[bin - 1]) <= left || bins[bin - 1].calls <= one)) {
+		left -= weight_of(&bins[--bin]);
+		one -= bins[bin].calls ? one : 0;
+	}
 	return bin ? bin_mean(&bins[bin - 1]) : 0;
 }
 
 static struct mean mean_of(const struct duration_bin bins[DURATION_BINS])
 {
 	struct mean mean = {0};
-	double limit, squares = 0;
+	double limit, weight = 0, squares = 0;
 
-	for (u32 i = 0; i < DURATION_BINS; i++)
-		mean.calls += bins[i].calls;
+	for (u32 i = 0; i < DURATION_BINS; i++) {
+		weight += weight_of(&bins[i]);
+		squares += squares_of(&bins[i]);
+	}
+	mean.calls = squares > 0 ? weight * weight / squares : 0;
 	if (mean.calls < DURATION_CALLS_MIN)
 		return mean;
-	limit = limit_of(bins, mean.calls);
+	limit = limit_of(bins, weight);
 	for (u32 i = 0; i < DURATION_BINS; i++) {
-		double calls = (double)bins[i].calls, each = fmin(bin_mean(&bins[i]), limit);
+		double each = fmin(bin_mean(&bins[i]), limit);
 
-		mean.ticks += calls * each / (double)mean.calls;
-		squares += calls * each * each;
-		mean.beyond += (double)bins[i].ticks - calls * each;
+		mean.ticks += weight_of(&bins[i]) * each / weight;
+		mean.beyond += (double)bins[i].ticks - (double)bins[i].calls * each;
 	}
-	squares = squares / (double)mean.calls - mean.ticks * mean.ticks;
-	mean.error = squares > 0 ? sqrt(squares / (double)mean.calls) : 0;
+	for (u32 i = 0; i < DURATION_BINS; i++) {
+		double off = fmin(bin_mean(&bins[i]), limit) - mean.ticks;
+
+		mean.error += squares_of(&bins[i]) * off * off;
+	}
+	mean.error = sqrt(mean.error) / weight;
 	return mean;
 }
 
@@ -82,21 +113,30 @@ static struct mean mean_of(const struct duration_bin bins[DURATION_BINS])
 
 static bool is_timed(u32 kind) { return hw_kind_allocates(kind) || hw_kind_frees(kind); }
 
+static struct mean mean_of_any(const struct model *model)
+{
+	struct duration_bin pool[DURATION_BINS] = {0};
+
+	for (u32 i = 0; i < HW_KIND_COUNT; i++)
+		pool_add(pool, model, i);
+	return mean_of(pool);
+}
+
 /* A kind that was timed too rarely costs what its like cost: allocations, or frees; or else any
  * call. */
 static struct mean mean_of_kind(const struct model *model, u32 kind)
 {
 	struct mean mean = mean_of(model->duration_bins[kind]);
 
-	for (u32 wide = 0; wide < 2 && mean.calls < DURATION_CALLS_MIN; wide++) {
+	if (mean.calls < DURATION_CALLS_MIN) {
 		struct duration_bin pool[DURATION_BINS] = {0};
 
 		for (u32 i = 0; i < HW_KIND_COUNT; i++)
-			if (wide || (is_timed(i) && hw_kind_frees(i) == hw_kind_frees(kind)))
+			if (is_timed(i) && hw_kind_frees(i) == hw_kind_frees(kind))
 				pool_add(pool, model, i);
 		mean = mean_of(pool);
 	}
-	return mean;
+	return mean.calls < DURATION_CALLS_MIN ? mean_of_any(model) : mean;
 }
 
 static double calls_of(const struct model *model, u32 kind)
@@ -144,7 +184,7 @@ void call_costs_find(struct call_costs *self, const struct model *model)
 	*self = (struct call_costs){0};
 	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++)
 		self->all.timed += model->duration_calls[kind];
-	self->all.enough = self->all.timed >= DURATION_CALLS_MIN;
+	self->all.enough = mean_of_any(model).calls >= DURATION_CALLS_MIN;
 	for (u32 kind = 0; kind < HW_KIND_COUNT && self->all.enough; kind++) {
 		struct mean mean;
 		double calls = calls_of(model, kind);

@@ -4,6 +4,10 @@
  * hundredth, one at least, count as the longest of the others. No sum is above the CPU time of the
  * program's threads.
  *
+ * In a run that samples a timed call counts as often as its block, or else calls for large blocks,
+ * which are drawn more often, would decide. Few calls that stand for very many say as little as few
+ * calls.
+ *
  *	struct call_costs costs;
  *
  *	call_costs_find(&costs, model);
@@ -41,7 +45,8 @@ void call_costs_find(struct call_costs *self, const struct model *model);
  * time of the run for each thread. */
 double model_cpu_ns(const struct model *model, bool *known);
 
-/* Counts a timed call. */
-void duration_bins_add(struct duration_bin bins[DURATION_BINS], u64 ticks);
+/* Counts a timed call, which stands for `weight` calls, in 1 / 1024. */
+enum { DURATION_WEIGHT_SHIFT = 10 };
+void duration_bins_add(struct duration_bin bins[DURATION_BINS], u64 ticks, u64 weight);
 
 #endif

@@ -269,6 +269,28 @@ static int add_mark(struct model *self, const struct event *event, struct err *e
 					     : 0;
 }
 
+static struct model_latest *latest_of(struct model *self, u64 address)
+{
+	return &self->latest[(address >> 4) % MODEL_LATEST];
+}
+
+/* In a run that records all each timed call stands for one: they come by chance. In one that
+ * samples they come by chance after events that come by size. */
+static void add_duration(struct model *self, const struct event *event, u32 call)
+{
+	const struct model_latest *latest = latest_of(self, event->address);
+	u64 units = 1ull << self->count_shift, bytes;
+
+	self->duration_calls[call]++;
+	self->duration_ticks[call] += event->size;
+	if (event->address && latest->address != event->address)
+		return;
+	if (event->address)
+		model_weigh(self, latest->size, &units, &bytes);
+	duration_bins_add(self->duration_bins[call], event->size,
+			  units << (DURATION_WEIGHT_SHIFT - self->count_shift));
+}
+
 static int other_event(struct model *self, const struct event *event, struct err *err)
 {
 	u32 call = event->aux < HW_KIND_COUNT ? event->aux : HW_NONE;
@@ -281,9 +303,7 @@ static int other_event(struct model *self, const struct event *event, struct err
 	if (event->kind == HW_FAILED) {
 		self->failed[call]++;
 	} else if (event->kind == HW_DURATION) {
-		self->duration_calls[call]++;
-		self->duration_ticks[call] += event->size;
-		duration_bins_add(self->duration_bins[call], event->size);
+		add_duration(self, event, call);
 	} else if (event->kind == HW_LOST) {
 		self->lost_events += event->size;
 	} else if (event->kind == HW_MMAP) {
@@ -317,6 +337,9 @@ int model_fill_events(void *data, const struct event *events, u64 count, struct 
 			status = allocate(self, event, err);
 		else
 			release(self, event);
+		if (self->count_shift)
+			*latest_of(self, event->address) =
+				(struct model_latest){event->address, event->size};
 		timeline_put(&self->timeline, event->ticks, self->totals.live_bytes,
 			     self->totals.live_chunks >> self->count_shift, allocates);
 	}

@@ -120,6 +120,15 @@ enum { DURATION_BINS = 80, DURATION_CALLS_MIN = 20 /* fewer are too few to say *
 
 struct duration_bin {
 	u64 calls, ticks;
+	/* what the calls stand for: themselves, or more in a run that samples; and the sum of the
+	 * squares of that; both in 1/1024 */
+	u64 weight, squares;
+};
+
+/* The latest event of a block, in a run that samples: a timed call stands for as much as it. */
+enum { MODEL_LATEST = 64 };
+struct model_latest {
+	u64 address, size;
 };
 
 /* Where memory was at one moment: rows [first, first + count) of residents; and blocks in caches of
@@ -176,7 +185,8 @@ struct model {
 	u64 duration_calls[HW_KIND_COUNT]; /* sampled durations, by kind of the call */
 	u64 duration_ticks[HW_KIND_COUNT];
 	struct duration_bin duration_bins[HW_KIND_COUNT][DURATION_BINS];
-	u64 mapped_bytes, unmapped_bytes; /* with --mmap */
+	struct model_latest latest[MODEL_LATEST]; /* by address */
+	u64 mapped_bytes, unmapped_bytes;         /* with --mmap */
 	u64 unknown_frees, implied_frees;
 	u64 lost_events; /* told by LOST events */
 	u64 events;

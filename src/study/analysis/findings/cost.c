@@ -5,8 +5,7 @@
 #include "host/base/order.h"
 #include "study/model/durations.h"
 
-/* Where too few calls were timed. */
-static const double TYPICAL_CALL_NS = 25, COPY_NS_PER_BYTE = 0.1;
+static const double COPY_NS_PER_BYTE = 0.1;
 /* Who holds the peak of a program that needs less is no question. */
 static const double PEAK_SMALL = 1 << 20;
 
@@ -47,8 +46,9 @@ struct finding_costs finding_costs(const struct model *model, double byte_ticks)
 
 	call_costs_find(&costs, model);
 	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++)
-		self.call_ns[kind] = costs.all.enough ? costs.ns[kind] : TYPICAL_CALL_NS;
-	self.free_ns = costs.all.enough ? costs.freed_ns : TYPICAL_CALL_NS;
+		self.call_ns[kind] = costs.all.enough ? costs.ns[kind] : FINDING_CALL_NS;
+	self.untimed = !costs.all.enough;
+	self.free_ns = costs.all.enough ? costs.freed_ns : FINDING_CALL_NS;
 	self.wholes[SAVING_PEAK_BYTES] = (double)model->totals.peak_bytes;
 	self.wholes[SAVING_MEAN_BYTES] = self.run_ticks > 0 ? byte_ticks / self.run_ticks : 0;
 	self.wholes[SAVING_CPU_NS] = model_cpu_ns(model, &known);
@@ -131,10 +131,13 @@ void finding_settle(const struct finding_costs *self, struct finding *finding)
 	for (u32 unit = SAVING_PEAK_BYTES; unit < SAVING_UNITS; unit++) {
 		double whole = unit == SAVING_RESIDENT_BYTES ? (double)finding->resident_bytes
 							     : self->wholes[unit];
-		double share = whole > 0 ? finding->amounts[unit] / whole : 0;
+		double amount = finding->amounts[unit], share = whole > 0 ? amount / whole : 0;
 
+		/* calls that were not timed may be faster than they are taken to be */
+		if (unit == SAVING_CPU_NS && share > 1)
+			amount = whole, share = 1;
 		if (share > saving->share)
-			*saving = (struct saving){unit, finding->amounts[unit], share};
+			*saving = (struct saving){unit, amount, share};
 	}
 	if ((finding->kind == FINDING_GROWTH || finding->kind == FINDING_GROWS_IN) &&
 	    finding->bytes_per_s > 0 && !finding->short_run) {

@@ -7,12 +7,15 @@
 #include "study/analysis/findings/findings.h"
 #include "study/model/durations.h"
 
+enum { FINDING_CALL_NS = 25 };
+
 /* Of the whole run. */
 struct finding_costs {
 	const struct model *model;
 	double wholes[SAVING_UNITS];
 	double run_ticks;
 	double call_ns[HW_KIND_COUNT], free_ns; /* of one call of the allocator */
+	bool untimed; /* too few were timed: each counts as FINDING_CALL_NS */
 };
 
 /* byte_ticks: of all chunks. */

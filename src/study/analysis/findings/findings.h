@@ -149,6 +149,7 @@ struct findings {                 /* all zero = empty */
 	VEC(struct finding) rows; /* what a developer would want to know first is first */
 	u64 below;                /* findings that would save too little */
 	bool from_accesses;       /* some of them rest on recorded accesses */
+	bool untimed;             /* too few calls were timed to know what one costs */
 };
 
 #define FINDINGS_MIN_SHARE 0.01

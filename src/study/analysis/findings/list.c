@@ -274,6 +274,7 @@ int findings_find(struct findings *self, const struct stack_source *source,
 		status = inferences_find(&inferences, source->model, &behaviour, &query->thresholds,
 					 err);
 	finder.costs = finding_costs(source->model, behaviour.whole.all.byte_ticks);
+	self->untimed = finder.costs.untimed;
 	if (status == 0)
 		status = collect(&finder, leaks, err);
 	map_release(&finder.by_key);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Findings as a table.
  * Host. */
+#include "study/analysis/findings/cost.h"
 #include "study/analysis/findings/findings.h"
 #include "study/analysis/findings/text.h"
 #include "study/analysis/places/folds.h"
@@ -164,6 +165,15 @@ static void add_totals(struct result *record, const struct findings *self,
 		     "of the run");
 }
 
+static bool saves_calls(const struct findings *self)
+{
+	bool found = false;
+
+	for (u64 i = 0; i < self->rows.count; i++)
+		found |= self->rows.data[i].saving.unit == SAVING_CPU_NS;
+	return found;
+}
+
 struct result *findings_report(const struct findings *self, const struct stack_source *source,
 			       const struct trace_info *info, const struct findings_show *show,
 			       struct err *err)
@@ -182,6 +192,10 @@ struct result *findings_report(const struct findings *self, const struct stack_s
 	else if (self->from_accesses)
 		result_add_caveat(record, "one run takes one path: memory unused here may be used "
 					  "in another run");
+	if (self->untimed && saves_calls(self))
+		result_add_caveat(record,
+				  "too few calls of the allocator were timed; each counts %d ns",
+				  FINDING_CALL_NS);
 	result_add_part(record, table);
 	folds_add(source->folds, source->model, record);
 	if (!result_failed(record))

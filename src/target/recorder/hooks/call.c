@@ -132,8 +132,9 @@ void hwr_call_begin(struct hwr_call *call)
 		hwr_peek(call->t, call->ending);
 	}
 	call->suppressed = is_suppressed(call->t, &call->caller);
-	if (call->t->state & HWR_TIME_CALL && !call->suppressed) {
+	if (call->t->state & HWR_TIME_CALL && !call->suppressed && !call->t->calls_to_timed--) {
 		call->t->state &= ~(u32)HWR_TIME_CALL;
+		call->t->calls_to_timed = 0;
 		call->begin_ticks = hw_ticks();
 	}
 }
@@ -196,6 +197,7 @@ static void put_duration(struct hwr_call *call, u32 kind, u64 end_ticks)
 	hwr_note_begin(t, &call->caller);
 	hwr_ring_put(t, &(struct hw_record){
 				.ticks = end_ticks,
+				.address = t->timed_for,
 				.size = taken > hwr_stamp_cost ? taken - hwr_stamp_cost : 0,
 				.kind = HW_DURATION,
 				.aux = (u16)kind,
@@ -246,7 +248,7 @@ void hwr_call_free_as(struct hwr_call *call, u32 kind, u16 aux, void *p)
 		t->inner_address = 0;
 	if (t->state & HWR_POOLS && !hwr_pool_ends(call->t, &call->caller, &kind, &address))
 		return;
-	if (!(t->state & HWR_SAMPLING) || hwr_sample_drop(address))
+	if (!(t->state & HWR_SAMPLING) || hwr_sample_drop(t, address))
 		put(call, .kind = (u8)kind, .aux = kind == HW_FREE ? aux : 0, .address = address);
 	if (call->begin_ticks)
 		call->begin_ticks = hw_ticks();
@@ -292,7 +294,7 @@ void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size
 		return;
 	}
 	sampling = call->t->state & HWR_SAMPLING;
-	if (old && (!sampling || hwr_sample_drop((u64)old)))
+	if (old && (!sampling || hwr_sample_drop(call->t, (u64)old)))
 		put(call, .ticks = ticks, .kind = HW_REALLOC_FREE, .aux = p && !call->paused,
 		    .address = (u64)old);
 	if (p && !call->paused && (!sampling || hwr_sample_take(call->t, (u64)p, size)))
@@ -322,7 +324,7 @@ bool hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size,
 	if (!t || (call->paused && !ends))
 		return false;
 	if (t->state & HWR_SAMPLING &&
-	    !(ends ? hwr_sample_drop(address) : hwr_sample_take(t, address, size)))
+	    !(ends ? hwr_sample_drop(t, address) : hwr_sample_take(t, address, size)))
 		return false;
 	hwr_note_begin(t, &call->caller);
 	if (!context)

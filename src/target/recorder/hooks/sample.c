@@ -4,6 +4,10 @@
 
 #include "target/recorder/state/buckets.h"
 
+enum {
+	TIMED_EVERY = 4,  /* records */
+	TIMED_BEHIND = 8, /* calls, and up to 7 more */
+};
 enum { BUCKET_BITS = 15 }; /* 262,144 live samples at the most: 2 MB, touched as needed */
 
 static u64 live[HWR_BUCKET << BUCKET_BITS] __attribute__((aligned(HW_CACHE_LINE)));
@@ -115,13 +119,30 @@ static bool is_sampled(struct hwr_thread *t, u64 size)
 	return true;
 }
 
+/* After one in a few events that are recorded a call is timed, some way behind: code that ran for
+ * the last time long ago is slow. Until then all calls take the careful path. It stands for as many
+ * calls as the event, whose block is told with it. */
+static void time_one(struct hwr_thread *t, u64 address)
+{
+	if (++t->samples_untimed < TIMED_EVERY || t->state & HWR_TIME_CALL ||
+	    !(hwr_control->flags & HW_RUN_DURATIONS))
+		return;
+	t->timed_for = address & ~HW_POOL_ADDRESS;
+	t->random = t->random * 6364136223846793005ull + 1442695040888963407ull;
+	t->calls_to_timed = TIMED_BEHIND + (u32)(t->random >> 61);
+	t->samples_untimed = 0;
+	t->state |= HWR_TIME_CALL;
+}
+
 bool hwr_sample_take(struct hwr_thread *t, u64 address, u64 size)
 {
 	if (!is_sampled(t, size))
 		return false;
 	place_add(address, 1);
-	if (swap(address, 0, address))
+	if (swap(address, 0, address)) {
+		time_one(t, address);
 		return true;
+	}
 	place_add(address, (u8)-1);
 	hwr_fault(HW_FAULT_SAMPLE_FULL);
 	return false;
@@ -136,10 +157,11 @@ void hwr_sample_forget(void)
 			store_relaxed(&live[i], 0);
 }
 
-bool hwr_sample_drop(u64 address)
+bool hwr_sample_drop(struct hwr_thread *t, u64 address)
 {
 	if (!swap(address, address, 0))
 		return false;
 	place_add(address, (u8)-1);
+	time_one(t, address);
 	return true;
 }

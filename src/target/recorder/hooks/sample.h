@@ -70,7 +70,7 @@ static inline void hwr_sample_close(struct hwr_thread *t)
 bool hwr_sample_take(struct hwr_thread *t, u64 address, u64 size);
 
 /* Whether the block that ends was recorded; it is forgotten. */
-bool hwr_sample_drop(u64 address);
+bool hwr_sample_drop(struct hwr_thread *t, u64 address);
 
 /* Forgets all samples, while nothing is recorded: their frees are not seen. */
 void hwr_sample_forget(void);

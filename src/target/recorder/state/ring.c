@@ -106,7 +106,8 @@ static void set_limit(struct hwr_thread *t)
 	/* Every few hundred events one call is timed; the low bits decide, so it cannot beat with
 	 * a regular pattern of the program. */
 	t->random = t->random * 6364136223846793005ull + 1442695040888963407ull;
-	if ((hwr_control->flags & HW_RUN_DURATIONS) && t->random >> 61 == 0)
+	if (hwr_control->flags & HW_RUN_DURATIONS && t->random >> 61 == 0 &&
+	    !(t->state & HWR_SAMPLING))
 		t->state |= HWR_TIME_CALL;
 	if (t->peek_count)
 		t->state |= HWR_PEEK;

@@ -174,8 +174,11 @@ struct hwr_thread {
 	u32 peek_count;
 	struct hwr_peek peeks[HWR_PEEKS];
 	u64 random;
-	i64 sample_left; /* bytes until the next sampled allocation */
-	u64 lost;        /* not yet told by a HW_LOST record */
+	i64 sample_left;     /* bytes until the next sampled allocation */
+	u32 samples_untimed; /* recorded since a call was timed, in a run that samples */
+	u32 calls_to_timed;  /* with HWR_TIME_CALL: calls before that one */
+	u64 timed_for;       /* block whose event asked for it */
+	u64 lost;            /* not yet told by a HW_LOST record */
 	struct hwr_thread *nested;
 	u32 tid; /* whose it is; of one that is nested 0 */
 	u32 slot_number;
