@@ -262,7 +262,8 @@ bool run_may_brief(const struct run_args *args)
 }
 
 /* The first findings; of several processes those of the one with the highest peak. Without a model
- * of it, reading a large trace would keep the user waiting for the prompt. */
+ * of it, reading a large trace would keep the user waiting for the prompt: true, there may be some.
+ */
 static bool say_findings(const struct run_args *args, const struct run_result *result,
 			 struct loading *loading)
 {
@@ -270,13 +271,15 @@ static bool say_findings(const struct run_args *args, const struct run_result *r
 	u64 events =
 		many ? result->highest_events : result->totals.allocations + result->totals.frees;
 
-	if (!run_may_brief(args) || run_is_empty(args, result) || result->write_errno)
+	if (!run_may_brief(args) || run_is_empty(args, result) || result->write_errno ||
+	    (many && !result->highest[0]))
 		return false;
-	if (many)
-		return result->highest[0] && events <= LOADING_EVENTS_MAX &&
-		       brief_findings(&cmd_run, result->highest, true, NULL);
-	return (loading_what(loading) != LOADING_NOTHING || events <= LOADING_EVENTS_MAX) &&
-	       brief_findings(&cmd_run, args->children ? result->highest : result->output, false,
+	if (many || loading_what(loading) == LOADING_NOTHING) {
+		if (events > LOADING_EVENTS_MAX)
+			return true;
+		loading = NULL;
+	}
+	return brief_findings(&cmd_run, args->children ? result->highest : result->output, many,
 			      loading);
 }
 
