@@ -8,6 +8,7 @@
 
 #include "host/base/units.h"
 #include "format/session.h"
+#include "live/record/process.h"
 #include "study/analysis/owners/result.h"
 #include "study/model/durations.h"
 
@@ -288,12 +289,17 @@ static void say_next(const struct run_args *args, const struct run_result *resul
 		     struct loading *loading)
 {
 	bool found = say_findings(args, result, loading);
+	struct strbuf trace = {0};
 
-	if (args->lisp && !run_is_empty(args, result) && !args->report && !result->write_errno)
-		fprintf(stderr, "heapwise: next: heapwise mprof %s\n", result->output);
-	else if (!run_is_empty(args, result) && !args->report && !result->write_errno)
+	if (run_is_empty(args, result) || args->report || result->write_errno)
+		return;
+	process_quote(&trace, result->output);
+	if (args->lisp)
+		fprintf(stderr, "heapwise: next: heapwise mprof %s\n", strbuf_text(&trace));
+	else
 		fprintf(stderr, "heapwise: next: heapwise %s %s, heapwise serve --open %s\n",
-			found ? "findings" : "report", result->output, result->output);
+			found ? "findings" : "report", strbuf_text(&trace), strbuf_text(&trace));
+	strbuf_release(&trace);
 }
 
 /* Without it nothing of Lisp is in the trace. */
