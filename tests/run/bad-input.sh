@@ -23,6 +23,9 @@ case_missing_program()
 	refused "$work" -- -o "$work/t" -- "$work"
 	echo "no program" >"$work/file"
 	refused "$work/file" -- -o "$work/t" -- "$work/file"
+	printf '#!/no/such/interpreter\n' >"$work/script"
+	chmod +x "$work/script"
+	refused "$work/script': the interpreter or loader that it names does not exist" -- -o "$work/t" -- "$work/script"
 }
 
 case_unwritable_output()

@@ -64,6 +64,12 @@ says "$work/stderr" "^heapwise: [0-9,]+ allocations, .* by 4 processes; highest 
 sum=$(for trace in "$work"/several/*.hwt; do "$HEAPWISE" report -f json "$trace"; done | jq -s 'map(.allocations) | add')
 equal "allocations of all processes" "$(sed -nE 's/^heapwise: ([0-9,]+) allocations.*/\1/p' "$work/stderr" | tr -d ,)" "$sum"
 says "$work/stderr" "findings for the process with the highest peak, .*/several/"
+"$HEAPWISE" run --children -o "$work/larger" -- sh -c "$targets/many 400000; true" >"$work/stdout" 2>"$work/stderr"
+says "$work/stderr" "next: heapwise findings .*/larger, heapwise serve"
+"$HEAPWISE" run -o "$work/it's one" -- "$logstat" >"$work/stdout" 2>"$work/stderr"
+eval "$(sed -n 's/^heapwise: next: heapwise \(findings .*\), heapwise serve.*/"$HEAPWISE" \1/p' "$work/stderr")" >"$work/stdout" ||
+	fail "the command that is next cannot be run: $(cat "$work/stderr")"
+says "$work/stdout" "^Findings"
 "$HEAPWISE" run --children -o "$work/nothing" -- sh -c "$targets/empty; $targets/empty" >"$work/stdout" 2>"$work/stderr"
 says "$work/stderr" "by 3 processes"
 grep -q finding "$work/stderr" && fail "findings of nothing: $(cat "$work/stderr")"

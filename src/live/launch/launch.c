@@ -231,6 +231,15 @@ static void reap(pid_t pid)
 	}
 }
 
+/* A program that is there, but whose interpreter (#!) or loader is not, is not found either. */
+static int cannot_run(const struct launch *self, int code, struct err *err)
+{
+	return err_set(err, ERR_INPUT, "cannot run '%s': %s", self->path,
+		       code == ENOENT && access(self->path, F_OK) == 0
+			       ? "the interpreter or loader that it names does not exist"
+			       : strerror(code));
+}
+
 /* The child of vfork runs in our memory until it has become the program or ends, and leaves there
  * what it met with. */
 int launch_plain(struct launch *self, struct err *err)
@@ -250,7 +259,7 @@ int launch_plain(struct launch *self, struct err *err)
 	if (self->pid < 0)
 		err_set(err, ERR_SYSTEM, "cannot start a process: %s", strerror(errno));
 	else if (code)
-		err_set(err, ERR_INPUT, "cannot run '%s': %s", self->path, strerror(code));
+		cannot_run(self, code, err);
 	launch_release(self);
 	if (self->pid > 0 && code)
 		reap(self->pid);
@@ -281,7 +290,7 @@ int launch_go(struct launch *self, struct err *err)
 	reap(self->pid);
 	if (refused)
 		return err_set(err, ERR_SYSTEM, "cannot start a process: %s", strerror(refused));
-	return err_set(err, ERR_INPUT, "cannot run '%s': %s", self->path, strerror(code));
+	return cannot_run(self, code, err);
 }
 
 void launch_cancel(struct launch *self)

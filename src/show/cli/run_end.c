@@ -8,6 +8,7 @@
 
 #include "host/base/units.h"
 #include "format/session.h"
+#include "live/record/process.h"
 #include "study/analysis/owners/result.h"
 #include "study/model/durations.h"
 
@@ -262,7 +263,8 @@ bool run_may_brief(const struct run_args *args)
 }
 
 /* The first findings; of several processes those of the one with the highest peak. Without a model
- * of it, reading a large trace would keep the user waiting for the prompt. */
+ * of it, reading a large trace would keep the user waiting for the prompt: true, there may be some.
+ */
 static bool say_findings(const struct run_args *args, const struct run_result *result,
 			 struct loading *loading)
 {
@@ -270,13 +272,15 @@ static bool say_findings(const struct run_args *args, const struct run_result *r
 	u64 events =
 		many ? result->highest_events : result->totals.allocations + result->totals.frees;
 
-	if (!run_may_brief(args) || run_is_empty(args, result) || result->write_errno)
+	if (!run_may_brief(args) || run_is_empty(args, result) || result->write_errno ||
+	    (many && !result->highest[0]))
 		return false;
-	if (many)
-		return result->highest[0] && events <= LOADING_EVENTS_MAX &&
-		       brief_findings(&cmd_run, result->highest, true, NULL);
-	return (loading_what(loading) != LOADING_NOTHING || events <= LOADING_EVENTS_MAX) &&
-	       brief_findings(&cmd_run, args->children ? result->highest : result->output, false,
+	if (many || loading_what(loading) == LOADING_NOTHING) {
+		if (events > LOADING_EVENTS_MAX)
+			return true;
+		loading = NULL;
+	}
+	return brief_findings(&cmd_run, args->children ? result->highest : result->output, many,
 			      loading);
 }
 
@@ -285,12 +289,17 @@ static void say_next(const struct run_args *args, const struct run_result *resul
 		     struct loading *loading)
 {
 	bool found = say_findings(args, result, loading);
+	struct strbuf trace = {0};
 
-	if (args->lisp && !run_is_empty(args, result) && !args->report && !result->write_errno)
-		fprintf(stderr, "heapwise: next: heapwise mprof %s\n", result->output);
-	else if (!run_is_empty(args, result) && !args->report && !result->write_errno)
+	if (run_is_empty(args, result) || args->report || result->write_errno)
+		return;
+	process_quote(&trace, result->output);
+	if (args->lisp)
+		fprintf(stderr, "heapwise: next: heapwise mprof %s\n", strbuf_text(&trace));
+	else
 		fprintf(stderr, "heapwise: next: heapwise %s %s, heapwise serve --open %s\n",
-			found ? "findings" : "report", result->output, result->output);
+			found ? "findings" : "report", strbuf_text(&trace), strbuf_text(&trace));
+	strbuf_release(&trace);
 }
 
 /* Without it nothing of Lisp is in the trace. */
