@@ -24,7 +24,7 @@
 enum {
 	CONNECTIONS_MAX = 128,       /* more are turned away */
 	CONNECTION_BYTES = 16 << 10, /* of memory, which limits a request's headers */
-	STACK_BYTES = 512 << 10,
+	STACK_BYTES = 1 << 20,       /* libdw takes 300 KiB of it for the lines of a unit */
 	PACK_BYTES = 1400,           /* shorter bodies are sent as they are */
 	DROPPED_BYTES_MAX = 4 << 20, /* of the body of a request that is refused */
 	SILENCE_SECONDS = 5,         /* in which a client must move */
