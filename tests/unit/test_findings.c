@@ -645,6 +645,24 @@ TEST(rising_possible, "in a short run, too, what grew and has interior pointers 
 	release(&found);
 }
 
+TEST(possible, "what only chains with an interior pointer lead to may be in use")
+{
+	struct stream_class classes[2];
+	struct found found;
+
+	begin(&found);
+	for (u64 i = 0; i < 2; i++)
+		classes[i] = (struct stream_class){alloc_ms(&found, 1, 0, 20000), CLASS_POSSIBLE};
+	told(&found.feed, found.feed.sink.scan(found.feed.sink.self, &(struct stream_scan){.state = SCAN_DONE, .reason = ""}, classes, 2,
+					       &found.feed.err));
+	finish_as(&found, false);
+	CHECK_EQ(found.findings.rows.count, 1);
+	found_at(&found, 0, "leak", LEVEL_MINOR,
+		 "All 2 chunks (39.1 KiB) were never freed, and only interior pointers lead to them: free the memory, unless its start can still "
+		 "be found.");
+	release(&found);
+}
+
 TEST(indirect, "what only lost chunks lead to counts where they are lost; if that is at several places, where it was allocated")
 {
 	static const struct {

@@ -309,7 +309,7 @@ const struct command cmd_leaks = {
 	.details =
 		"FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
 		"Leak kinds of chunks that were never freed: lost, no pointer to the chunk exists; indirect,\n"
-		"only lost chunks point to it; possible, only interior pointers remain; reachable, the\n"
+		"only lost chunks point to it; possible, only interior pointers lead to it; reachable, the\n"
 		"program could still have freed it; unknown, memory was not scanned.",
 	.options = options,
 	.fields_size = sizeof(struct leaks_args),

@@ -94,7 +94,7 @@ static void put_leak(struct strbuf *out, const struct finding *finding, const st
 	else if (finding->chunk_class == CLASS_INDIRECT)
 		strbuf_addf(out, ", and only lost chunks point to %s", one ? "it" : "them");
 	else if (finding->chunk_class == CLASS_POSSIBLE)
-		strbuf_add(out, ", and only interior pointers remain");
+		strbuf_addf(out, ", and only interior pointers lead to %s", one ? "it" : "them");
 	else if (finding->chunk_class == CLASS_REACHABLE)
 		strbuf_addf(out, ", though pointers to %s remain", one ? "it" : "them");
 	if (finding->led_bytes)
@@ -372,7 +372,7 @@ static const char *leak_repair(const struct finding *finding)
 	switch (finding->chunk_class) {
 	case CLASS_LOST: return "free the memory before the last pointer to it is gone";
 	case CLASS_INDIRECT: return "free it together with the memory that points to it";
-	case CLASS_POSSIBLE: return "free the memory before the pointer to its start is gone";
+	case CLASS_POSSIBLE: return "free the memory, unless its start can still be found";
 	case CLASS_REACHABLE: return "free the memory when it is no longer needed";
 	default: return "free the memory, unless it must live as long as the program";
 	}
