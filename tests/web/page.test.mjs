@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { axeSource, cli, end, launch, open, record, rows, serve, settle, shows, strip, targets, until, view, views } from "./lib.mjs";
+import { axeSource, cli, end, launch, open, readNumber, record, rows, serve, settle, shows, strip, targets, until, view, views } from "./lib.mjs";
 
 let browser;
 let server;
@@ -435,6 +435,26 @@ describe("parts", () => {
 		await held[2].continue();
 		await page.mouse.up();
 		await settle(page);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
+	test("points: each row says its share of the whole, by what they are sorted by, where there is room", async () => {
+		const page = await open(browser, server);
+		const { peak, bytes, allocations, kept } = cli("report", trace);
+		for (const [name, column, whole] of [["peak", "Own peak", peak.bytes], ["bytes", "Bytes", bytes], ["chunks", "Chunks", allocations], ["kept", "Kept", kept.bytes]]) {
+			await view(page, `#/points?sort=-${name}`);
+			const found = await rows(page, "Allocation points", 10);
+			assert.ok(found.length > 3 && Object.keys(found[0]).indexOf("Share") === Object.keys(found[0]).indexOf(column) + 1, name);
+			for (const row of found.filter((one) => !one.Share.startsWith("<"))) {
+				const [part, share] = [readNumber(row[column]), readNumber(row.Share)];
+				assert.ok(Math.abs(share.value - part.value / whole) <= share.off + part.off / whole, `${name}: ${row[column]} is ${row.Share} of ${whole}`);
+			}
+		}
+		await page.setViewportSize({ width: 390, height: 844 });
+		await page.reload();
+		await settle(page);
+		assert.ok(!("Share" in (await rows(page, "Allocation points", 1))[0]));
 		assert.deepEqual(page.problems, []);
 		await page.context().close();
 	});
