@@ -12,7 +12,7 @@ import { Choice } from "../lib/parts";
 import { copy, say } from "../lib/say";
 import { select } from "../lib/select";
 import { sorted } from "../lib/sort";
-import { source } from "../lib/source";
+import { LINES, embedded, source } from "../lib/source";
 import { go, key, lineOf, linkTo, place, quote, set } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 
@@ -149,7 +149,7 @@ function Listing({ data, file, line, metric }: { data: Data; file: string; line:
 		else say("There is no further line that allocates.");
 	};
 	useEffect(() => {
-		void loadHighlighter().then((load) => setHighlight(() => load), () => undefined);
+		if (!REPORT) void loadHighlighter().then((load) => setHighlight(() => load), () => undefined);
 	}, []);
 	useEffect(() => {
 		// the line that was asked for, in the middle
@@ -291,7 +291,7 @@ function File({ asked }: { asked: string }) {
 	const id = (rows.find((row) => row.file === file) ?? rows.find((row) => row.file.endsWith(`/${file}`)))?.id; // a path from another folder will do
 	// a window that moves by steps, so that walking lines does not ask each time
 	const middle = useMemo(() => Math.round(line / 400) * 400, [line]);
-	const answer = useAnswer<Data>(id == null ? null : "/source", { ...scoped("/source"), file: id, from: Math.max(1, middle - AROUND), to: middle + AROUND });
+	const answer = useAnswer<Data>(id == null ? null : "/source", { ...scoped("/source"), file: id, ...(embedded ? LINES : { from: Math.max(1, middle - AROUND), to: middle + AROUND }) });
 	return (
 		<>
 			<div class="controls">
@@ -307,15 +307,15 @@ function File({ asked }: { asked: string }) {
 						<Unfiltered path="/source" />
 						{data.stale && <p class="problem">The file is newer than the program that was recorded: lines may not match.</p>}
 						{data.asks != null && id != null && <Ask id={id} folder={data.asks} then={() => answer.retry()} />}
-						{!data.found && data.asks == null && (
+						{!data.found && data.asks == null && (embedded ? <p class="note">The report has no text of this file. Lines that are known are shown without it.</p> : (
 							<div class="note">
 								<p>The source is not on the machine of the server; lines that are known are shown without their text. Looked for:</p>
 								<ul>{data.searched.map((path) => <li>{path}</li>)}</ul>
 								{mapped(file) !== file && <p>Here it is {mapped(file)}.</p>}
 							</div>
-						)}
+						))}
 						{data.lines.length > 0 && <Listing data={data} file={file} line={line} metric={metric} />}
-						<Settings file={file} open={!data.found && data.asks == null} />
+						{!embedded && <Settings file={file} open={!data.found && data.asks == null} />}
 					</>
 				)}
 			</Panel>

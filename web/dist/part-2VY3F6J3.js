@@ -1,1 +1,0 @@
-import{c as i}from"./part-J2556PR3.js";import{ha as o,va as t,z as e,za as r}from"./part-F2Q4ZP7C.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};

@@ -1,1 +1,0 @@
-import{a,b}from"./part-AFZ3QWZZ.js";import"./part-SJ3CG74T.js";import"./part-4MDH3MNP.js";import"./part-LKQ27LVV.js";import"./part-F2Q4ZP7C.js";import"./part-IUN3QCTP.js";export{a as AccountMap,b as Memory};
