@@ -81,7 +81,7 @@ const wholes = { peak: "the heap's peak", bytes: "all bytes allocated", chunks: 
 type Sum = keyof typeof wholes;
 
 function shareColumn(of: Sum, all: number): Column<PointRow> {
-	return { name: "share", label: "Share", title: `Of ${wholes[of]}`, fixed: true, number: true, width: "8ch", cell: (row) => (all > 0 ? share(row[of] / all) : ""), text: (row) => (all > 0 ? String(row[of] / all) : "") };
+	return { name: "share", label: "Share", title: `Part of ${wholes[of]}`, fixed: true, number: true, width: "8ch", cell: (row) => (all > 0 ? share(row[of] / all) : ""), text: (row) => (all > 0 ? String(row[of] / all) : "") };
 }
 
 const NARROW = 900; // a window has no room for one more column
