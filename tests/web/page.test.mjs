@@ -459,6 +459,16 @@ describe("parts", () => {
 		await page.context().close();
 	});
 
+	test("source: the points of a line stand apart", async () => {
+		const page = await open(browser, server);
+		await view(page, "#/src/examples%2Flogstat.c:84");
+		const points = (await rows(page, "Source lines with their cost")).map((row) => row.Points).filter((text) => text !== "");
+		assert.ok(points.some((text) => /^point \d+ point \d+/.test(text)), "a line with several");
+		for (const text of points) assert.match(text, /^point \d+( point \d+)*( \+\d+)?$/);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
 	test("two runs are compared, also the other way round", async () => {
 		const page = await open(browser, server);
 		await view(page, "#/compare");

@@ -130,8 +130,8 @@ function Points({ list }: { list: number[] }) {
 	if (list.length === 0) return null;
 	return (
 		<>
-			{list.slice(0, 3).map((id) => <button class="plain" onClick={() => select("p", id)}>point {id}</button>)}
-			{list.length > 3 && <span class="quiet" title={list.join(", ")}> +{list.length - 3}</span>}
+			{list.slice(0, 3).map((id) => [<button class="plain" onClick={() => select("p", id)}>point {id}</button>, " "])}
+			{list.length > 3 && <span class="quiet" title={list.join(", ")}>+{list.length - 3}</span>}
 		</>
 	);
 }
@@ -162,7 +162,7 @@ function Listing({ data, file, line, metric }: { data: Data; file: string; line:
 		{ name: "incl", label: "With callees", number: true, width: "18ch", cell: (row) => (row.incl?.[metric] ? <>{show(row.incl[metric])} <span class="bar"><span style={{ width: `${(row.incl[metric] / most) * 100}%` }} /></span></> : ""), text: (row) => String(row.incl?.[metric] ?? "") },
 		{ name: "n", label: "Line", number: true, width: "7ch", cell: (row) => <span class="quiet">{row.n}</span>, text: (row) => String(row.n) },
 		{ name: "code", label: "Code", width: "minmax(40ch, 5fr)", cell: (row) => <span class="code"><Code text={row.text ?? ""} lang={data.lang} highlight={highlight} /></span>, text: (row) => row.text ?? "" },
-		{ name: "points", label: "Points", width: "18ch", cell: (row) => <Points list={pointsOf(row)} />, text: (row) => pointsOf(row).join(" ") },
+		{ name: "points", label: "Points", width: "28ch", cell: (row) => <Points list={pointsOf(row)} />, text: (row) => pointsOf(row).join(" ") },
 	];
 	const condition = (row: Line) => (pointsOf(row).length ? `point in (${pointsOf(row).slice(0, 100).join(", ")})` : `stack_file == ${quote(file)}`);
 	return (
