@@ -10,7 +10,7 @@ import { type ThemeChoice, chooseTheme, themeChoice } from "./lib/colour";
 import { bytes, count, ns, share } from "./lib/format";
 import { able, learn, learned } from "./lib/catalogue";
 import { Menu } from "./lib/menu";
-import { Empty, Skeleton } from "./lib/controls";
+import { Empty, Skeleton, useChosenSeen } from "./lib/controls";
 import { Icon, type IconName, Logo } from "./lib/icons";
 import { copy, say, toast } from "./lib/say";
 import { embedded, offline, source } from "./lib/source";
@@ -141,9 +141,10 @@ function Rail({ groups, help }: { groups: Group[]; help(): void }) {
 /** The views of one question. */
 function Tabs({ group }: { group: Group | undefined }) {
 	const there = group?.views.filter(isThere) ?? [];
+	const row = useChosenSeen(`${nameOfView()} ${there.length}`);
 	if (!group || there.length < 2) return null;
 	return (
-		<nav class="tabs" aria-label={group.label}>
+		<nav ref={row} class="tabs" aria-label={group.label}>
 			{there.map((item) => <a href={linkTo(item.name)} aria-current={item.name === nameOfView() ? "page" : undefined} title={`g ${item.letter}`}>{item.label}</a>)}
 		</nav>
 	);

@@ -1,1 +1,0 @@
-import{a,b}from"./part-3PX7JBEZ.js";import"./part-LPBK2FX7.js";import"./part-4E52JLKK.js";import"./part-2NHP2L53.js";import"./part-ATOLFRGC.js";import"./part-IUN3QCTP.js";export{a as AccountMap,b as Memory};
