@@ -146,10 +146,15 @@ describe("for eyes of all kinds", () => {
 
 	test("a telephone shows every view without scrolling sideways", async () => {
 		const page = await open(browser, server, { viewport: { width: 390, height: 844 } });
-		for (const name of views) {
+		for (const name of [...views, "mprof?tab=graph"]) {
 			await view(page, `#/${name}`);
 			const wide = await page.evaluate(() => document.documentElement.scrollWidth);
 			assert.ok(wide <= 390, `${name || "overview"} is ${wide} pixels wide`);
+			const cut = await page.locator('.tabs [aria-current], .segment [aria-pressed="true"]').evaluateAll((chosen) => chosen.filter((one) => {
+				const [box, row] = [one.getBoundingClientRect(), one.parentElement.getBoundingClientRect()];
+				return box.left < row.left - 1 || box.right > row.right + 1;
+			}).map((one) => one.textContent));
+			assert.deepEqual(cut, [], `${name}: what is chosen is in sight`);
 		}
 		await page.context().close();
 	});

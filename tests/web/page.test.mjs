@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { axeSource, cli, end, launch, open, record, rows, serve, settle, shows, strip, targets, until, view, views } from "./lib.mjs";
+import { axeSource, cli, end, launch, open, readNumber, record, rows, serve, settle, shows, strip, targets, until, view, views } from "./lib.mjs";
 
 let browser;
 let server;
@@ -439,6 +439,36 @@ describe("parts", () => {
 		await held[2].continue();
 		await page.mouse.up();
 		await settle(page);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
+	test("points: each row says its share of the whole, by what they are sorted by, where there is room", async () => {
+		const page = await open(browser, server);
+		const { peak, bytes, allocations, kept } = cli("report", trace);
+		for (const [name, column, whole] of [["peak", "Own peak", peak.bytes], ["bytes", "Bytes", bytes], ["chunks", "Chunks", allocations], ["kept", "Kept", kept.bytes]]) {
+			await view(page, `#/points?sort=-${name}`);
+			const found = await rows(page, "Allocation points", 10);
+			assert.ok(found.length > 3 && Object.keys(found[0]).indexOf("Share") === Object.keys(found[0]).indexOf(column) + 1, name);
+			for (const row of found.filter((one) => !one.Share.startsWith("<"))) {
+				const [part, share] = [readNumber(row[column]), readNumber(row.Share)];
+				assert.ok(Math.abs(share.value - part.value / whole) <= share.off + part.off / whole, `${name}: ${row[column]} is ${row.Share} of ${whole}`);
+			}
+		}
+		await page.setViewportSize({ width: 390, height: 844 });
+		await page.reload();
+		await settle(page);
+		assert.ok(!("Share" in (await rows(page, "Allocation points", 1))[0]));
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
+	test("source: the points of a line stand apart", async () => {
+		const page = await open(browser, server);
+		await view(page, "#/src/examples%2Flogstat.c:84");
+		const points = (await rows(page, "Source lines with their cost")).map((row) => row.Points).filter((text) => text !== "");
+		assert.ok(points.some((text) => /^point \d+ point \d+/.test(text)), "a line with several");
+		for (const text of points) assert.match(text, /^point \d+( point \d+)*( \+\d+)?$/);
 		assert.deepEqual(page.problems, []);
 		await page.context().close();
 	});

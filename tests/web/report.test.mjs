@@ -171,6 +171,36 @@ describe("a report in one file", () => {
 		await page.context().close();
 	});
 
+	for (const [kind, known] of [["files", true], ["lines", false]])
+		test(`has the source that was asked for beside a point at once, and in a view: ${kind}`, async () => {
+			const sourced = join(work, `${kind}.html`);
+			execFileSync(heapwise, ["export", "--to", "html", "--source", kind, "--source-folder", process.env.HEAPWISE_SOURCE_DIR, "-o", sourced, trace]);
+			const page = await open(browser, `file://${sourced}`, { offline: true });
+			await view(page, "#/points");
+			await page.getByRole("grid", { name: "Allocation points" }).getByRole("row").filter({ hasText: "contrived.cpp:33" }).click();
+			await settle(page);
+			const lines = readFileSync(join(process.env.HEAPWISE_SOURCE_DIR, "examples/contrived.cpp"), "utf8").split("\n");
+			const drawer = page.locator("aside.drawer");
+			assert.equal((await drawer.locator(".excerpt .here").innerText()).replace(/^\d+/, "").trim(), lines[32].trim());
+			await drawer.getByRole("link", { name: "contrived.cpp:33" }).first().click();
+			await settle(page);
+			const listed = await rows(page, "Source lines with their cost");
+			assert.equal(listed.find((row) => row.Line === "33").Code, lines[32].trim());
+			assert.equal(listed.some((row) => row.Code === lines[0]), known);
+			assert.deepEqual(page.problems, []);
+			await page.context().close();
+		});
+
+	test("without source no link leads to it, and its view says how to have it", async () => {
+		const page = await open(browser, `file://${file}`, { offline: true });
+		await view(page, "#/points?sel=p:0");
+		assert.equal(await page.locator("aside.drawer a.where, aside.drawer .excerpt").count(), 0);
+		assert.match(await page.locator("aside.drawer .stack").innerText(), /\.c:\d+/);
+		await view(page, "#/src");
+		assert.match(await page.locator("main").innerText(), /This report has no source.*--source lines/);
+		await page.context().close();
+	});
+
 	test("runs no other script, even of a trace that asks for it", slow, async () => {
 		const hostile = join(work, "hostile.html");
 		execFileSync(heapwise, ["export", "--to", "html", "-o", hostile, record("hostile", [hostileNames()])]);

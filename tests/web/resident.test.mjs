@@ -170,7 +170,12 @@ describe("memory map by account", () => {
 	test("as a table it lists the pages, and an address that makes no sense is left out", async () => {
 		const { time_ns: at } = burst();
 		const page = await open(browser, server);
+		const asked = [];
+		page.on("request", (request) => asked.push(request.url()));
 		await view(page, `#/map?color=account&at=${at}&bpp=64&as=table&sel=pg:nonsense`);
+		assert.ok(asked.length > 0);
+		assert.deepEqual(asked.filter((url) => url.includes("nonsense")), []);
+		assert.doesNotMatch(page.url(), /nonsense/);
 		const list = await rows(page, "Pages in the picture");
 		assert.ok(list.length > 10 && list.every((row) => /^0x[0-9a-f]+000$/.test(row.Page)));
 		assert.ok(list.some((row) => row["Held by chunk"] !== ""));

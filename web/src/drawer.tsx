@@ -5,12 +5,13 @@ import { useAnswer } from "./lib/answer";
 import type { ComponentChildren } from "preact";
 import { MenuButton, Skeleton } from "./lib/controls";
 import { Icon } from "./lib/icons";
+import { Excerpt } from "./lib/excerpt";
 import { FunctionFacts } from "./function";
 import { type Maybe, bytes, count, ns, score, share, things, words } from "./lib/format";
 import { type Subject, actsOf, menuOf } from "./lib/menu";
 import { ownerName, plainName } from "./lib/names";
 import { select, selection } from "./lib/select";
-import { embedded } from "./lib/source";
+import { embedded, sourced } from "./lib/source";
 import { common, cursor, lineOf, linkTo, set, trace, whole } from "./lib/state";
 import { type ThreadRow, threadName } from "./lib/thread";
 import type { Frame, OwnerPath, Owners } from "./lib/types";
@@ -57,10 +58,10 @@ export function Stack({ stack }: { stack: Frame[] }) {
 			{stack.map((frame) => (
 				<li class={frame.inline ? "inline" : ""} {...menuOf(() => ({ title: frame.fn ?? frame.addr, fn: frame.fn, module: frame.module, file: frame.file, line: frame.line, stack: () => stackText(stack) }))}>
 					<button class="plain fn" title={frame.fn ?? ""} onClick={() => frame.fn && select("f", frame.fn)}>{frame.fn ? plainName(frame.fn) : frame.addr}</button>
-					{frame.file ? (
+					{frame.file && sourced ? (
 						<a class="where" href={linkTo(lineOf(frame.file, frame.line))}>{frame.file.replace(/^.*\//, "")}:{frame.line}</a>
 					) : (
-						<span class="where">{(frame.module ?? "").replace(/^.*\//, "")}</span>
+						<span class="where">{(frame.file ? `${frame.file}:${frame.line}` : (frame.module ?? "")).replace(/^.*\//, "")}</span>
 					)}
 				</li>
 			))}
@@ -132,6 +133,7 @@ function PointDrawer({ id }: { id: string }) {
 	return (
 		<>
 			<h2>{placeOf(detail.stack)}</h2>
+			{own?.file && own.line != null && <Excerpt file={own.file} line={own.line} />}
 			<PointFacts detail={detail} />
 			<Inferences detail={detail} />
 			<h3>Stack</h3>

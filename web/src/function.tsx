@@ -4,6 +4,7 @@
 import { useAnswer } from "./lib/answer";
 import { scoped } from "./lib/catalogue";
 import { Skeleton } from "./lib/controls";
+import { sourced } from "./lib/source";
 import { Excerpt } from "./lib/excerpt";
 import { bytes, count, ns, share } from "./lib/format";
 import { plainName } from "./lib/names";
@@ -61,10 +62,11 @@ export function FunctionFacts({ fn }: { fn: string }) {
 	const self = (data.columns.depth ?? []).findIndex((depth, row) => depth === 1 && ((data.columns.flags?.[row] ?? 0) & CALLER) === 0);
 	const file = data.strings[data.columns.file?.[self] ?? 0] ?? "";
 	const line = data.columns.line?.[self] ?? 0;
+	const place = `${file.replace(/^.*\//, "")}:${line}`;
 	const part = (value: number | undefined, all: number | undefined) => (value != null && all ? ` (${share(value / all)})` : "");
 	return (
 		<>
-			{file && <p><a href={linkTo(lineOf(file, line))}>{file.replace(/^.*\//, "")}:{line}</a></p>}
+			{file && <p>{sourced ? <a href={linkTo(lineOf(file, line))}>{place}</a> : place}</p>}
 			{file && line > 0 && <Excerpt file={file} line={line} />}
 			<dl class="facts" data-t="function">
 				<dt>At the peak</dt><dd>{bytes(peak?.total)}{part(peak?.total, run?.bytes.peak)}</dd>

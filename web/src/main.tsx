@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { render } from "preact";
 import { lazy } from "./lib/lazy";
+import { sourced } from "./lib/source";
 import { trace } from "./lib/state";
 import { type Group, Shell, notLive } from "./shell";
 import { Chunks } from "./views/chunks";
@@ -14,11 +15,13 @@ import { Types } from "./views/types";
 import "./style.css";
 
 /** Views of a report in one file: what the others show is asked for as one looks. */
-const inReport = ["", "flame", "tree", "time", "points", "scores", "chunks", "types", "owners", "freq", "mprof", "calls", "threads", "resident"];
+const inReport = ["", "flame", "tree", "time", "points", "scores", "src", "chunks", "types", "owners", "freq", "mprof", "calls", "threads", "resident"];
 
 const notResident = () => (trace.value?.caps.rss === false ? "Resident memory was not recorded: runs shorter than the first look at it have none." : "");
 
 const notOwned = () => (trace.value?.caps.owners ? "" : "This trace has no owners. To record them: heapwise run --owners PROGRAM");
+
+const notSourced = () => (sourced ? "" : "This report has no source. To make one that has: heapwise export --to html --source lines TRACE");
 
 const groups: Group[] = [
 	{ label: "Summary", icon: "gauge", hint: "What happened, and what to do first", views: [{ name: "", label: "Summary", letter: "o", component: Overview }] },
@@ -30,7 +33,7 @@ const groups: Group[] = [
 			{ name: "flame", label: "Flame graph", letter: "f", component: Flame },
 			{ name: "tree", label: "Call tree", letter: "r", component: Flame },
 			{ name: "points", label: "Points", letter: "p", component: Points },
-			{ name: "src", label: "Source", letter: "s", alone: true, component: REPORT ? Overview : lazy(() => import("./views/source").then((part) => part.Source)) },
+			{ name: "src", label: "Source", letter: "s", alone: true, missing: notSourced, component: lazy(() => import("./views/source").then((part) => part.Source)) },
 			{ name: "types", label: "Types", letter: "y", component: Types },
 		],
 	},

@@ -10,11 +10,11 @@ import { type ThemeChoice, chooseTheme, themeChoice } from "./lib/colour";
 import { bytes, count, ns, share } from "./lib/format";
 import { able, learn, learned } from "./lib/catalogue";
 import { Menu } from "./lib/menu";
-import { Empty, Skeleton } from "./lib/controls";
+import { Empty, Skeleton, useChosenSeen } from "./lib/controls";
 import { Icon, type IconName, Logo } from "./lib/icons";
 import { copy, say, toast } from "./lib/say";
 import { embedded, offline, source } from "./lib/source";
-import { common, go, key, linkTo, namedQuery, place, set, trace, view } from "./lib/state";
+import { common, formatPlace, go, key, linkTo, namedQuery, place, set, trace, view } from "./lib/state";
 import type { Status, TraceInfo } from "./lib/types";
 import { Drawer } from "./drawer";
 import { Drop } from "./drop";
@@ -142,9 +142,10 @@ function Rail({ groups, help }: { groups: Group[]; help(): void }) {
 /** The views of one question. */
 function Tabs({ group }: { group: Group | undefined }) {
 	const there = group?.views.filter(isThere) ?? [];
+	const row = useChosenSeen(`${nameOfView()} ${there.length}`);
 	if (!group || there.length < 2) return null;
 	return (
-		<nav class="tabs" aria-label={group.label}>
+		<nav ref={row} class="tabs" aria-label={group.label}>
 			{there.map((item) => <a href={linkTo(item.name)} aria-current={item.name === nameOfView() ? "page" : undefined} title={`g ${item.letter}`}>{item.label}</a>)}
 		</nav>
 	);
@@ -231,37 +232,12 @@ function useKeys(views: View[], showHelp: () => void): void {
 	}, [views.length]);
 }
 
-/** What an address may say: a value that means nothing is dropped, with a word. */
-const forms: Record<string, RegExp> = {
-	t: /^[\d.]+(ns|us|µs|ms|s|min)?\.\.[\d.]+(ns|us|µs|ms|s|min)?$/,
-	at: /^[\d.]+(ns|us|µs|ms|s|min)?$/,
-	tm: /^(overlap|alloc|free)$/,
-	sel: /^(p|c|th|ow?):\d+$|^pg:0x[0-9a-f]{1,16}$|^(f|ty):/,
-	sort: /^-?[\w(),-]+$/,
-	point: /^\d+$/,
-	k: /^([2-9]|[1-5]\d|6[0-4])$/,
-	seed: /^\d+$/,
-	depth: /^\d{1,3}$/,
-	page: /^\d+$/,
-	rec: /^[01]$/,
-	dir: /^(down|up|pivot)$/,
-	mu: /^(auto|[\d.]+)$/,
-	up: /^[0-9]$/,
-	down: /^[0-9]$/,
-	min: /^0?\.?\d+$/,
-	z: /^(n:)?\d+$/,
-	x0: /^\d+$/,
-	x1: /^\d+$/,
-	y: /^(\d+|own)$/,
-	bpp: /^\d+$/,
-	mem: /^0x[0-9a-f]+$/i,
-};
-
+/** Of an address only what was understood stays, with a word about the rest. */
 function dropNonsense(): void {
-	const wrong = [...place.value.keys].filter(([name, value]) => Object.hasOwn(forms, name) && !forms[name]?.test(value)).map(([name]) => name);
-	if (wrong.length === 0) return;
+	const { wrong } = place.value;
+	if (!wrong?.length) return;
 	say(`The address has an invalid value for ${wrong.join(", ")}, which is ignored.`);
-	set(Object.fromEntries(wrong.map((name) => [name, null])), true);
+	history.replaceState(null, "", formatPlace(place.value));
 }
 
 /** The text of the saved query that the address names. */

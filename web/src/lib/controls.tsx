@@ -3,13 +3,26 @@
 // shown while there is nothing yet, and where there is nothing at all.
 
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon, type IconName } from "./icons";
 import { type Act, openMenu } from "./menu";
 
+/** Of a row that is wider than its room, the chosen one is in sight. */
+export function useChosenSeen(chosen: string) {
+	const row = useRef<HTMLElement & HTMLDivElement>(null);
+	useLayoutEffect(() => {
+		const box = row.current;
+		const one = box?.querySelector<HTMLElement>('[aria-current], [aria-pressed="true"]');
+		if (box && one && box.scrollWidth > box.clientWidth) box.scrollLeft += one.getBoundingClientRect().left - box.getBoundingClientRect().left - (box.clientWidth - one.offsetWidth) / 2;
+	}, [chosen]);
+	return row;
+}
+
 /** One of a few, all of them in sight. */
 export function Segment({ label, value, options, onChange }: { label: string; value: string; options: readonly (readonly [string, string, string?])[]; onChange(value: string): void }) {
+	const row = useChosenSeen(value);
 	return (
-		<div class="segment" role="group" aria-label={label}>
+		<div ref={row} class="segment" role="group" aria-label={label}>
 			{options.map(([name, words, title]) => <button aria-pressed={name === value} title={title} onClick={() => onChange(name)}>{words}</button>)}
 		</div>
 	);

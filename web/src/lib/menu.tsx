@@ -7,7 +7,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { editorLink } from "./editor";
 import { copy } from "./say";
 import { addWhere, exactly, go, key, lineOf, moduleIs, query, quote, set } from "./state";
-import { embedded } from "./source";
+import { embedded, sourced } from "./source";
 
 export interface Act {
 	label: string;
@@ -80,7 +80,7 @@ function ways(subject: Subject): Act[] {
 	if (point != null) acts.push({ label: "Chunks", run: () => go("chunks", { sel, point }) });
 	else narrowed("chunks", "Chunks of this");
 	if (fn) acts.push({ label: "Call graph", run: () => go("calls", { fn, sel }) });
-	if (file && !embedded) acts.push({ label: "Source", run: () => go(lineOf(file, line), { sel }) });
+	if (file && sourced) acts.push({ label: "Source", run: () => go(lineOf(file, line), { sel }) });
 	const editor = file ? editorLink(file, line ?? 1) : null;
 	if (editor) acts.push({ label: "Open in the editor", run: () => void (location.href = editor) });
 	return acts;

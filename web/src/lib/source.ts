@@ -208,6 +208,10 @@ function missing(): ApiError {
 
 /** Whether this page is a report in one file. */
 export const embedded = document.querySelector("script[data-k]") !== null;
+/** Whether source text can be shown: a report has it only on request. */
+export const sourced = !embedded || document.querySelector('script[data-k^="/source?"]') !== null;
+/** The lines of a file that a report has. */
+export const LINES = { from: 1, to: 2000 };
 /** The moments (ns, in order) of which a report knows what was live; none = any moment can be asked for. */
 export const moments: readonly number[] = [...document.querySelectorAll<HTMLScriptElement>('script[data-k^="/flame?at="]')]
 	.map((element) => Number(/at=(\d+)/.exec(element.dataset.k ?? "")?.[1]))

@@ -13,13 +13,43 @@ export const trace = signal<TraceInfo | null>(null);
 export interface Place {
 	path: string[]; // "/point/42" is ["point", "42"]
 	keys: ReadonlyMap<string, string>;
+	wrong?: readonly string[]; // names of keys that were left out
 }
+
+/** What an address may say: a value that means nothing is left out, before anything is asked with it. */
+const forms: Record<string, RegExp> = {
+	t: /^[\d.]+(ns|us|µs|ms|s|min)?\.\.[\d.]+(ns|us|µs|ms|s|min)?$/,
+	at: /^[\d.]+(ns|us|µs|ms|s|min)?$/,
+	tm: /^(overlap|alloc|free)$/,
+	sel: /^(p|c|th|ow?):\d+$|^pg:0x[0-9a-f]{1,16}$|^(f|ty):/,
+	sort: /^-?[\w(),-]+$/,
+	point: /^\d+$/,
+	k: /^([2-9]|[1-5]\d|6[0-4])$/,
+	seed: /^\d+$/,
+	depth: /^\d{1,3}$/,
+	page: /^\d+$/,
+	rec: /^[01]$/,
+	dir: /^(down|up|pivot)$/,
+	mu: /^(auto|[\d.]+)$/,
+	up: /^[0-9]$/,
+	down: /^[0-9]$/,
+	min: /^0?\.?\d+$/,
+	z: /^(n:)?\d+$/,
+	x0: /^\d+$/,
+	x1: /^\d+$/,
+	y: /^(\d+|own)$/,
+	bpp: /^\d+$/,
+	mem: /^0x[0-9a-f]+$/i,
+};
 
 export function parsePlace(hash: string): Place {
 	const [path = "", query = ""] = hash.replace(/^#/, "").split(/\?(.*)/s);
+	const given = [...new URLSearchParams(query)];
+	const isWrong = ([name, value]: readonly [string, string]) => Object.hasOwn(forms, name) && !forms[name]?.test(value);
 	return {
 		path: path.split("/").filter((part) => part !== "").map(decodeSafely),
-		keys: new Map(new URLSearchParams(query)),
+		keys: new Map(given.filter((item) => !isWrong(item))),
+		wrong: given.filter(isWrong).map(([name]) => name),
 	};
 }
 

@@ -14,7 +14,7 @@ import { plainName, shortName } from "../lib/names";
 import { Bar, Delta, Name, oneOf } from "../lib/parts";
 import { copy, saveFile, say } from "../lib/say";
 import { select, selectedPoint, selection } from "../lib/select";
-import { embedded } from "../lib/source";
+import { embedded, sourced } from "../lib/source";
 import { addWhere, common, cursor, dragged, exactly, go, key, lineOf, quote, set, timeWindow, trace, view } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 import { useTableKey } from "../lib/twin";
@@ -599,7 +599,7 @@ export function Flame() {
 	};
 	const hide = (name: string) => name !== "" && set({ hide: [...hidden, name].join("\u0001"), z: null });
 	const pivot = (name: string) => name !== "" && set({ dir: "pivot", pivot: name, z: null, x: null });
-	const sourceOf = (row: number) => data?.file[row] && go(lineOf(data.file[row], data.line[row]));
+	const sourceOf = (row: number) => sourced && data?.file[row] && go(lineOf(data.file[row], data.line[row]));
 	const walk = (step: number) => {
 		const drawn = items().filter((item) => found?.(item.label));
 		const next = drawn[(hit.current + step + drawn.length) % Math.max(1, drawn.length)];

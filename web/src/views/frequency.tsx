@@ -145,10 +145,14 @@ function scatter(objects: Obj[], log: boolean): Painter {
 			context.font = "11px system-ui, sans-serif";
 			context.strokeStyle = line;
 			context.fillStyle = quiet;
+			let free = 0; // where the next number has room
 			for (const value of x.ticks) {
 				context.fillRect(x(value), height - BOTTOM, 1, 4);
 				context.textAlign = "center";
+				const half = context.measureText(count(value)).width / 2 + 4;
+				if (x(value) - half < free) continue;
 				context.fillText(count(value), x(value), height - BOTTOM + 16);
+				free = x(value) + half;
 			}
 			for (const value of y.ticks) {
 				context.textAlign = "right";

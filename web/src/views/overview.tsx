@@ -14,7 +14,7 @@ import { NoteOf, noteActs, useNotes } from "../lib/notes";
 import { Bar, Delta, Spark } from "../lib/parts";
 import { copy, say } from "../lib/say";
 import { select } from "../lib/select";
-import { embedded, source } from "../lib/source";
+import { embedded, source, sourced } from "../lib/source";
 import { addWhere, go, key, lineOf, linkTo, moduleIs, trace, whole } from "../lib/state";
 import type { Finding, Frame, Overview as Data, Top } from "../lib/types";
 import { Unfiltered } from "../lib/notice";
@@ -87,7 +87,7 @@ function Sentence({ data, report }: { data: Data; report: Report | undefined }) 
 	return (
 		<p class="sentence" data-t="sentence">
 			Peak <a href={linkTo("flame", { metric: "peak" })}>{bytes(data.bytes.peak)}</a> at <a href={linkTo("time", { at: Math.round(data.bytes.peak_t) })}>{ns(data.bytes.peak_t)}</a>
-			{most && data.bytes.peak > 0 && <>, {share(most.value / data.bytes.peak)} from <button class="plain" title={most.name} onClick={() => select("f", most.name)}>{plainName(most.name)}</button>{most.file && !embedded ? <a href={linkTo(lineOf(most.file, most.line))}>{where}</a> : where}</>}
+			{most && data.bytes.peak > 0 && <>, {share(most.value / data.bytes.peak)} from <button class="plain" title={most.name} onClick={() => select("f", most.name)}>{plainName(most.name)}</button>{most.file && sourced ? <a href={linkTo(lineOf(most.file, most.line))}>{where}</a> : where}</>}
 			; {lost > 0 ? <><a href={linkTo("flame", { metric: "lost" })}>{bytes(lost)}</a> leaked</> : data.bytes.kept > 0 ? <><a href={linkTo("flame", { metric: "kept" })}>{bytes(data.bytes.kept)}</a> kept at the end</> : "nothing kept at the end"}.
 		</p>
 	);

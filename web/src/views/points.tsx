@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Panel, Problem, useAnswer } from "../lib/answer";
 import { able, against, scoped } from "../lib/catalogue";
-import { bytes, codeAt, count, ns, score } from "../lib/format";
+import { bytes, codeAt, count, ns, score, share } from "../lib/format";
 import type { Subject } from "../lib/menu";
 import { plainName } from "../lib/names";
 import { usePages } from "../lib/pages";
@@ -17,6 +17,7 @@ import { addWhere, common, go, key, linkTo, place, set, trace, view, whole } fro
 import { type Column, Table } from "../lib/table";
 import type { Frame, Overview, PointRow, Timeline } from "../lib/types";
 import { Inferences, type PointDetail, PointFacts, Stack, placeOf, stackText } from "../drawer";
+import { highest } from "../strip";
 import { Preview } from "./chunks";
 import { Dials } from "./dials";
 
@@ -74,6 +75,16 @@ function hiddenColumns(): string[] {
 function heldBy(rows: readonly PointRow[]): number {
 	return rows.reduce((sum, row) => sum + row.peak, 0);
 }
+
+/** What the sums of a point are part of, over the whole run. */
+const wholes = { peak: "the heap's peak", bytes: "all bytes allocated", chunks: "all chunks", kept: "everything that was never freed" };
+type Sum = keyof typeof wholes;
+
+function shareColumn(of: Sum, all: number): Column<PointRow> {
+	return { name: "share", label: "Share", title: `Part of ${wholes[of]}`, fixed: true, number: true, width: "8ch", cell: (row) => (all > 0 ? share(row[of] / all) : ""), text: (row) => (all > 0 ? String(row[of] / all) : "") };
+}
+
+const NARROW = 900; // a window has no room for one more column
 
 /** What was not recorded has no column, nor has the type where hardly any is known; what the address leaves out is not shown. */
 function shownColumns(rows: readonly PointRow[]): Column<PointRow>[] {
@@ -162,7 +173,12 @@ function PointList() {
 	}, [heap]);
 	const { first, rows, need } = usePages<Page, PointRow>("/points", { ...common(), ...against("/points"), sort, spark: 64 }, (data) => data.total);
 	const loaded = rows.loaded();
+	const about = sort.replace(/^-/, "");
+	const sum = (about in wholes ? about : "peak") as Sum;
+	const all = { peak: highest(heap?.data.total.max), bytes: first.reply?.total.bytes ?? 0, chunks: first.reply?.total.chunks ?? 0, kept: heap?.data.total.last.at(-1) ?? 0 };
 	const columns = shownColumns(loaded);
+	const at = columns.findIndex((column) => column.name === sum);
+	if (at >= 0 && window.innerWidth > NARROW) columns.splice(at + 1, 0, shareColumn(sum, all[sum]));
 	useEffect(() => {
 		const names = loaded.map((row) => codeAt(row) + fileOf(row));
 		repeated.value = new Set(names.filter((name, at) => names.indexOf(name) !== at));

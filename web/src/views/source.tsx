@@ -12,7 +12,7 @@ import { Choice } from "../lib/parts";
 import { copy, say } from "../lib/say";
 import { select } from "../lib/select";
 import { sorted } from "../lib/sort";
-import { source } from "../lib/source";
+import { LINES, embedded, source } from "../lib/source";
 import { go, key, lineOf, linkTo, place, quote, set } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 
@@ -130,8 +130,8 @@ function Points({ list }: { list: number[] }) {
 	if (list.length === 0) return null;
 	return (
 		<>
-			{list.slice(0, 3).map((id) => <button class="plain" onClick={() => select("p", id)}>point {id}</button>)}
-			{list.length > 3 && <span class="quiet" title={list.join(", ")}> +{list.length - 3}</span>}
+			{list.slice(0, 3).map((id) => [<button class="plain" onClick={() => select("p", id)}>point {id}</button>, " "])}
+			{list.length > 3 && <span class="quiet" title={list.join(", ")}>+{list.length - 3}</span>}
 		</>
 	);
 }
@@ -149,7 +149,7 @@ function Listing({ data, file, line, metric }: { data: Data; file: string; line:
 		else say("There is no further line that allocates.");
 	};
 	useEffect(() => {
-		void loadHighlighter().then((load) => setHighlight(() => load), () => undefined);
+		if (!REPORT) void loadHighlighter().then((load) => setHighlight(() => load), () => undefined);
 	}, []);
 	useEffect(() => {
 		// the line that was asked for, in the middle
@@ -162,7 +162,7 @@ function Listing({ data, file, line, metric }: { data: Data; file: string; line:
 		{ name: "incl", label: "With callees", number: true, width: "18ch", cell: (row) => (row.incl?.[metric] ? <>{show(row.incl[metric])} <span class="bar"><span style={{ width: `${(row.incl[metric] / most) * 100}%` }} /></span></> : ""), text: (row) => String(row.incl?.[metric] ?? "") },
 		{ name: "n", label: "Line", number: true, width: "7ch", cell: (row) => <span class="quiet">{row.n}</span>, text: (row) => String(row.n) },
 		{ name: "code", label: "Code", width: "minmax(40ch, 5fr)", cell: (row) => <span class="code"><Code text={row.text ?? ""} lang={data.lang} highlight={highlight} /></span>, text: (row) => row.text ?? "" },
-		{ name: "points", label: "Points", width: "18ch", cell: (row) => <Points list={pointsOf(row)} />, text: (row) => pointsOf(row).join(" ") },
+		{ name: "points", label: "Points", width: "28ch", cell: (row) => <Points list={pointsOf(row)} />, text: (row) => pointsOf(row).join(" ") },
 	];
 	const condition = (row: Line) => (pointsOf(row).length ? `point in (${pointsOf(row).slice(0, 100).join(", ")})` : `stack_file == ${quote(file)}`);
 	return (
@@ -291,7 +291,7 @@ function File({ asked }: { asked: string }) {
 	const id = (rows.find((row) => row.file === file) ?? rows.find((row) => row.file.endsWith(`/${file}`)))?.id; // a path from another folder will do
 	// a window that moves by steps, so that walking lines does not ask each time
 	const middle = useMemo(() => Math.round(line / 400) * 400, [line]);
-	const answer = useAnswer<Data>(id == null ? null : "/source", { ...scoped("/source"), file: id, from: Math.max(1, middle - AROUND), to: middle + AROUND });
+	const answer = useAnswer<Data>(id == null ? null : "/source", { ...scoped("/source"), file: id, ...(embedded ? LINES : { from: Math.max(1, middle - AROUND), to: middle + AROUND }) });
 	return (
 		<>
 			<div class="controls">
@@ -307,15 +307,15 @@ function File({ asked }: { asked: string }) {
 						<Unfiltered path="/source" />
 						{data.stale && <p class="problem">The file is newer than the program that was recorded: lines may not match.</p>}
 						{data.asks != null && id != null && <Ask id={id} folder={data.asks} then={() => answer.retry()} />}
-						{!data.found && data.asks == null && (
+						{!data.found && data.asks == null && (embedded ? <p class="note">The report has no text of this file. Lines that are known are shown without it.</p> : (
 							<div class="note">
 								<p>The source is not on the machine of the server; lines that are known are shown without their text. Looked for:</p>
 								<ul>{data.searched.map((path) => <li>{path}</li>)}</ul>
 								{mapped(file) !== file && <p>Here it is {mapped(file)}.</p>}
 							</div>
-						)}
+						))}
 						{data.lines.length > 0 && <Listing data={data} file={file} line={line} metric={metric} />}
-						<Settings file={file} open={!data.found && data.asks == null} />
+						{!embedded && <Settings file={file} open={!data.found && data.asks == null} />}
 					</>
 				)}
 			</Panel>

@@ -1,1 +1,0 @@
-import{c as i}from"./part-3VGJXHVJ.js";import{ha as o,ua as t,ya as r,z as e}from"./part-ARR6GZDQ.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};

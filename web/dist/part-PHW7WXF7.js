@@ -1,1 +1,0 @@
-import{a,b}from"./part-ZOOYABUB.js";import"./part-T5TNJODQ.js";import"./part-KJJCOW26.js";import"./part-KL23G5KP.js";import"./part-ARR6GZDQ.js";import"./part-IUN3QCTP.js";export{a as AccountMap,b as Memory};
