@@ -64,6 +64,9 @@ says "$work/stderr" "^heapwise: [0-9,]+ allocations, .* by 4 processes; highest 
 sum=$(for trace in "$work"/several/*.hwt; do "$HEAPWISE" report -f json "$trace"; done | jq -s 'map(.allocations) | add')
 equal "allocations of all processes" "$(sed -nE 's/^heapwise: ([0-9,]+) allocations.*/\1/p' "$work/stderr" | tr -d ,)" "$sum"
 says "$work/stderr" "findings for the process with the highest peak, .*/several/"
+! grep "already has" "$work/stderr" || fail "a new folder is said to have traces"
+"$HEAPWISE" run -q --children -o "$work/several" -- "$targets/empty" 2>"$work/stderr"
+says "$work/stderr" "WARNING: .*/several already has 4 traces"
 "$HEAPWISE" run --children -o "$work/larger" -- sh -c "$targets/many 400000; true" >"$work/stdout" 2>"$work/stderr"
 says "$work/stderr" "next: heapwise findings .*/larger, heapwise serve"
 "$HEAPWISE" run -o "$work/it's one" -- "$logstat" >"$work/stdout" 2>"$work/stderr"

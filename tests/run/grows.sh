@@ -164,6 +164,26 @@ case_batch()
 	done
 }
 
+# What grew before an exec is not told after it.
+case_exec()
+{
+	mkfifo "$work/input"
+	: >"$work/stdout"
+	"$HEAPWISE" watch --batch 0 --interval 250 --trace "$work/trace.hwt" -o "$work/lines" -- "$target" <"$work/input" >"$work/stdout" &
+	monitor=$!
+	exec 3>"$work/input"
+	watched_scans $monitor
+	until_true grep -q '"grown":' "$work/lines"
+	echo x >&3
+	until_true sh -c "[ \$(grep -c ready '$work/stdout') -gt 2 ]"
+	lines=$(wc -l <"$work/lines")
+	until_true sh -c "[ \$(wc -l <'$work/lines') -gt $((lines + 3)) ]"
+	equal "while it runs" "$(tail -1 "$work/lines" | jq -c .grown)" null
+	exec 3>&-
+	wait $monitor
+	equal "at the end" "$(tail -1 "$work/lines" | jq -c .grown)" null
+}
+
 # And on the screen.
 case_screen()
 {

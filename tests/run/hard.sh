@@ -19,6 +19,12 @@ plugins)
 	equal "new[] of 40 bytes" "$(count new_array 40)" 2
 	whole "$work/trace"
 	;;
+refused-filter)
+	record "$work/trace" -- "$HEAPWISE_TARGETS/refused_filter"
+	equal "exit status" "$status" 0
+	equal "malloc of 1,237 bytes in threads" "$(count malloc 1237)" 20
+	whole "$work/trace"
+	;;
 handler-retries)
 	record "$work/trace" -- "$target" "$case"
 	equal "exit status" "$status" 0

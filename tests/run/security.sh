@@ -332,6 +332,18 @@ case_records() { scribbles records "${2-1}" "${3-6}"; }
 case_lobby() { scribbles lobby "${2-1}" "${3-6}"; }
 case_shrink() { scribbles shrink "${2-1}" "${3-3}"; }
 
+# What comes after such a record is lost, and said to be.
+case_damaged()
+{
+	local seed
+
+	for ((seed = 1; seed <= 10; seed++)); do
+		"$HEAPWISE" run --no-symbols -o "$work/t" -- "$target" records "$seed" 1500 >"$work/stdout" 2>"$work/stderr"
+		! grep -q 'INCOMPLETE: the recorder.s memory in the program was damaged' "$work/stderr" || return
+	done
+	fail "damaged records are not said"
+}
+
 case_seeds()
 {
 	for how in garbage records lobby shrink; do scribbles $how 1000 1099; done

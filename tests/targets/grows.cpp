@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unistd.h>
 #include <unordered_map>
 #include <vector>
 
@@ -100,6 +101,8 @@ int main()
 		std::fflush(stdout);
 		if (!std::fgets(line, sizeof line, stdin))
 			break;
+		if (*line == 'x') /* begins anew, in the same process */
+			execl("/proc/self/exe", "grows", nullptr);
 		for (int i = 0; i < REQUESTS; i++)
 			handle(number++);
 	} while (true);

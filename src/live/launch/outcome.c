@@ -164,6 +164,9 @@ static void add_up(struct run *self)
 			result->open_errno = process->write_errno;
 		}
 		result->starved += process->error.code == ERR_MEMORY;
+		if (process->error.code && process->error.code != ERR_MEMORY &&
+		    result->broken++ == 0)
+			result->broken_error = process->error;
 		result->processes += process->images > 0;
 		result->owners_left_out += process->due.all_left_out;
 		result->all_allocations += totals->allocations;
@@ -202,6 +205,7 @@ void run_fill_result(struct run *self)
 	result->unmapped = self->drain.unmapped;
 	memcpy(result->unmapped_reason, self->drain.unmapped_error.text,
 	       sizeof(result->unmapped_reason));
+	memcpy(result->shortage_reason, self->drain.error.text, sizeof(result->shortage_reason));
 	memcpy(result->pool_states, self->berths.pool_states, sizeof(result->pool_states));
 	memcpy(result->pool_refused, self->berths.pool_refused, sizeof(result->pool_refused));
 	memcpy(result->entry_states, self->berths.entry_states, sizeof(result->entry_states));

@@ -35,6 +35,10 @@ struct run_result {
 	u64 unmapped;    /* program images whose shared memory the monitor could not map */
 	char unmapped_reason[sizeof(((struct err *)0)->text)];
 	u64 starved; /* processes whose recording ended early: the monitor had too little memory */
+	u64 broken;  /* or it failed at something else, the first of them at this */
+	struct err broken_error;
+	/* why there was no shared memory for further program images; "" = there was */
+	char shortage_reason[sizeof(((struct err *)0)->text)];
 	/* processes that it started still ran at its end, and nobody looked at them */
 	bool left_behind;
 	/* processes whose last image ended in another way than programs do */

@@ -100,6 +100,7 @@ struct watch_report {
 	/* so far; for how long the program stood still for the last */
 	u64 scans, scan_ns;
 	u64 pointer_scans; /* that kept the pointers, as ctl scan --owners asks for */
+	u64 earlier_scans; /* of these, before the last exec */
 	u64 points;        /* allocation points with live areas */
 	bool last;
 	bool monitored; /* pages could be monitored */

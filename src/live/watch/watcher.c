@@ -89,6 +89,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	map_clear(&self->point_types);
 	self->pid = image->pid;
 	self->scanned = false;
+	self->earlier_scans = self->pointer_scans;
 	self->scan_due_ns = self->scan_ns = self->scan_at_ns = self->suspects_unknown = 0;
 	self->pages = NULL;
 	self->image = NULL;

@@ -442,6 +442,7 @@ void watcher_report(struct watcher *self, u64 now, bool last)
 		.scanned = self->scanned,
 		.scans = self->scans,
 		.pointer_scans = self->pointer_scans,
+		.earlier_scans = self->earlier_scans,
 		.scan_ns = self->scan_ns,
 		.monitored = self->pages != NULL,
 	};

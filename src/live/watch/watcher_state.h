@@ -64,6 +64,7 @@ struct watcher {
 	u64 scan_at_ns;  /* when that was */
 	u64 scan_ns;     /* for how long the program stood still for the last scan */
 	u64 scans, pointer_scans;
+	u64 earlier_scans; /* with pointers, of the images before */
 	/* of the last report: stale areas that were not stale, or not there, when memory was
 	 * scanned */
 	u64 suspects_unknown;

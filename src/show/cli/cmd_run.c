@@ -23,6 +23,7 @@
 #include "show/cli/run_plan.h"
 #include "show/cli/pushing.h"
 #include "show/cli/trace_options.h"
+#include "show/cli/traces.h"
 #include "show/fleet/spool.h"
 #include "show/serve/control_api.h"
 #include "show/serve/server.h"
@@ -285,6 +286,20 @@ static int on_dump(void *data, const struct dump_wish *wish)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+/* Readers of a folder take all its traces for one recording. */
+static void say_older(const struct run_args *args)
+{
+	struct trace_list older = {0};
+
+	if (args->children && args->output && trace_list_find(&older, args->output, NULL) == 0 &&
+	    older.is_folder)
+		fprintf(stderr,
+			"heapwise: WARNING: %s already has %s, which will be read together with "
+			"those of this recording; use a new folder for each\n",
+			args->output, units_things(older.paths.count, "trace(s)").text);
+	trace_list_release(&older);
+}
+
 /* The socket first: if it cannot be had, not even an old trace has been touched. */
 static int running_open(struct running *self, struct err *err)
 {
@@ -307,6 +322,7 @@ static int running_open(struct running *self, struct err *err)
 			return err->code;
 		options->output.path = strbuf_text(&self->spooled);
 	}
+	say_older(args);
 	options->record.prepare = args->symbols ? prepare_new() : NULL;
 	self->loading = run_may_brief(args) && !args->children ? loading_new() : NULL;
 	return 0;

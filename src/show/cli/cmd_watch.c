@@ -175,7 +175,7 @@ static int rotation_read(const struct command *command, const struct watch_args 
 static void report_show(struct watching *self)
 {
 	if (!self->report.last)
-		watch_grown_serve(&self->grown, self->report.pointer_scans);
+		watch_grown_serve(&self->grown, &self->report);
 	if (self->web)
 		watched_report(self->web, &self->report);
 	if (self->json && (self->report.last || !self->limited || self->lines_left)) {
@@ -344,7 +344,7 @@ static int watch_program(struct watching *watching, char **argv, int *wait_statu
 		return command_fail(watching->command, &err);
 	taken = watcher_take(watching->watcher, &watching->report);
 	if (!args->quiet || watching->json)
-		watch_grown_finish(&watching->grown, watching->report.pointer_scans);
+		watch_grown_finish(&watching->grown, &watching->report);
 	if (taken)
 		report_show(watching);
 	serving = watching->web && watched_ended(watching->web, &result);

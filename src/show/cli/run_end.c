@@ -39,10 +39,11 @@ static void say_losses(const struct run_result *result)
 			strerror(result->open_errno),
 			result->open_errno == EMFILE ? "; raise ulimit -n" : "");
 	if (result->berth_shortage)
-		fprintf(stderr,
-			"heapwise: WARNING: %s NOT recorded: the monitor could not keep up with "
-			"new processes\n",
-			units_things(result->berth_shortage, "program image(s) (was|were)").text);
+		fprintf(stderr, "heapwise: WARNING: %s NOT recorded: %s\n",
+			units_things(result->berth_shortage, "program image(s) (was|were)").text,
+			result->shortage_reason[0]
+				? result->shortage_reason
+				: "the monitor could not keep up with new processes");
 	if (result->unmapped)
 		fprintf(stderr,
 			"heapwise: WARNING: %s NOT recorded: %s; raise heapwise's own "
@@ -54,6 +55,13 @@ static void say_losses(const struct run_result *result)
 			"heapwise: WARNING: the recording of %s is INCOMPLETE: out of memory; "
 			"raise heapwise's own address space limit (ulimit -v)\n",
 			units_things(result->starved, "process(es)").text);
+	if (result->broken)
+		fprintf(stderr, "heapwise: WARNING: the recording of %s is INCOMPLETE: %s%s\n",
+			units_things(result->broken, "process(es)").text,
+			result->broken_error.code == ERR_INPUT
+				? "the recorder's memory in the program was damaged: "
+				: "",
+			result->broken_error.text);
 }
 
 /* Processes that went where the recorder cannot follow. */

@@ -60,30 +60,46 @@ static void read_end(struct watch_grown *self)
 		return;
 	pthread_join(self->reader, NULL);
 	self->reading = false;
-	if (!self->found)
-		return;
-	result_free(self->table);
-	self->table = self->found;
+	if (self->found && !self->outdated) {
+		result_free(self->table);
+		self->table = self->found;
+	} else {
+		result_free(self->found);
+	}
 	self->found = NULL;
+	self->outdated = false;
 }
 
-void watch_grown_serve(struct watch_grown *self, u64 scans)
+/* The program has replaced itself: nothing of it has grown yet. */
+static void start_anew(struct watch_grown *self, u64 earlier)
 {
+	self->earlier = earlier;
+	self->outdated = self->reading;
+	result_free(self->table);
+	self->table = NULL;
+}
+
+void watch_grown_serve(struct watch_grown *self, const struct watch_report *report)
+{
+	u64 scans = report->pointer_scans;
+
+	if (report->earlier_scans != self->earlier)
+		start_anew(self, report->earlier_scans);
 	if (self->reading && load_acquire(&self->read)) /* pairs with read_run */
 		read_end(self);
-	if (self->reading || !self->path || scans < 2 || scans == self->scans)
+	if (self->reading || !self->path || scans < self->earlier + 2 || scans == self->scans)
 		return;
 	self->scans = scans;
 	store_relaxed(&self->read, 0);
 	self->reading = pthread_create(&self->reader, NULL, read_run, self) == 0;
 }
 
-void watch_grown_finish(struct watch_grown *self, u64 scans)
+void watch_grown_finish(struct watch_grown *self, const struct watch_report *report)
 {
 	read_end(self);
 	if (self->err.code) /* it was not complete then */
 		self->scans = 0;
-	watch_grown_serve(self, scans);
+	watch_grown_serve(self, report);
 	read_end(self);
 	if (self->err.code)
 		fprintf(stderr, "heapwise: note: what grew is not known: %s\n", self->err.text);

@@ -47,8 +47,10 @@ struct watch_grown {
 	struct control *control; /* of the recording, NULL = there is none */
 	struct result *table;    /* what grew so far; NULL = not known */
 	u64 scans;               /* with pointers, that the trace had when it was read */
+	u64 earlier;             /* of these, before the last exec */
 	pthread_t reader;
 	bool reading;
+	bool outdated;        /* what it reads is of the image before */
 	u32 read;             /* reader, released: 1 = it is done */
 	struct result *found; /* the reader's until then, and: */
 	struct err err;
@@ -56,10 +58,10 @@ struct watch_grown {
 
 /* The recording begins, and with NULL it is about to end. */
 void watch_grown_begin(struct watch_grown *self, struct control *control);
-/* After each report: there were so many scans with pointers. Never waits. */
-void watch_grown_serve(struct watch_grown *self, u64 scans);
+/* After each report. Never waits. */
+void watch_grown_serve(struct watch_grown *self, const struct watch_report *report);
 /* The trace is complete: waits until all of it is known. */
-void watch_grown_finish(struct watch_grown *self, u64 scans);
+void watch_grown_finish(struct watch_grown *self, const struct watch_report *report);
 void watch_grown_release(struct watch_grown *self);
 
 /* ---- keys: pause, sort, filter, snapshot, help, quit ----

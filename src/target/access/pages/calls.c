@@ -186,7 +186,7 @@ KEEPS(DEFINE_KEEP)
 	F(posix_spawn, hwr_gate_pin_spawn(&pins, (const long[]){a, b, c, d, e, f}))                \
 	F(posix_spawnp, hwr_gate_pin_spawn(&pins, (const long[]){a, b, c, d, e, f}))               \
 	F(prctl, (hwr_pin(&pins, (u64)b), hwr_pin(&pins, (u64)c), hwr_pin(&pins, (u64)d),          \
-		  hwr_pin(&pins, (u64)e), hwr_sandbox_prctl((int)a, (u64)b, (u64)c)))              \
+		  hwr_pin(&pins, (u64)e), hwr_sandbox_prctl(&sandbox, (int)a, (u64)b, (u64)c)))    \
 	F(system, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, environ)))                         \
 	F(popen, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, environ)))
 
@@ -197,12 +197,14 @@ KEEPS(DEFINE_KEEP)
 	{                                                                                          \
 		static void *real;                                                                 \
 		function next = (function)hwr_real_once(&real, #name);                             \
+		struct hwr_sandbox sandbox = {0};                                                  \
 		struct hwr_pins pins;                                                              \
 		long result;                                                                       \
                                                                                                    \
 		pins.count = 0;                                                                    \
 		pinning;                                                                           \
 		result = next(a, b, c, d, e, f);                                                   \
+		hwr_sandbox_end(&sandbox, result);                                                 \
 		hwr_unpin(&pins);                                                                  \
 		return result;                                                                     \
 	}
@@ -219,16 +221,18 @@ long hwr_call_syscall(long number, long a, long b, long c, long d, long e, long 
 	static void *real;
 	long (*next)(long, ...) = (long (*)(long, ...))hwr_real_once(&real, "syscall");
 	const long arguments[ARGUMENTS] = {a, b, c, d, e, f};
+	struct hwr_sandbox sandbox = {0};
 	struct hwr_pins pins;
 	long result;
 
 	pins.count = 0;
 	if (number == SYS_seccomp)
-		hwr_sandbox_seccomp((unsigned long)a, (unsigned long)b, (unsigned long)c);
+		hwr_sandbox_seccomp(&sandbox, (unsigned long)a, (unsigned long)b, (unsigned long)c);
 	else if (number == SYS_prctl)
-		hwr_sandbox_prctl((int)a, (unsigned long)b, (unsigned long)c);
+		hwr_sandbox_prctl(&sandbox, (int)a, (unsigned long)b, (unsigned long)c);
 	hwr_gate_pin(&pins, number, arguments);
 	result = next(number, a, b, c, d, e, f);
+	hwr_sandbox_end(&sandbox, result);
 	hwr_unpin(&pins);
 	return result;
 }

@@ -18,6 +18,7 @@
 
 u64 hwr_refused[HWR_CALLS / 64];
 
+enum { NEW_LISTENER = 8 /* SECCOMP_FILTER_FLAG_NEW_LISTENER, since 5.0 */ };
 enum { STEPS_MAX = BPF_MAXINSNS, WORDS = sizeof(struct seccomp_data) / 4 };
 
 /* All that sys.h and the rest of the recorder ask for. */
@@ -57,11 +58,15 @@ static const struct {
 	{SYS_sched_setaffinity, 0, 0},
 };
 
-static void refuse(long number)
-{
-	u64 *word = &hwr_refused[number / 64];
+/* How many filters programs have begun to install, and have installed or failed to. */
+static u64 begun, ended;
 
-	store_relaxed(word, load_relaxed(word) | 1ull << (number % 64));
+static void refuse(struct hwr_sandbox *self, long number)
+{
+	u64 *word = &hwr_refused[number / 64], bit = 1ull << (number % 64);
+
+	self->added[number / 64] |= bit & ~load_relaxed(word);
+	store_relaxed(word, load_relaxed(word) | bit);
 }
 
 /* ---- the filter's machine ---- */
@@ -186,10 +191,13 @@ static void helper_stop(const struct sock_fprog *filter)
 		}
 }
 
-static void sandbox_filter(const void *pointer)
+static void sandbox_filter(struct hwr_sandbox *self, const void *pointer)
 {
 	const struct sock_fprog *filter = pointer;
 
+	self->filters = true;
+	self->number = add_acq_rel(&begun, 1);
+	self->alone = load_acquire(&ended) == self->number;
 	if (!can_be_read(filter) || !can_be_read(filter->filter))
 		return;
 	faults_stop(filter);
@@ -197,17 +205,31 @@ static void sandbox_filter(const void *pointer)
 		helper_stop(filter);
 	for (u32 i = 0; i < sizeof asked / sizeof *asked; i++)
 		if (!is_allowed(filter, i))
-			refuse(asked[i].number);
+			refuse(self, asked[i].number);
 }
 
-static void sandbox_strict(void)
+void hwr_sandbox_end(const struct hwr_sandbox *self, long result)
+{
+	bool failed = result < 0 || (result > 0 && !self->gives_descriptor);
+
+	if (!self->filters)
+		return;
+	/* Another thread's filter may refuse the same: then calls stay away that are allowed. */
+	if (failed && self->alone && load_acquire(&begun) == self->number + 1)
+		for (u32 i = 0; i < HWR_CALLS / 64; i++)
+			store_relaxed(&hwr_refused[i],
+				      load_relaxed(&hwr_refused[i]) & ~self->added[i]);
+	add_acq_rel(&ended, 1);
+}
+
+static void sandbox_strict(struct hwr_sandbox *self)
 {
 	if (load_relaxed(&hwr_token.alive))
 		hwr_fault(HW_FAULT_SANDBOX);
 	faults_stop(NULL);
 	hwr_session_leave();
 	for (u32 i = 0; i < sizeof asked / sizeof *asked; i++)
-		refuse(asked[i].number);
+		refuse(self, asked[i].number);
 }
 
 static int answer(long result)
@@ -235,43 +257,55 @@ HWR_EXPORT int mlockall(int flags)
 #ifndef HWR_PAGES /* where access/pages/calls.c stands in these places */
 HWR_EXPORT int prctl(int what, ...)
 {
+	struct hwr_sandbox sandbox = {0};
 	unsigned long arguments[4];
 	va_list rest;
+	long result;
 
 	va_start(rest, what);
 	for (u32 i = 0; i < 4; i++)
 		arguments[i] = va_arg(rest, unsigned long);
 	va_end(rest);
-	hwr_sandbox_prctl(what, arguments[0], arguments[1]);
-	return answer(hwr_syscall6(SYS_prctl, what, (long)arguments[0], (long)arguments[1],
-				   (long)arguments[2], (long)arguments[3], 0));
+	hwr_sandbox_prctl(&sandbox, what, arguments[0], arguments[1]);
+	result = hwr_syscall6(SYS_prctl, what, (long)arguments[0], (long)arguments[1],
+			      (long)arguments[2], (long)arguments[3], 0);
+	hwr_sandbox_end(&sandbox, result);
+	return answer(result);
 }
 #endif
 
-void hwr_sandbox_prctl(int what, unsigned long mode, unsigned long filter)
+void hwr_sandbox_prctl(struct hwr_sandbox *self, int what, unsigned long mode, unsigned long filter)
 {
 	if (what == PR_SET_SECCOMP && mode == SECCOMP_MODE_FILTER)
-		sandbox_filter((const void *)filter);
+		sandbox_filter(self, (const void *)filter);
 	else if ((what == PR_SET_SECCOMP && mode == SECCOMP_MODE_STRICT) ||
 		 (what == PR_SET_TSC && mode == PR_TSC_SIGSEGV))
-		sandbox_strict();
+		sandbox_strict(self);
 }
 
 /* Strict mode has no flags and no filter: libseccomp asks for it with one to be refused, and so
  * learns that there is the call. */
-void hwr_sandbox_seccomp(unsigned long mode, unsigned long flags, unsigned long filter)
+void hwr_sandbox_seccomp(struct hwr_sandbox *self, unsigned long mode, unsigned long flags,
+			 unsigned long filter)
 {
+	self->gives_descriptor = flags & NEW_LISTENER;
 	if (mode == SECCOMP_SET_MODE_FILTER)
-		sandbox_filter((const void *)filter);
+		sandbox_filter(self, (const void *)filter);
 	else if (mode == SECCOMP_SET_MODE_STRICT && !(u32)flags && !filter)
-		sandbox_strict();
+		sandbox_strict(self);
 }
 
 /* The target of syscall_arch.S, for seccomp and for failures. */
 long hwr_syscall_seccomp(long number, long mode, long flags, long filter)
 {
-	hwr_sandbox_seccomp((unsigned long)mode, (unsigned long)flags, (unsigned long)filter);
-	return answer(hwr_syscall3(number, mode, flags, filter));
+	struct hwr_sandbox sandbox = {0};
+	long result;
+
+	hwr_sandbox_seccomp(&sandbox, (unsigned long)mode, (unsigned long)flags,
+			    (unsigned long)filter);
+	result = hwr_syscall3(number, mode, flags, filter);
+	hwr_sandbox_end(&sandbox, result);
+	return answer(result);
 }
 
 long hwr_syscall_failed(long result) { return answer(result); }
