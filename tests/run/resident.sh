@@ -218,6 +218,7 @@ case_snapshot()
 	wait "$pid" || fail "status $?"
 	"$HEAPWISE" trace dump --facts trace.hwt >dump
 	equal "snapshots" "$(awk '$3 == "mark"' dump | wc -l)" 4
+	equal "looks for them" "$(grep -c "^# memory time_ns.* why snapshot" dump)" 4
 	longest=$(awk '$3 == "mark" { marks[++count] = $1 }
 		/^# memory time_ns/ { looks[++seen] = $4 }
 		END {

@@ -336,24 +336,47 @@ TEST(looks, "what all looks have at once is what each of them has alone")
 	model_free(feed.model);
 }
 
-static void look_at(struct feed *feed, u64 ticks, u32 moment)
+static void look_for(struct feed *feed, u64 ticks, u32 moment, u32 why)
 {
 	const struct stream_resident row = {HEAP, PAGE, PAGE, MEMORY_BREAK, 0};
 	struct stream_memory memory = {
-		.ticks = ticks, .rss_bytes = PAGE, .moment = moment, .rows = &row, .count = 1};
+		.ticks = ticks, .rss_bytes = PAGE, .moment = moment, .why = why, .rows = &row, .count = 1};
 
 	told(feed, feed->sink.memory(feed->sink.self, &memory, &feed->err));
+}
+
+static void look_at(struct feed *feed, u64 ticks, u32 moment)
+{
+	look_for(feed, ticks, moment, MEMORY_UNTOLD);
+}
+
+struct shown_look {
+	const char *kind, *mark;
+};
+
+static void check_look_kinds(struct feed *feed, const struct shown_look *expected, u64 count)
+{
+	struct result *table;
+
+	tell_end(feed, IMAGE_EXITED);
+	table = resident_looks_result(feed->model, &feed->err);
+	CHECK_EQ(result_rows(table), count);
+	for (u64 i = 0; i < result_rows(table); i++) {
+		CHECK_STR(cell(table, i, "kind")->text, expected[i].kind);
+		CHECK_EQ(cell(table, i, "mark")->known, expected[i].mark != NULL);
+		if (expected[i].mark)
+			CHECK_STR(cell(table, i, "mark")->text, expected[i].mark);
+	}
+	result_free(table);
+	model_free(feed->model);
 }
 
 TEST(look_kinds, "a look soon after a mark is of that mark, and the last one of the end")
 {
 	enum { MS = 1000000 };
-	static const struct {
-		const char *kind, *mark;
-	} expected[] = {{"periodic", NULL}, {"mark", "mark"},	{"periodic", NULL},
-			{"snapshot", "snapshot"}, {"periodic", NULL}, {"end", NULL}};
+	static const struct shown_look expected[] = {
+		{"periodic", NULL}, {"mark", "mark"}, {"periodic", NULL}, {"snapshot", "snapshot"}, {"periodic", NULL}, {"end", NULL}};
 	struct feed feed = feed_new();
-	struct result *table;
 
 	tell_thread(&feed, 0);
 	tell_block(&feed, 0, HEAP + 16, 100);
@@ -368,17 +391,24 @@ TEST(look_kinds, "a look soon after a mark is of that mark, and the last one of 
 	tell_event(&feed, (struct event){.ticks = 60 * MS, .kind = HW_MARK});
 	look_at(&feed, 900 * MS, MEMORY_NOW);
 	look_at(&feed, 950 * MS, MEMORY_END);
-	tell_end(&feed, IMAGE_EXITED);
-	table = resident_looks_result(feed.model, &feed.err);
-	CHECK_EQ(result_rows(table), sizeof expected / sizeof *expected);
-	for (u64 i = 0; i < result_rows(table); i++) {
-		CHECK_STR(cell(table, i, "kind")->text, expected[i].kind);
-		CHECK_EQ(cell(table, i, "mark")->known, expected[i].mark != NULL);
-		if (expected[i].mark)
-			CHECK_STR(cell(table, i, "mark")->text, expected[i].mark);
-	}
-	result_free(table);
-	model_free(feed.model);
+	check_look_kinds(&feed, expected, sizeof expected / sizeof *expected);
+}
+
+TEST(look_reasons, "a look is of a mark if it was made for one, whenever it is")
+{
+	enum { MS = 1000000 };
+	static const struct shown_look expected[] = {{"periodic", NULL}, {"snapshot", "snapshot"}, {"mark", "mark"}, {"end", NULL}};
+	struct feed feed = feed_new();
+
+	tell_thread(&feed, 0);
+	tell_block(&feed, 0, HEAP + 16, 100);
+	tell_event(&feed, (struct event){.ticks = 20 * MS, .kind = HW_MARK, .aux = HW_MARK_SNAPSHOT, .address = 1});
+	look_for(&feed, 21 * MS, MEMORY_NOW, MEMORY_REGULAR); /* begun before the mark was seen */
+	look_for(&feed, 300 * MS, MEMORY_NOW, MEMORY_SNAPSHOT);
+	tell_event(&feed, (struct event){.ticks = 310 * MS, .kind = HW_MARK});
+	look_for(&feed, 900 * MS, MEMORY_NOW, MEMORY_MARK);
+	look_for(&feed, 950 * MS, MEMORY_END, MEMORY_LAST);
+	check_look_kinds(&feed, expected, sizeof expected / sizeof *expected);
 }
 
 TEST(absent, "what a block asked for and nobody touched is absent, not resident")

@@ -125,7 +125,7 @@ HELPER int log_memory(void *self, const struct stream_memory *m, struct err *err
 		strbuf_addf(&log->usages, " %" PRIx64 "+%" PRIu64 "/%" PRIu64 " %u %u",
 			    m->rows[i].start, m->rows[i].bytes, m->rows[i].resident_bytes,
 			    m->rows[i].kind, m->rows[i].goes_on);
-	strbuf_addf(&log->usages, " caches %u/%u", m->caches_read, m->caches_unread);
+	strbuf_addf(&log->usages, " why %u caches %u/%u", m->why, m->caches_read, m->caches_unread);
 	for (u64 i = 0; i < m->cached_count; i++)
 		strbuf_addf(&log->usages, " %" PRIx64 "+%u of %u", m->cached[i].address, m->cached[i].bytes,
 			    m->cached[i].tid);
@@ -810,6 +810,7 @@ HELPER void tell_whole_image(struct teller *teller, u32 number, u64 events)
 				       .high_bytes = 5 << 12,
 				       .huge_bytes = 2 << 20,
 				       .moment = MEMORY_END,
+				       .why = MEMORY_LAST,
 				       .rows = residents,
 				       .count = 4,
 				       .cached = cached,

@@ -64,6 +64,7 @@ void memory_rows_put(struct strbuf *body, const struct stream_memory *memory)
 {
 	put_residents(body, memory);
 	put_cached(body, memory);
+	varint_add(body, memory->why);
 }
 
 /* ---- reading ---- */
@@ -144,5 +145,8 @@ int memory_rows_get(struct stream_memory *memory, struct cursor *in, struct aren
 
 	if (status == 0 && !in->bad)
 		status = get_cached(memory, in, arena);
+	memory->why = in->at < in->end && !in->bad ? cursor_get_u32(in) : MEMORY_UNTOLD;
+	if (memory->why >= MEMORY_WHYS)
+		memory->why = MEMORY_UNTOLD;
 	return status < 0 ? err_memory(err) : 0;
 }

@@ -168,6 +168,15 @@ static inline bool stream_cached_fits(const struct stream_cached *row, u64 end)
 }
 
 enum memory_when { MEMORY_NOW, MEMORY_END /* the program was about to end */ };
+/* Why the monitor looked. */
+enum memory_why {
+	MEMORY_UNTOLD, /* traces of earlier versions */
+	MEMORY_REGULAR,
+	MEMORY_MARK,
+	MEMORY_SNAPSHOT,
+	MEMORY_LAST,
+	MEMORY_WHYS
+};
 
 struct stream_memory {
 	u64 ticks;
@@ -175,6 +184,7 @@ struct stream_memory {
 	u64 high_bytes; /* the most that it ever was, by the kernel; 0 = unknown */
 	u64 huge_bytes; /* in huge pages; 0 in traces of earlier versions */
 	u32 moment;     /* enum memory_when */
+	u32 why;        /* enum memory_why */
 	const struct stream_resident *rows; /* by start */
 	u64 count;
 	/* caches of threads: by address, and apart; both 0 = nobody has looked */

@@ -335,6 +335,11 @@ int image_tell_name(struct image *self, u32 id, struct err *err)
 	return stream_tell(&self->sink, name, &told, err);
 }
 
+static u32 why_of_mark(u32 mark)
+{
+	return mark == HW_MARK_SNAPSHOT ? MEMORY_SNAPSHOT : MEMORY_MARK;
+}
+
 static int mark_prepare(struct image *self, struct hw_record *record, struct err *err)
 {
 	if (!hw_mark_is_named(record->aux) || !record->address)
@@ -379,7 +384,7 @@ static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_re
 	if (status == 0 && record->kind == HW_HIT)
 		return image_add_hit(self, record, err);
 	if (status == 0 && record->kind == HW_MARK) {
-		self->marked = true;
+		self->marked = why_of_mark(record->aux);
 		status = mark_prepare(self, record, err);
 	}
 	return status;
@@ -417,7 +422,7 @@ void image_mark(struct image *self, u32 mark)
 		.address = mark == HW_MARK_SNAPSHOT,
 	};
 
-	self->marked = true;
+	self->marked = why_of_mark(mark);
 	if (!vec_push(&self->marks, record))
 		image_fail(self, &(struct err){.code = ERR_MEMORY, .text = "out of memory"});
 }

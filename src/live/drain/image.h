@@ -109,7 +109,7 @@ struct image {
 	bool has_plain_accesses; /* no module is instrumented, though accesses are recorded */
 	bool has_routines; /* one came: from then on allocations and frees are told as steps, too */
 	bool aggregating;  /* image_aggregate was called */
-	bool marked;       /* a mark came; whoever looks then clears it */
+	u32 marked;        /* a mark came: enum memory_why; whoever looks then clears it */
 	/* telling failed, `error` says why, or resting: what comes is thrown away */
 	bool failed;
 	bool resting; /* its end was told, the program runs on; image_restart may follow */

@@ -228,8 +228,8 @@ void process_usage_begin(struct process *self, u64 exec_ns);
 void process_usage_cycle(struct process *self, const struct berths *berths);
 void process_usage_finish(struct process *self, struct stream_image_end *end);
 
-/* Drain thread: tells where the image's memory is; enum memory_when. */
-void process_look(struct process *self, const struct berths *berths, u32 moment);
+/* Drain thread: tells where the image's memory is; why: enum memory_why. */
+void process_look(struct process *self, const struct berths *berths, u32 why);
 
 /* For process.c and process_scan.c. The second does the drain thread's part in a scan; true
  * while the image's rings must be left alone. The third says why an image that ends was not

@@ -104,7 +104,7 @@ static void scan_begin(struct process *self, struct berths *berths)
 	prepare_hurry(self->image->prepare); /* the program is about to end */
 	/* most of the trace is compressed and written while we look at it */
 	process_tick(self);
-	process_look(self, berths, MEMORY_END);
+	process_look(self, berths, MEMORY_LAST);
 	if (!reason) {
 		self->scan = scan_new(self, berths, false, &err);
 		reason = self->scan ? NULL : err.text;

@@ -124,7 +124,7 @@ static bool look_is_due(const struct process *self, u64 now_ns)
 	       now_ns >= seen->look_again_ns;
 }
 
-void process_look(struct process *self, const struct berths *berths, u32 moment)
+void process_look(struct process *self, const struct berths *berths, u32 why)
 {
 	struct sampling *seen = &self->sampling;
 	u64 begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), gap = gap_of(self), now_ns;
@@ -135,7 +135,7 @@ void process_look(struct process *self, const struct berths *berths, u32 moment)
 	if (load_relaxed(&self->image->berth.control->access) == HW_ACCESS_VALGRIND ||
 	    load_relaxed(&self->image->berth.control->flags) & HW_RUN_LASTING)
 		return;
-	if (resident_tell(&self->image->berth, berths, moment, &self->sink, &err) < 0)
+	if (resident_tell(&self->image->berth, berths, why, &self->sink, &err) < 0)
 		process_fail(self, &err);
 	now_ns = clock_now().ns;
 	if (seen->rss_bytes > seen->looked_bytes)
@@ -148,14 +148,16 @@ void process_look(struct process *self, const struct berths *berths, u32 moment)
 }
 
 /* The program has just passed a mark. */
-static bool mark_is_due(struct process *self)
+static void look_at_mark(struct process *self, const struct berths *berths)
 {
 	struct sampling *seen = &self->sampling;
+	u32 why = self->image ? self->image->marked : MEMORY_UNTOLD;
 
-	if (!self->image || !self->image->marked)
-		return false;
-	self->image->marked = false;
-	return can_look(self) && (seen->marks++ < MARKS_FREE || clock_now().ns >= seen->look_ns);
+	if (!why)
+		return;
+	self->image->marked = MEMORY_UNTOLD;
+	if (can_look(self) && (seen->marks++ < MARKS_FREE || clock_now().ns >= seen->look_ns))
+		process_look(self, berths, why);
 }
 
 /* ---- drain thread: samples ---- */
@@ -192,8 +194,7 @@ void process_usage_cycle(struct process *self, const struct berths *berths)
 	struct sampling *seen = &self->sampling;
 	u64 now_ns;
 
-	if (mark_is_due(self))
-		process_look(self, berths, MEMORY_NOW);
+	look_at_mark(self, berths);
 	if (!load_acquire(&self->usage_ready))
 		return;
 	now_ns = clock_now().ns;
@@ -203,7 +204,7 @@ void process_usage_cycle(struct process *self, const struct berths *berths)
 	if (now_ns - seen->told_ns >= (now_ns - seen->from_ns) / STEPS)
 		highest_tell(self, now_ns);
 	if (look_is_due(self, now_ns))
-		process_look(self, berths, MEMORY_NOW);
+		process_look(self, berths, MEMORY_REGULAR);
 	store_release(&self->usage_ready, 0);
 }
 

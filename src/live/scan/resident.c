@@ -373,7 +373,7 @@ static bool look_take(struct look *self, struct stream_memory *told, const struc
 	return true;
 }
 
-int resident_tell(const struct berth *berth, const struct berths *berths, u32 moment,
+int resident_tell(const struct berth *berth, const struct berths *berths, u32 why,
 		  const struct stream_sink *sink, struct err *err)
 {
 	struct stream_memory told;
@@ -383,7 +383,9 @@ int resident_tell(const struct berth *berth, const struct berths *berths, u32 mo
 	if (!sink->memory)
 		return 0;
 	for (u32 i = 0; i < TRIES; i++) {
-		told = (struct stream_memory){.moment = moment};
+		told = (struct stream_memory){.moment =
+						      why == MEMORY_LAST ? MEMORY_END : MEMORY_NOW,
+					      .why = why};
 		look = (struct look){0};
 		if (!look_take(&look, &told, berth, berths))
 			return 0;

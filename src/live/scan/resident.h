@@ -7,10 +7,10 @@
 #include "live/drain/berths.h"
 #include "host/trace/stream.h"
 
-/* Looks at the process and tells the sink. The process may run; then what it does meanwhile makes
- * the rows differ from their sum. It takes time by how much memory there is: call it rarely. 0 also
- * if nothing could be seen. */
-int resident_tell(const struct berth *berth, const struct berths *berths, u32 moment,
+/* Looks at the process and tells the sink; why: enum memory_why. The process may run; then what it
+ * does meanwhile makes the rows differ from their sum. It takes time by how much memory there is:
+ * call it rarely. 0 also if nothing could be seen. */
+int resident_tell(const struct berth *berth, const struct berths *berths, u32 why,
 		  const struct stream_sink *sink, struct err *err);
 
 #endif

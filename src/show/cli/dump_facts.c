@@ -181,12 +181,14 @@ static int on_memory(void *data, const struct stream_memory *memory, struct err 
 {
 	static const char *const kinds[] = {"anonymous", "break",    "file",  "stack",
 					    "guarded",   "recorder", "module"};
+	static const char *const whys[MEMORY_WHYS] = {"", "regular", "mark", "snapshot", "end"};
 
 	(void)err;
 	put_fact(time_at(data, "memory time_ns", memory->ticks),
 		 FIELD("rss_bytes", memory->rss_bytes), FIELD("high_bytes", memory->high_bytes),
 		 FIELD("huge_bytes", memory->huge_bytes),
-		 FIELD("moment", memory->moment == MEMORY_END ? "end" : "now"));
+		 FIELD("moment", memory->moment == MEMORY_END ? "end" : "now"),
+		 if_any(memory->why, FIELD("why", whys[memory->why])));
 	for (u64 i = 0; i < memory->count; i++) {
 		const struct stream_resident *row = &memory->rows[i];
 

@@ -182,6 +182,7 @@ static int on_memory(void *data, const struct stream_memory *memory, struct err 
 				   .first = self->residents.count,
 				   .count = memory->count,
 				   .moment = memory->moment,
+				   .why = memory->why,
 				   .cached_first = self->cached.count,
 				   .cached_count = memory->cached_count,
 				   .caches_read = memory->caches_read,

@@ -137,7 +137,8 @@ struct model_memory {
 	u64 ticks;
 	u64 rss_bytes, high_bytes, huge_bytes;
 	u64 first, count;
-	u64 moment; /* enum memory_when */
+	u32 moment; /* enum memory_when */
+	u32 why;    /* enum memory_why; 0 in indexes of earlier versions */
 	u64 cached_first, cached_count;
 	u32 caches_read, caches_unread; /* threads; both 0 = nobody has looked */
 };

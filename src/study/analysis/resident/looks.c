@@ -104,8 +104,9 @@ static bool choose_looks(struct resident_looks *self, const struct model *model)
 	return true;
 }
 
-/* The trace has no reasons: a look that comes soon after a mark is because of it. */
-static void find_kinds(struct resident_looks *self, const struct model *model)
+/* A trace of an earlier version has no reasons: a look that comes soon after a mark is because of
+ * it. */
+static void infer_kinds(struct resident_looks *self, const struct model *model)
 {
 	struct resident_look *rows = self->rows.data;
 
@@ -113,7 +114,7 @@ static void find_kinds(struct resident_looks *self, const struct model *model)
 		const struct model_mark *mark = &model->marks.data[i];
 		u64 look = bisect(at, self->rows.count, rows[at].memory->ticks < mark->ticks);
 
-		if (look == self->rows.count ||
+		if (look == self->rows.count || rows[look].memory->why ||
 		    tick_clock_ns(&model->clock, rows[look].memory->ticks) -
 				    tick_clock_ns(&model->clock, mark->ticks) >
 			    AFTER_MARK_NS)
@@ -121,9 +122,24 @@ static void find_kinds(struct resident_looks *self, const struct model *model)
 		rows[look].mark = mark;
 		rows[look].kind = mark->kind == HW_MARK_SNAPSHOT ? LOOK_SNAPSHOT : LOOK_MARK;
 	}
-	for (u64 i = 0; i < self->rows.count; i++)
-		if (rows[i].memory->moment == MEMORY_END)
-			rows[i].kind = LOOK_END;
+}
+
+static void find_kinds(struct resident_looks *self, const struct model *model)
+{
+	infer_kinds(self, model);
+	for (u64 i = 0; i < self->rows.count; i++) {
+		struct resident_look *look = &self->rows.data[i];
+		u32 why = look->memory->why;
+		u64 after = bisect(at, model->marks.count,
+				   model->marks.data[at].ticks <= look->memory->ticks);
+
+		if (why == MEMORY_MARK || why == MEMORY_SNAPSHOT) {
+			look->kind = why == MEMORY_MARK ? LOOK_MARK : LOOK_SNAPSHOT;
+			look->mark = after ? &model->marks.data[after - 1] : NULL;
+		}
+		if (look->memory->moment == MEMORY_END)
+			look->kind = LOOK_END;
+	}
 }
 
 /* ---- pages ---- */
