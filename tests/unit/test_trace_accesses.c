@@ -114,7 +114,7 @@ TEST(full_blocks, "more rows than a block holds come back in order, with one cal
 
 TEST(worst_maps, "maps with as many runs as there can be fill blocks before their rows do")
 {
-	enum { ROWS = 20000 };
+	enum { ROWS = 10000 }; /* two blocks and a half */
 	const char *path = test_path("trace");
 	struct trace_writer *writer = writer_or_fail(path);
 	u64 map[HW_MAP_WORDS];

@@ -10,6 +10,8 @@
 /* ---- blocks in memory ---- */
 
 struct blocks {
+	struct guard *guard; /* large: one for all, to which each decoding is another image */
+	u32 decoded;
 	VEC(struct parcel *) parcels;
 	u64 contents; /* the first so many are of contents, */
 	u64 numbers;  /* and then so many of numbers */
@@ -88,13 +90,14 @@ static void encode(struct blocks *to, const struct stream_graph *graph)
 static int decode(struct blocks *blocks, u64 without)
 {
 	struct stream_sink sink = {.self = blocks, .graph = see_graph};
-	struct graph_gather gather = {.guard = guard_new(&sink)};
+	struct graph_gather gather = {.guard = blocks->guard ? blocks->guard : guard_new(&sink)};
 	struct err err = {0};
 	int status = 0;
 
 	if (!gather.guard)
 		FAIL("out of memory");
-	guard_enter(gather.guard, 0);
+	blocks->guard = gather.guard;
+	guard_enter(gather.guard, blocks->decoded++);
 	blocks->graphs = blocks->with_contents = blocks->with_numbers = 0;
 	blocks->same = false;
 	for (u64 i = 0; i < blocks->parcels.count; i++) {
@@ -108,7 +111,6 @@ static int decode(struct blocks *blocks, u64 without)
 	}
 	graph_gather_release(&gather);
 	graph_rows_release(&gather);
-	guard_free(gather.guard);
 	return status;
 }
 
@@ -117,6 +119,7 @@ static void blocks_release(struct blocks *blocks)
 	for (u64 i = 0; i < blocks->parcels.count; i++)
 		free(blocks->parcels.data[i]);
 	vec_release(&blocks->parcels);
+	guard_free(blocks->guard);
 }
 
 static void check_same(const struct stream_graph *graph)
