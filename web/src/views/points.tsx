@@ -84,7 +84,7 @@ function shareColumn(of: Sum, all: number): Column<PointRow> {
 	return { name: "share", label: "Share", title: `Part of ${wholes[of]}`, fixed: true, number: true, width: "8ch", cell: (row) => (all > 0 ? share(row[of] / all) : ""), text: (row) => (all > 0 ? String(row[of] / all) : "") };
 }
 
-const NARROW = 900; // a window has no room for one more column
+const NARROW = 900; // a window has no room for one more column, nor has the view of scores
 
 /** What was not recorded has no column, nor has the type where hardly any is known; what the address leaves out is not shown. */
 function shownColumns(rows: readonly PointRow[]): Column<PointRow>[] {
@@ -178,7 +178,7 @@ function PointList() {
 	const all = { peak: highest(heap?.data.total.max), bytes: first.reply?.total.bytes ?? 0, chunks: first.reply?.total.chunks ?? 0, kept: heap?.data.total.last.at(-1) ?? 0 };
 	const columns = shownColumns(loaded);
 	const at = columns.findIndex((column) => column.name === sum);
-	if (at >= 0 && window.innerWidth > NARROW) columns.splice(at + 1, 0, shareColumn(sum, all[sum]));
+	if (at >= 0 && window.innerWidth > NARROW && view.value === "points") columns.splice(at + 1, 0, shareColumn(sum, all[sum]));
 	useEffect(() => {
 		const names = loaded.map((row) => codeAt(row) + fileOf(row));
 		repeated.value = new Set(names.filter((name, at) => names.indexOf(name) !== at));
