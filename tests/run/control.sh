@@ -303,6 +303,17 @@ case_ctl_scan()
 	let_go
 	equal "lost at the end" "$("$HEAPWISE" leaks --format json "$work/trace" |
 		jq -c '[.lost.chunks, .lost.bytes]')" "[5,25165]"
+	"$HEAPWISE" run -o "$work/killed" -- "$target" leaking "$work/never" >"$work/doomed" 2>"$work/stderr" &
+	monitor=$!
+	until_true test -s "$work/doomed"
+	program=$(head -1 "$work/doomed")
+	until_true ctl "$program" scan >"$work/got"
+	kill -KILL "$program"
+	wait "$monitor"
+	equal "lost before it was killed" "$("$HEAPWISE" leaks --format json "$work/killed" |
+		jq -c '[.lost.chunks, .lost.bytes, .scan.state]')" '[3,15099,"done"]'
+	"$HEAPWISE" leaks "$work/killed" >"$work/text"
+	says "$work/text" "leak kinds are those of the scan at .*; a later one failed: the program was killed"
 	steer --start-paused --
 	ctl "$program" scan >"$work/got"
 	equal "status of a scan while paused" "$?" 3

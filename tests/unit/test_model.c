@@ -186,7 +186,7 @@ TEST(calls_by_family, "array forms count as new and delete, aligned forms as mem
 	model_free(feed.model);
 }
 
-TEST(scan_classes, "a chunk's class is that of the last scan, and unknown where none told it")
+TEST(scan_classes, "a chunk's class is that of the last scan that was done, and unknown where it did not tell it")
 {
 	struct feed feed = feed_new();
 	struct stream_scan scan = {.state = SCAN_DONE, .reason = "", .chunks = 2, .roots_bytes = 9};
@@ -209,7 +209,8 @@ TEST(scan_classes, "a chunk's class is that of the last scan, and unknown where 
 	scan.state = SCAN_FAILED;
 	scan.reason = "because";
 	told(&feed, feed.sink.scan(feed.sink.self, &scan, NULL, 0, &feed.err));
-	CHECK_EQ(model_chunk_class(feed.model, 1), CLASS_UNKNOWN);
+	CHECK_EQ(model_chunk_class(feed.model, 1), CLASS_POSSIBLE);
+	CHECK_EQ(feed.model->scan.state, SCAN_DONE);
 	CHECK_STR(feed.model->scan.reason, "because");
 	model_free(feed.model);
 }

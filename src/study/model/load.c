@@ -213,6 +213,10 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 
 	if (!reason)
 		return err_memory_for(err, "the model");
+	if (self->scan.state == SCAN_DONE && scan->state != SCAN_DONE) {
+		self->scan.reason = reason; /* what was found before is all that is known */
+		return 0;
+	}
 	if (self->scan.state == SCAN_DONE)
 		forget_classes(self);
 	self->scan = (struct model_scan){.ticks = scan->ticks,

@@ -105,11 +105,11 @@ struct model_note {
 	const char *key, *value;
 };
 
-/* The last scan that was told; see struct stream_scan. */
+/* The last scan that was done, or else that was told; see struct stream_scan. */
 struct model_scan {
 	u64 ticks;
 	u32 state;          /* enum scan_state */
-	const char *reason; /* the model's own; "" when done */
+	const char *reason; /* the model's own; "" when done, unless a later one failed */
 	u64 roots_bytes, chunks, scan_ns;
 	u64 class_chunks[CLASS_COUNT], class_bytes[CLASS_COUNT];
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/base/order.h"
+#include "host/base/units.h"
 #include "host/trace/kinds.h"
 #include "study/analysis/places/group.h"
 #include "study/result/field.h"
@@ -200,7 +201,7 @@ static void add_head(struct result *result, const struct model *model,
 		     value_text(result_copy(result, model->image.program)),
 		     "path of the executable");
 	result_field(result, "scan.state", NULL, VALUE_TEXT, value_text(states[state]),
-		     "whether memory was scanned for pointers at the end: done, failed or none");
+		     "whether memory was scanned for pointers: done, failed or none");
 	result_field(result, "scan.time_ns", NULL, VALUE_NS,
 		     value_if(state == SCAN_DONE, value_number(model->scan.scan_ns)),
 		     "duration of the scan");
@@ -216,6 +217,11 @@ static void add_head(struct result *result, const struct model *model,
 	if (table->classes[CLASS_UNKNOWN].chunks)
 		result_add_caveat(result, "the leak kind of some chunks is unknown: %s",
 				  leaks_unknown_reason(model, result));
+	if (state == SCAN_DONE && model->scan.reason && *model->scan.reason)
+		result_add_caveat(result,
+				  "leak kinds are those of the scan at %s; a later one failed: %s",
+				  units_ns(tick_clock_ns(&model->clock, model->scan.ticks)).text,
+				  model->scan.reason);
 	if (model->has_end && model->end.how == IMAGE_EXEC)
 		result_add_caveat(result, "the program replaced itself by exec; memory live at "
 					  "that moment does not count as leaked");
