@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * When it is said that functions have no names, and of which modules. */
+#include "host/symbols/remedy.h"
 #include "study/analysis/findings/unnamed.h"
 #include "unit/test_access.h"
 
@@ -57,11 +58,22 @@ TEST(modules, "modules with bytes that have no names are told with their shares,
 	release(&program);
 }
 
+static bool has_package(const char *path)
+{
+	const struct symbolizer_module module = {.path = path};
+	struct remedy remedy;
+
+	remedy_find("", &module, 1, &remedy);
+	return *remedy.install;
+}
+
 TEST(packages, "a package that has two modules is installed once")
 {
 	struct program program;
 	const char *named;
 
+	if (!has_package("/usr/bin/sort") || !has_package("/usr/bin/tac"))
+		test_skip("dpkg lists no stripped programs of this CPU here");
 	begin(&program);
 	tell_module(&program.feed, 3, 0x400000, 0, "/usr/bin/sort");
 	tell_module(&program.feed, 4, 0x500000, 0, "/usr/bin/tac");
@@ -71,9 +83,7 @@ TEST(packages, "a package that has two modules is installed once")
 	tell_alloc(&program.feed, HW_MALLOC, 6, 400);
 	CHECK(advice_with(&program, true));
 	named = strstr(strbuf_text(&program.text), "coreutils-dbgsym");
-	if (!named)
-		test_skip("dpkg lists no stripped programs of this CPU here");
-	CHECK(!strstr(named + 1, "coreutils-dbgsym"));
+	CHECK(named && !strstr(named + 1, "coreutils-dbgsym"));
 	release(&program);
 }
 
