@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: MIT
 # libheapwise-lisp-ecl.so, for `heapwise run --lisp ecl`: built where ECL's headers are, because it looks into its objects. It links neither libecl nor the recorder: both are in the program that it is loaded into.
 find_path(HEAPWISE_ECL_INCLUDE ecl/ecl.h)
-if(HEAPWISE_ECL_INCLUDE)
-	# Its headers include those of other packages, on which libecl-dev does not depend.
-	include(CheckCSourceCompiles)
-	set(CMAKE_REQUIRED_INCLUDES ${HEAPWISE_ECL_INCLUDE})
-	check_c_source_compiles("#include <ecl/ecl.h>\nint main(void) { return 0; }" HEAPWISE_ECL_COMPILES)
-	unset(CMAKE_REQUIRED_INCLUDES)
-	if(NOT HEAPWISE_ECL_COMPILES)
-		unset(HEAPWISE_ECL_COMPILES CACHE)
+mark_as_advanced(HEAPWISE_ECL_INCLUDE)
+set(lisp_dir ${PROJECT_SOURCE_DIR}/src/target/lisp)
+file(GLOB lisp_sources CONFIGURE_DEPENDS ${lisp_dir}/*.c ${lisp_dir}/arch/${HEAPWISE_CPU}/*.S)
+set(lisp_history ihs_top) # where the environment of a thread has it
+set(lisp_header ${HEAPWISE_ECL_INCLUDE})
+if(EXISTS ${HEAPWISE_ECL_INCLUDE}/ecl/external.h)
+	set(lisp_header ${HEAPWISE_ECL_INCLUDE}/ecl/external.h)
+	file(STRINGS ${lisp_header} lisp_has_stacks REGEX "ecl_history_stack ihs_stack")
+	if(lisp_has_stacks)
+		set(lisp_history ihs_stack.top)
 	endif()
 endif()
-heapwise_part("run --lisp ecl" "${HEAPWISE_ECL_COMPILES}" libheapwise-lisp-ecl.so
+heapwise_part_tries(lisp "${lisp_header}" ${heapwise_part_compiler} -fPIC -shared -D_GNU_SOURCE= -DHWL_IHS_TOP=${lisp_history}
+	-I${HEAPWISE_ECL_INCLUDE} ${recorder_options} ${lisp_sources})
+heapwise_part(lisp "run --lisp ecl" libheapwise-lisp-ecl.so
 	libecl-dev libgc-dev libgmp-dev libffi-dev libatomic-ops-dev)
-if(HEAPWISE_ECL_COMPILES AND TARGET recorder)
-	set(lisp_dir ${PROJECT_SOURCE_DIR}/src/target/lisp)
-	file(GLOB lisp_sources CONFIGURE_DEPENDS ${lisp_dir}/*.c ${lisp_dir}/arch/${HEAPWISE_CPU}/*.S)
+if(lisp_builds)
 	add_library(lisp_ecl SHARED ${lisp_sources})
 	set_target_properties(lisp_ecl PROPERTIES OUTPUT_NAME heapwise-lisp-ecl
 		LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
@@ -23,6 +25,7 @@ if(HEAPWISE_ECL_COMPILES AND TARGET recorder)
 	target_include_directories(lisp_ecl SYSTEM PRIVATE ${HEAPWISE_ECL_INCLUDE})
 	target_compile_options(lisp_ecl PRIVATE ${HEAPWISE_C_OPTIONS} -O2
 		"$<$<COMPILE_LANGUAGE:C>:${recorder_options}>")
+	target_compile_definitions(lisp_ecl PRIVATE HWL_IHS_TOP=${lisp_history})
 	target_link_options(lisp_ecl PRIVATE -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete)
 	target_link_libraries(lisp_ecl PRIVATE ${CMAKE_DL_LIBS})
 endif()

@@ -1,22 +1,81 @@
 # SPDX-License-Identifier: MIT
-# Optional parts: built where their packages are installed, and listed at the end of configuring and by `heapwise doctor`
-# whether they are built or not. With CI=true, or with HEAPWISE_ALL_PARTS=1 in the environment (as `make test` has it), one
-# that is not built is an error. A look that failed must not stay in the cache: find_* see to it, check_* do not.
+# Optional parts: built where their packages are installed and what is built with them compiles, and listed at the end of
+# configuring and by `heapwise doctor` whether they are built or not. HEAPWISE_WITHOUT leaves some out. With CI=true, or with
+# HEAPWISE_ALL_PARTS=1 in the environment (as `make test` has it), one whose packages could be there is an error; with CI=true
+# also one that does not compile.
+set(HEAPWISE_WITHOUT "" CACHE STRING "optional parts to leave out, a list: valgrind, lisp, musl, types-index")
 
-# heapwise_part(NAME BUILT FILE PACKAGE...)   FILE: what it adds beside the program, "" if nothing
-function(heapwise_part name built file)
+# heapwise_part_tries(ID FOUND COMMAND...)   Sets ID_builds: whether FOUND, a file of the packages, is there and COMMAND, the
+# compiler with all sources of the part, succeeds; if not, ID_why says why, or is empty if packages are missing. COMMAND is run
+# at -O0, and again only after the compiler, a source or FOUND has changed.
+function(heapwise_part_tries id found)
+	set(${id}_builds OFF PARENT_SCOPE)
+	set(${id}_why "" PARENT_SCOPE)
+	if(id IN_LIST HEAPWISE_WITHOUT)
+		set(${id}_why "left out by HEAPWISE_WITHOUT" PARENT_SCOPE)
+		return()
+	elseif(NOT found)
+		return()
+	endif()
+	set(state "${CMAKE_C_COMPILER_VERSION} ${ARGN} ${CMAKE_C_FLAGS}")
+	foreach(word IN LISTS ARGN found)
+		if(IS_ABSOLUTE "${word}" AND EXISTS "${word}")
+			file(TIMESTAMP "${word}" changed)
+			string(APPEND state " ${changed}")
+		endif()
+	endforeach()
+	string(SHA1 state "${state}")
+	if(NOT state STREQUAL "${HEAPWISE_PART_${id}}")
+		set(folder ${PROJECT_BINARY_DIR}/CMakeFiles/parts)
+		file(MAKE_DIRECTORY ${folder})
+		execute_process(COMMAND ${ARGN} -O0 -w -o ${folder}/${id} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+		file(REMOVE ${folder}/${id})
+		if(NOT status EQUAL 0)
+			string(REGEX MATCH "[^\n]*([Ee]rror|undefined reference|cannot find)[^\n]*" text "${text}")
+			string(REGEX REPLACE "^.*/src/" "" text "${text}")
+			string(REGEX REPLACE "[\"\\;]" "'" text "${text}")
+			if(NOT text MATCHES "No such file") # a package on which that of the part does not depend
+				set(${id}_why "does not compile: ${text}" PARENT_SCOPE)
+			endif()
+			return()
+		endif()
+		set(HEAPWISE_PART_${id} ${state} CACHE INTERNAL "")
+	endif()
+	set(${id}_builds ON PARENT_SCOPE)
+endfunction()
+
+# The compiler of a part, as it is called for any source.
+set(heapwise_part_compiler ${CMAKE_C_COMPILER})
+if(CMAKE_SYSROOT)
+	list(APPEND heapwise_part_compiler --sysroot=${CMAKE_SYSROOT})
+endif()
+separate_arguments(heapwise_part_flags UNIX_COMMAND "${CMAKE_C_FLAGS}")
+list(APPEND heapwise_part_compiler ${heapwise_part_flags} -std=gnu11 -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include
+	-DHEAPWISE_VERSION="${PROJECT_VERSION}")
+
+# heapwise_part(ID NAME FILE PACKAGE...)   after heapwise_part_tries; FILE: what it adds beside the program, "" if nothing
+function(heapwise_part id name file)
 	list(JOIN ARGN " " packages)
-	if(built)
+	if(${id}_builds)
 		set(built 1)
 		heapwise_part_line("${name}" ON "")
 	else()
 		set(built 0)
-		heapwise_part_line("${name}" OFF "${packages}")
-		set_property(GLOBAL APPEND_STRING PROPERTY HEAPWISE_PARTS_LEFT_OUT
-			"${name}: not built; install ${packages}\n")
+		set(remedy "${${id}_why}")
+		if(NOT remedy)
+			set(remedy "install ${packages}")
+		endif()
+		heapwise_part_line("${name}" OFF "${remedy}")
+		set(missing "")
+		if(NOT ${id}_why) # what the distribution does not have is not missing
+			execute_process(COMMAND ${PROJECT_SOURCE_DIR}/tools/install-deps --offered ${ARGN} OUTPUT_VARIABLE missing)
+		endif()
+		if(missing OR (${id}_why AND "$ENV{CI}" STREQUAL "true" AND NOT id IN_LIST HEAPWISE_WITHOUT))
+			set_property(GLOBAL APPEND_STRING PROPERTY HEAPWISE_PARTS_LEFT_OUT "${name}: not built; ${remedy}\n")
+		endif()
 	endif()
 	set_property(GLOBAL APPEND_STRING PROPERTY HEAPWISE_PARTS_SOURCE
-		"PART(\"${name}\", ${built}, \"${file}\", \"${packages}\")\n")
+		"PART(\"${name}\", ${built}, \"${file}\", \"${packages}\", \"${${id}_why}\")\n")
 endfunction()
 
 # heapwise_test_part(NAME BUILT TEST PACKAGE...)   tests that are there only with these packages. Without them TEST is
@@ -29,17 +88,17 @@ function(heapwise_test_part name built test)
 	if(built)
 		heapwise_part_line("${name}" ON "")
 	else()
-		heapwise_part_line("${name}" OFF "${packages}")
+		heapwise_part_line("${name}" OFF "install ${packages}")
 		heapwise_script_test(${test} sh -c "echo skipped: needs package ${packages} && exit 77")
 	endif()
 endfunction()
 
-function(heapwise_part_line name built packages)
+function(heapwise_part_line name built remedy)
 	set_property(GLOBAL APPEND PROPERTY HEAPWISE_PARTS "${name}")
 	if(built)
 		set_property(GLOBAL APPEND_STRING PROPERTY HEAPWISE_PARTS_TABLE "\n  built      ${name}")
 	else()
-		set_property(GLOBAL APPEND_STRING PROPERTY HEAPWISE_PARTS_TABLE "\n  not built  ${name} (install ${packages})")
+		set_property(GLOBAL APPEND_STRING PROPERTY HEAPWISE_PARTS_TABLE "\n  not built  ${name} (${remedy})")
 	endif()
 endfunction()
 

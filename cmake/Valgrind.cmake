@@ -13,18 +13,13 @@ find_library(HEAPWISE_VALGRIND_CORE libcoregrind-${valgrind_platform}.a PATH_SUF
 find_file(HEAPWISE_VALGRIND_PRELOAD vgpreload_core-${valgrind_platform}.so
 	PATH_SUFFIXES libexec/valgrind lib/valgrind lib/${CMAKE_LIBRARY_ARCHITECTURE}/valgrind)
 mark_as_advanced(HEAPWISE_VALGRIND_INCLUDE HEAPWISE_VALGRIND_CORE HEAPWISE_VALGRIND_PRELOAD)
+set(valgrind_header "")
 if(HEAPWISE_VALGRIND_INCLUDE AND HEAPWISE_VALGRIND_CORE AND HEAPWISE_VALGRIND_PRELOAD)
-	set(valgrind_found ON)
-else()
-	set(valgrind_found OFF)
-endif()
-heapwise_part("run --access valgrind" ${valgrind_found} valgrind/heapwise-${valgrind_platform} valgrind)
-if(NOT valgrind_found)
-	return()
+	set(valgrind_header ${HEAPWISE_VALGRIND_INCLUDE}/pub_tool_tooliface.h)
 endif()
 
-get_filename_component(valgrind_archives ${HEAPWISE_VALGRIND_CORE} DIRECTORY)
-get_filename_component(valgrind_files ${HEAPWISE_VALGRIND_PRELOAD} DIRECTORY)
+get_filename_component(valgrind_archives "${HEAPWISE_VALGRIND_CORE}" DIRECTORY)
+get_filename_component(valgrind_files "${HEAPWISE_VALGRIND_PRELOAD}" DIRECTORY)
 set(valgrind_folder ${PROJECT_BINARY_DIR}/valgrind)
 set(valgrind_sources ${PROJECT_SOURCE_DIR}/src/target/valgrind)
 set(valgrind_definitions VGA_${valgrind_cpu}=1 VGO_linux=1 VGP_${valgrind_cpu}_linux=1
@@ -38,24 +33,40 @@ if(valgrind_pc)
 	string(REGEX REPLACE "^valt_load_address=" "" valgrind_address "${valgrind_line}")
 endif()
 
+# What differs between its versions.
+foreach(ask "HWV_ASKED_ALIGNMENT=tooliface=p__builtin_new_aligned.*orig_align" "HWV_SHADOW_RESULT=aspacemgr=SysRes.*am_shadow_alloc")
+	string(REGEX MATCH "^([A-Z_]+)=([a-z]+)=(.*)$" _ "${ask}")
+	if(valgrind_header)
+		file(STRINGS ${HEAPWISE_VALGRIND_INCLUDE}/pub_tool_${CMAKE_MATCH_2}.h valgrind_line REGEX "${CMAKE_MATCH_3}")
+		if(valgrind_line)
+			list(APPEND valgrind_definitions ${CMAKE_MATCH_1}=1)
+		endif()
+	endif()
+endforeach()
+
 file(GLOB valgrind_tool_sources CONFIGURE_DEPENDS ${valgrind_sources}/*.c)
 list(REMOVE_ITEM valgrind_tool_sources ${valgrind_sources}/preload.c)
-add_executable(valgrind_tool ${valgrind_tool_sources})
-file(STRINGS ${HEAPWISE_VALGRIND_INCLUDE}/pub_tool_tooliface.h valgrind_asked
-	REGEX "p__builtin_new_aligned.*orig_align")
-if(valgrind_asked)
-	target_compile_definitions(valgrind_tool PRIVATE HWV_ASKED_ALIGNMENT)
+set(valgrind_options -fno-strict-aliasing -fno-builtin -fno-stack-protector -U_FORTIFY_SOURCE)
+set(valgrind_link -static -nodefaultlibs -nostartfiles -u _start
+	-Wl,--build-id=none -Wl,-Ttext-segment=${valgrind_address}
+	-Wl,--wrap=vgModuleLocal_read_debuginfo_dwarf3)
+set(valgrind_libraries ${HEAPWISE_VALGRIND_CORE} ${valgrind_archives}/libvex-${valgrind_platform}.a -lgcc
+	${valgrind_archives}/libgcc-sup-${valgrind_platform}.a)
+list(TRANSFORM valgrind_definitions PREPEND -D OUTPUT_VARIABLE valgrind_defines)
+heapwise_part_tries(valgrind "${valgrind_header}" ${heapwise_part_compiler} -fno-pie -no-pie -fomit-frame-pointer ${valgrind_options}
+	${valgrind_defines} -I${HEAPWISE_VALGRIND_INCLUDE} ${valgrind_link} ${valgrind_tool_sources} ${valgrind_libraries})
+heapwise_part(valgrind "run --access valgrind" valgrind/heapwise-${valgrind_platform} valgrind)
+if(NOT valgrind_builds)
+	return()
 endif()
+
+add_executable(valgrind_tool ${valgrind_tool_sources})
 set_target_properties(valgrind_tool PROPERTIES OUTPUT_NAME heapwise-${valgrind_platform}
 	RUNTIME_OUTPUT_DIRECTORY ${valgrind_folder} POSITION_INDEPENDENT_CODE OFF)
 target_compile_definitions(valgrind_tool PRIVATE HEAPWISE_VERSION="${PROJECT_VERSION}")
 target_compile_options(valgrind_tool PRIVATE -O2 -fno-pie -fomit-frame-pointer)
-target_link_options(valgrind_tool PRIVATE -static -nodefaultlibs -nostartfiles -u _start
-	-Wl,--build-id=none -Wl,-Ttext-segment=${valgrind_address}
-	-Wl,--wrap=vgModuleLocal_read_debuginfo_dwarf3)
-target_link_libraries(valgrind_tool PRIVATE ${HEAPWISE_VALGRIND_CORE}
-	${valgrind_archives}/libvex-${valgrind_platform}.a gcc
-	${valgrind_archives}/libgcc-sup-${valgrind_platform}.a)
+target_link_options(valgrind_tool PRIVATE ${valgrind_link})
+target_link_libraries(valgrind_tool PRIVATE ${valgrind_libraries})
 
 # What Valgrind loads into the program: the functions that stand in for malloc and memcpy. No loop of
 # theirs may be made a call of the function that it replaces.
@@ -72,8 +83,7 @@ foreach(target valgrind_tool valgrind_preload)
 	target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
 	target_include_directories(${target} SYSTEM PRIVATE ${HEAPWISE_VALGRIND_INCLUDE})
 	target_compile_definitions(${target} PRIVATE ${valgrind_definitions})
-	target_compile_options(${target} PRIVATE ${HEAPWISE_WARNINGS} -fno-strict-aliasing -fno-builtin
-		-fno-stack-protector -U_FORTIFY_SOURCE)
+	target_compile_options(${target} PRIVATE ${HEAPWISE_WARNINGS} ${valgrind_options})
 endforeach()
 
 foreach(name vgpreload_core-${valgrind_platform}.so default.supp)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # tools.sh layers|circles|dead|style|words|imports|stack|skips   plants violations in a copy and expects the check to find each.
-# tools.sh parts   configures with parts that cannot be built: they are listed, looked for again, and an error where asked for.
+# tools.sh parts     configures with parts that cannot be built: they are listed, looked for again, and an error where asked for.
+# tools.sh without   configures without optional parts, one by one; tools.sh without-built also builds and tests that.
 . "$(dirname "$0")/lib.sh"
 tools=$(cd "$(dirname "$0")/../../tools" && pwd)
 source=$tools/..
@@ -192,7 +193,7 @@ test_skips()
 	local strict
 
 	mkdir "$work/bin" "$work/tests"
-	printf '#!/bin/sh\nfor name; do case $name in bash | valgrind) echo "$name | 1 | here" ;; esac; done\n' >"$work/bin/apt-cache"
+	printf '#!/bin/sh\nfor name; do case $name in bash | valgrind) echo "$name | 1 | here main Packages" ;; esac; done\n' >"$work/bin/apt-cache"
 	chmod +x "$work/bin/apt-cache"
 	planted machine 'echo "skipped: needs root"; exit 77'
 	planted part 'echo "# skipped: this kernel maps no vdso" >&2'
@@ -226,38 +227,79 @@ test_skips()
 	finds '^skipped: no reason given \[silent\]$' run_planted CI=true
 }
 
-# configure STATUS [VARIABLE=VALUE...]   configures without musl-gcc and with the ECL of $work/ecl; what it says is in $work/out
+# configure STATUS [VARIABLE=VALUE...] [OPTION...]   what cmake says is in $work/out
 configure()
 {
-	local wanted=$1
+	local wanted=$1 environment=()
 
 	shift
-	env -u CI -u HEAPWISE_ALL_PARTS "$@" cmake -S "$source" -B "$work/build" -G Ninja -DHEAPWISE_TESTS=OFF -DHEAPWISE_MUSL_CC=OFF \
-		-DHEAPWISE_ECL_INCLUDE="$work/ecl" --log-level=NOTICE >"$work/out" 2>&1
-	equal "status of configuring with '$*'" "$?" "$wanted"
+	while [ $# -gt 0 ] && [[ $1 != -* ]]; do environment+=("$1"); shift; done
+	env -u CI -u HEAPWISE_ALL_PARTS "${environment[@]}" cmake -S "$source" -B "$work/build" -G Ninja -DHEAPWISE_TESTS=OFF "$@" \
+		--log-level=NOTICE >"$work/out" 2>&1
+	equal "status of configuring with '${environment[*]} $*'" "$?" "$wanted"
+}
+
+# left_out NAME REASON   as cmake lists it, and doctor will
+left_out()
+{
+	says "$work/out" "^  not built +$1 \($2"
+	says "$work/build/generated/show/cli/parts.inc" "^PART\(\"$1\", 0, "
 }
 
 test_parts()
 {
+	local variable
+
 	mkdir -p "$work/ecl/ecl"
+	# A package on which the part's own does not depend is missing.
 	echo "#include <absent/atomic_ops.h>" >"$work/ecl/ecl/ecl.h"
-	configure 0
-	says "$work/out" "^  not built  run --lisp ecl \(install .*libatomic-ops-dev\)"
-	says "$work/out" "^  not built  recording of musl programs \(install musl-tools\)"
+	configure 0 -DHEAPWISE_ECL_INCLUDE="$work/ecl" -DHEAPWISE_MUSL_CC=OFF
+	left_out "run --lisp ecl" "install .*libatomic-ops-dev"
+	left_out "recording of musl programs" "install musl-tools"
 	says "$work/out" "^  (not )?built  +types-index"
 	says "$work/out" "^  (not )?built  +run --access valgrind"
-	says "$work/build/generated/show/cli/parts.inc" '^PART\("run --lisp ecl", 0, '
 	for variable in CI=true HEAPWISE_ALL_PARTS=1; do
 		configure 1 "$variable"
 		says "$work/out" "^  run --lisp ecl: not built; install .*libecl-dev"
 		says "$work/out" "^  recording of musl programs: not built; install musl-tools"
 	done
-	# The package has come.
+	# Its version does not fit: only CI minds.
 	echo "int ecl;" >"$work/ecl/ecl/ecl.h"
-	configure 0
-	says "$work/out" "^  built      run --lisp ecl"
+	configure 0 -DHEAPWISE_MUSL_CC="$(command -v musl-gcc)"
+	left_out "run --lisp ecl" "does not compile: target/lisp/.*unknown type name 'cl_object'"
+	configure 0 HEAPWISE_ALL_PARTS=1
+	configure 1 CI=true
+	says "$work/out" "^  run --lisp ecl: not built; does not compile"
+	# The package has come.
+	configure 0 -DHEAPWISE_ECL_INCLUDE=/usr/include
+	says "$work/out" "^Optional parts, all built|^  built      run --lisp ecl"
 	says "$work/build/generated/show/cli/parts.inc" '^PART\("run --lisp ecl", 1, '
 }
 
-"test_$1"
+# Each part is left out of a build with its tests, one after the other, and then all of them at once.
+test_without()
+{
+	local parts=("types-index|types-index" "musl|recording of musl programs" "lisp|run --lisp ecl" "valgrind|run --access valgrind") part
+
+	for part in "${parts[@]}" all; do
+		if [ "$part" = all ]; then set -- "${parts[@]}"; else set -- "$part"; fi
+		configure 0 CI=true -DHEAPWISE_TESTS=ON -DHEAPWISE_TEST_VARIANTS=OFF -DHEAPWISE_WITHOUT="$(IFS=';'; echo "${*%%|*}")"
+		for part; do left_out "${part#*|}" "left out by HEAPWISE_WITHOUT"; done
+		ninja -C "$work/build" -n all tests >"$work/out" 2>&1 || { fail "no build without $*:"; tail "$work/out"; }
+		[ -z "${build_too-}" ] || build_without "$*"
+	done
+}
+
+test_without_built() { build_too=1 test_without; }
+
+# build_without IDS   builds it, and runs what asks doctor and what needs the part
+build_without()
+{
+	ninja -C "$work/build" all tests >"$work/out" 2>&1 || { fail "cannot build without $1:"; tail "$work/out"; return; }
+	env -u CI -u HEAPWISE_ALL_PARTS ctest --test-dir "$work/build" -j2 --output-on-failure --no-tests=error \
+		-R "^(cli|run[.](example|lisp|valgrind|events|linked)|compat[.](musl|lisp|valgrind)|tools[.](dead|imports))" -LE full >"$work/out" 2>&1 ||
+		{ fail "tests fail without $1:"; grep -A99 "tests failed\|FAILED" "$work/out"; }
+}
+
+"test_${1//-/_}"
 finish

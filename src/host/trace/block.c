@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 #include <zstd.h>
 
 #include "host/base/io.h"
+#include "host/base/xxh.h"
 
 u64 checksum(const void *bytes, u64 count) { return XXH3_64bits(bytes, count); }
 

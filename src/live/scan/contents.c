@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+
+#include "host/base/xxh.h"
 
 enum {
 	SECRET = 192,

@@ -284,14 +284,15 @@ static const struct {
 
 /* ---- optional parts ---- */
 
-/* What a build may lack because a package was not there (cmake/Parts.cmake). */
+/* What a build may lack because a package was not there, or did not fit (cmake/Parts.cmake). */
 static const struct part {
 	const char *name;
 	bool built;
 	const char *file;     /* what it adds beside the program; may be empty */
 	const char *packages; /* what it is built with */
+	const char *why;      /* it was not built though these are there; may be empty */
 } parts[] = {
-#define PART(name, built, file, packages) {name, built, file, packages},
+#define PART(name, built, file, packages, why) {name, built, file, packages, why},
 #include "show/cli/parts.inc"
 #undef PART
 };
@@ -302,8 +303,9 @@ static void part_look(const struct part *part, struct finding *finding)
 
 	parts_own_folder(folder);
 	if (!part->built) {
-		say(finding, FINDING_LIMITED, "", "not built");
-		FOLLOWS(finding, "install %s and build Heapwise again", part->packages);
+		say(finding, FINDING_LIMITED, part->why, "not built");
+		if (!*part->why)
+			FOLLOWS(finding, "install %s and build Heapwise again", part->packages);
 	} else if (*part->file && !parts_find(folder, part->file, path)) {
 		say(finding, FINDING_LIMITED, "install Heapwise again",
 		    "built, but %s is not beside heapwise or in %s", part->file, parts_installed());

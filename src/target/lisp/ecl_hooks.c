@@ -43,7 +43,6 @@ static u32 startup_code = HW_NO_CODE;
 #define REALS(R)                                                                                   \
 	R(int, cl_boot, (int, char **))                                                            \
 	R(cl_object, ecl_cons, (cl_object, cl_object))                                             \
-	R(cl_object, ecl_list1, (cl_object))                                                       \
 	R(cl_object, ecl_alloc_object, (cl_type))                                                  \
 	R(cl_object, ecl_alloc_compact_object, (cl_type, cl_index))                                \
 	R(cl_object, ecl_alloc_instance, (cl_index))                                               \
@@ -64,9 +63,14 @@ static u32 startup_code = HW_NO_CODE;
 	R(void *, GC_malloc_uncollectable, (size_t))                                               \
 	R(void, GC_free, (void *))
 
+/* Newer versions have a macro in its place. */
+#undef ecl_list1
+extern cl_object ecl_list1(cl_object);
+
 static struct {
 #define REAL_FIELD(type, name, parameters) type(*name) parameters;
 	REALS(REAL_FIELD)
+	REAL_FIELD(cl_object, ecl_list1, (cl_object))
 	void *si_make_structure;
 } real;
 
@@ -77,6 +81,7 @@ static __attribute__((constructor)) void real_find(void)
 		return;
 #define REAL_FIND(type, name, parameters) *(void **)&real.name = dlsym(RTLD_NEXT, #name);
 	REALS(REAL_FIND)
+	REAL_FIND(cl_object, ecl_list1, (cl_object))
 	real.si_make_structure = dlsym(RTLD_NEXT, "si_make_structure");
 }
 

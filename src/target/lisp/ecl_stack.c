@@ -176,7 +176,7 @@ u32 hwl_translate(struct hw_runtime_frame *frames, u32 count, u32 room)
 {
 	cl_env_ptr env = ecl_process_env_unsafe();
 	const struct ecl_ihs_frame *ihs =
-		env && count ? on_stack(env->ihs_top, frames[0].sp) : NULL;
+		env && count ? on_stack(env->HWL_IHS_TOP, frames[0].sp) : NULL;
 	u32 kept = 0;
 
 	(void)room;

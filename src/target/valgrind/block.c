@@ -20,15 +20,32 @@ static struct block *free_blocks; /* linked by `covered` */
 static Bool measure_coverage;
 u64 hwv_gone_accesses;
 
+/* Zeros; pages are taken when they are written. */
+#ifdef HWV_SHADOW_RESULT /* since Valgrind 3.22 */
+static void *shadow_new(const HChar *what, SizeT bytes)
+{
+	SysRes result = VG_(am_shadow_alloc)(bytes);
+
+	if (sr_isError(result))
+		VG_(out_of_memory_NORETURN)(what, bytes, sr_Err(result));
+	return (void *)sr_Res(result);
+}
+#else
+static void *shadow_new(const HChar *what, SizeT bytes)
+{
+	void *memory = VG_(am_shadow_alloc)(bytes);
+
+	if (!memory)
+		VG_(out_of_memory_NORETURN)(what, bytes);
+	return memory;
+}
+#endif
+
 void hwv_blocks_init(Bool coverage)
 {
-	SizeT bytes = sizeof(*hwv_regions) << (ADDRESS_BITS - REGION_BITS);
-
 	measure_coverage = coverage;
-	hwv_regions =
-		VG_(am_shadow_alloc)(bytes); /* zeros; pages are taken when they are written */
-	if (!hwv_regions)
-		VG_(out_of_memory_NORETURN)("heapwise.regions", bytes);
+	hwv_regions = shadow_new("heapwise.regions", sizeof(*hwv_regions)
+							     << (ADDRESS_BITS - REGION_BITS));
 }
 
 /* ---- the map ---- */

@@ -211,8 +211,7 @@ static void made(char **text, int result)
 	  (to, n, flag, room, format, list), written(to, n, result);)
 
 #define DEFINE_FORMAT(name, real_name, parameters, real_parameters, arguments, after)              \
-	int name parameters;                                                                       \
-	HWR_EXPORT int name parameters                                                             \
+	HWR_IN_FRONT(int, name, parameters)                                                        \
 	{                                                                                          \
 		static void *real;                                                                 \
 		int(*call) real_parameters = hwr_real_once(&real, #real_name);                     \
@@ -227,8 +226,7 @@ static void made(char **text, int result)
 	}
 
 #define DEFINE_LIST(name, parameters, arguments, after)                                            \
-	int name parameters;                                                                       \
-	HWR_EXPORT int name parameters                                                             \
+	HWR_IN_FRONT(int, name, parameters)                                                        \
 	{                                                                                          \
 		static void *real;                                                                 \
 		int result;                                                                        \

@@ -358,22 +358,21 @@ static text next_token(text s, ctext set, char **rest)
 	return token;
 }
 
-text strtok_r(text s, ctext set, char **rest);
-HWR_EXPORT text strtok_r(text s, ctext set, char **rest) { return next_token(s, set, rest); }
-text __strtok_r(text s, ctext set, char **rest);
-HWR_EXPORT text __strtok_r(text s, ctext set, char **rest) { return next_token(s, set, rest); }
+HWR_IN_FRONT(text, strtok_r, (text s, ctext set, char **rest)) { return next_token(s, set, rest); }
+HWR_IN_FRONT(text, __strtok_r, (text s, ctext set, char **rest))
+{
+	return next_token(s, set, rest);
+}
 
 /* As libc has it: one place for all threads. */
-text strtok(text s, ctext set);
-HWR_EXPORT text strtok(text s, ctext set)
+HWR_IN_FRONT(text, strtok, (text s, ctext set))
 {
 	static char *rest;
 
 	return next_token(s, set, &rest);
 }
 
-text strsep(char **s, ctext set);
-HWR_EXPORT text strsep(char **s, ctext set)
+HWR_IN_FRONT(text, strsep, (char **s, ctext set))
 {
 	static void *real;
 	text begin = *s, token = ((text(*)(char **, ctext))hwr_real_once(&real, "strsep"))(s, set);

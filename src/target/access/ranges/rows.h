@@ -25,8 +25,7 @@ typedef void *memory;
 
 /* row(type, name, parameters, arguments, before) */
 #define DEFINE_BEFORE(type, name, parameters, arguments, before)                                   \
-	type name parameters;                                                                      \
-	HWR_EXPORT type name parameters                                                            \
+	HWR_IN_FRONT(type, name, parameters)                                                       \
 	{                                                                                          \
 		static void *real;                                                                 \
                                                                                                    \
@@ -35,8 +34,7 @@ typedef void *memory;
 
 /* row(type, name, parameters, arguments, after) */
 #define DEFINE_AFTER(type, name, parameters, arguments, after)                                     \
-	type name parameters;                                                                      \
-	HWR_EXPORT type name parameters                                                            \
+	HWR_IN_FRONT(type, name, parameters)                                                       \
 	{                                                                                          \
 		static void *real;                                                                 \
 		type result = ((type(*) parameters)hwr_real_once(&real, #name))arguments;          \

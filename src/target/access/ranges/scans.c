@@ -157,8 +157,7 @@ static void scan_text(const char *text, const char *format)
 #define SCAN_ROWS(F) F() F(__isoc99_) F(__isoc23_)
 
 #define DEFINE_SCAN(name, real_name, parameters, real_parameters, arguments, before)               \
-	int name parameters;                                                                       \
-	HWR_EXPORT int name parameters                                                             \
+	HWR_IN_FRONT(int, name, parameters)                                                        \
 	{                                                                                          \
 		static void *real;                                                                 \
 		int(*call) real_parameters = hwr_real_once(&real, #real_name);                     \
@@ -175,8 +174,7 @@ static void scan_text(const char *text, const char *format)
 	}
 
 #define DEFINE_SCAN_LIST(name, parameters, arguments, before)                                      \
-	int name parameters;                                                                       \
-	HWR_EXPORT int name parameters                                                             \
+	HWR_IN_FRONT(int, name, parameters)                                                        \
 	{                                                                                          \
 		static void *real;                                                                 \
 		va_list again;                                                                     \

@@ -174,16 +174,33 @@ static inline int answer(long result)
 	return -1;
 }
 
-/* By names of their own: headers make one of two of them. */
-#define DEFINE_LIMIT(name, parameters, arguments)                                                  \
-	HWR_EXPORT int hwr_limit_##name parameters __asm__(#name);                                 \
-	int hwr_limit_##name parameters { return answer(limit arguments); }
+/* musl's headers make one of two of them: no other macro may have the name before HWR_IN_FRONT. */
+HWR_IN_FRONT(int, setrlimit, (int what, const struct rlimit *new))
+{
+	return answer(limit(0, what, new, NULL));
+}
 
-DEFINE_LIMIT(setrlimit, (int what, const struct rlimit *new), (0, what, new, NULL))
-DEFINE_LIMIT(setrlimit64, (int what, const struct rlimit *new), (0, what, new, NULL))
-DEFINE_LIMIT(getrlimit, (int what, struct rlimit *old), (0, what, NULL, old))
-DEFINE_LIMIT(getrlimit64, (int what, struct rlimit *old), (0, what, NULL, old))
-DEFINE_LIMIT(prlimit, (int pid, int what, const struct rlimit *new, struct rlimit *old),
-	     (pid, what, new, old))
-DEFINE_LIMIT(prlimit64, (int pid, int what, const struct rlimit *new, struct rlimit *old),
-	     (pid, what, new, old))
+HWR_IN_FRONT(int, setrlimit64, (int what, const struct rlimit *new))
+{
+	return answer(limit(0, what, new, NULL));
+}
+
+HWR_IN_FRONT(int, getrlimit, (int what, struct rlimit *old))
+{
+	return answer(limit(0, what, NULL, old));
+}
+
+HWR_IN_FRONT(int, getrlimit64, (int what, struct rlimit *old))
+{
+	return answer(limit(0, what, NULL, old));
+}
+
+HWR_IN_FRONT(int, prlimit, (int pid, int what, const struct rlimit *new, struct rlimit *old))
+{
+	return answer(limit(pid, what, new, old));
+}
+
+HWR_IN_FRONT(int, prlimit64, (int pid, int what, const struct rlimit *new, struct rlimit *old))
+{
+	return answer(limit(pid, what, new, old));
+}

@@ -10,4 +10,10 @@
 /* Of functions that the program calls. */
 #define HWR_EXPORT __attribute__((visibility("default")))
 
+/* A function that stands in front of the C library's of this name. In C it has a name of its own:
+ * headers redirect some of them to others, and make macros of some. */
+#define HWR_IN_FRONT(type, name, parameters)                                                       \
+	HWR_EXPORT type hwr_front_##name parameters __asm__(#name);                                \
+	type hwr_front_##name parameters
+
 #endif
