@@ -52,6 +52,13 @@ test-machine: deps-test configure
 	@cmake --build $(BUILD) -j$(JOBS) --target cross cross-long
 	@tools/test-machine $(BUILD) $(if $(REST),--rest) $(MACHINE_FLAGS)
 
+# The whole suite in roots of three Debians, each from a clone, and in the second one for the other CPU as well: a day.
+test-distros: deps-test
+	@status=0; for suite in bookworm trixie sid; do \
+		echo "== Debian $$suite"; tools/test-distro $$suite --fresh 'make test CMAKE_FLAGS=-DHEAPWISE_WERROR=ON' || status=1; \
+	done; exit $$status
+	@tools/test-distro trixie --shell 'make test-machine'
+
 bench: deps-build
 	@tools/install-deps bench
 	@$(MAKE) --no-print-directory all
@@ -132,6 +139,7 @@ help:
 	@echo 'make test       build and run all tests (20 minutes on 2 cores)'
 	@echo 'make test-full  the same with the long tests'
 	@echo 'make test-machine  most tests in an emulated machine of the other CPU'
+	@echo 'make test-distros  all tests in roots of Debian 12, 13 and unstable'
 	@echo 'make bench      compare with heaptrack (BENCH_FLAGS=--quick)'
 	@echo 'make bench-cases record the accesses of the programs in docs/CASE-STUDIES.md (CASE_FLAGS=--rounds=3)'
 	@echo 'make bench-access  what recording accesses costs, compared with DHAT'
@@ -149,4 +157,4 @@ help:
 	@echo
 	@echo 'run, test, bench, deb and fuzz install missing Debian or Ubuntu packages first.'
 
-.PHONY: all web completions configure deps-build deps-test run test test-full test-machine bench bench-access bench-cases bench-query bench-web screenshots goldens fuzz site install deb dist clean help
+.PHONY: all web completions configure deps-build deps-test run test test-full test-machine test-distros bench bench-access bench-cases bench-query bench-web screenshots goldens fuzz site install deb dist clean help

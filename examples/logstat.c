@@ -235,7 +235,7 @@ int main(int argc, char **argv)
 
 		log_line_make(text, sizeof text, &random);
 		line_parse(&line, text);
-		if (line.status == 0)
+		if (*line.method == '-')
 			stats.bad_lines++;
 		else
 			page_add(page_find(&stats, line.path), &line);

@@ -80,7 +80,7 @@ static enum remedy_state state_of(const struct symbolizer_module *module)
 /* ---- the system ---- */
 
 struct system {
-	char id[32], like[64], codename[32];
+	char id[32], like[64], codename[32], name[80];
 };
 
 /* KEY=value or KEY="value" */
@@ -109,6 +109,7 @@ static struct system read_system(const char *root)
 
 	strbuf_addf(&path, "%s/etc/os-release", root);
 	if (io_read_file(strbuf_text(&path), 64 << 10, &text, &err) == 0) {
+		read_field(strbuf_text(&text), "PRETTY_NAME", self.name, sizeof self.name);
 		read_field(strbuf_text(&text), "ID", self.id, sizeof self.id);
 		read_field(strbuf_text(&text), "ID_LIKE", self.like, sizeof self.like);
 		read_field(strbuf_text(&text), "VERSION_CODENAME", self.codename,
@@ -122,6 +123,13 @@ static struct system read_system(const char *root)
 static bool is_like(const struct system *self, const char *name)
 {
 	return strcmp(self->id, name) == 0 || strstr(self->like, name);
+}
+
+void remedy_system(const char *root, char name[80])
+{
+	struct system self = read_system(root);
+
+	memcpy(name, self.name, sizeof self.name);
 }
 
 const char *remedy_server(const char *root)

@@ -32,6 +32,9 @@ struct remedy {
 void remedy_find(const char *root, const struct symbolizer_module *modules, u32 count,
 		 struct remedy *remedies);
 
+/* What the distribution calls itself: "Debian GNU/Linux 13 (trixie)"; "" = it does not say. */
+void remedy_system(const char *root, char name[80]);
+
 /* The distribution's server for DEBUGINFOD_URLS. */
 const char *remedy_server(const char *root);
 

@@ -4,6 +4,7 @@
  * Host. Looks only: changes nothing on the machine, starts no program, asks no network. */
 #include <errno.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -79,6 +80,36 @@ static void look_recorder(struct finding *finding)
 	else
 		say(finding, FINDING_MISSING, "programs cannot be recorded; traces can be read",
 		    "no libheapwise.so beside heapwise or in %s", parts_installed());
+}
+
+/* Newest last. */
+static const struct {
+	const char *debian;
+	u32 glibc; /* 2.36: 36 */
+} tested[] = {{"12", 36}, {"13", 41}, {"unstable", 43}};
+enum { TESTED = sizeof tested / sizeof *tested };
+
+static void look_distribution(struct finding *finding)
+{
+	u32 glibc = (u32)strtoul(gnu_get_libc_version() + strlen("2."), NULL, 10);
+	struct strbuf list = {0};
+	char name[80];
+
+	remedy_system("", name);
+	for (u32 i = 0; i < TESTED; i++)
+		strbuf_addf(&list, "%sDebian %s (glibc 2.%u)",
+			    i == 0           ? ""
+			    : i + 1 < TESTED ? ", "
+					     : " and ",
+			    tested[i].debian, tested[i].glibc);
+	say(finding, FINDING_OK, "", "%s, glibc %s", *name ? name : "unnamed",
+	    gnu_get_libc_version());
+	FOLLOWS(finding, "tested with %s", strbuf_text(&list));
+	if (glibc > tested[TESTED - 1].glibc) {
+		finding->state = FINDING_LIMITED;
+		FOLLOWS(finding, "newer than what was tested: %s", strbuf_text(&list));
+	}
+	strbuf_release(&list);
 }
 
 static void look_memory(struct finding *finding)
@@ -268,6 +299,7 @@ static const struct {
 	void (*look)(struct finding *finding);
 } checkups[] = {
 	{"recorder", look_recorder},
+	{"distribution", look_distribution},
 	{"shared memory", look_memory},
 	{"memory layout", look_layout},
 	{"/proc", look_proc},
