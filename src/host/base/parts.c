@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Finds Heapwise's own files; see parts.h. Runs in our own process. Never looks at the
- * environment. */
+ * Finds Heapwise's own files; see parts.h. Runs in our own process. Where the files are does not
+ * depend on the environment. */
 #define _GNU_SOURCE
 #include "host/base/parts.h"
 
@@ -8,9 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/types.h"
+#include "host/base/io.h"
+#include "host/base/map.h"
 
 _Static_assert(PARTS_PATH >= 4096, "realpath needs PATH_MAX bytes");
 
@@ -53,6 +56,51 @@ bool parts_find(const char *folder, const char *name, char path[PARTS_PATH])
 	}
 	path[0] = 0;
 	return false;
+}
+
+static const char unpreloadable[] = " :";
+
+/* The folder of links; nobody else may write into it. */
+static bool links_make(char folder[PARTS_PATH])
+{
+	const char *temporary = io_temporary_folder();
+	struct stat status;
+
+	snprintf(folder, PARTS_PATH, "%.4000s/heapwise-%u",
+		 strpbrk(temporary, unpreloadable) ? "/tmp" : temporary, (unsigned)geteuid());
+	if (mkdir(folder, 0755) == 0)
+		chmod(folder, 0755); /* whatever the umask is: children may run as another user */
+	return lstat(folder, &status) == 0 && S_ISDIR(status.st_mode) &&
+	       status.st_uid == geteuid() && !(status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+int parts_preloadable(char path[PARTS_PATH], struct err *err)
+{
+	char links[PARTS_PATH], link[PARTS_PATH + 32], there[PARTS_PATH] = "";
+	char *name = strrchr(path, '/');
+	int length;
+
+	if (!strpbrk(path, unpreloadable) || !name)
+		return 0;
+	*name++ = 0;
+	if (links_make(links)) {
+		snprintf(link, sizeof(link), "%s/%016llx", links,
+			 (unsigned long long)hash_text(HASH_START, path));
+		if ((symlink(path, link) == 0 || readlink(link, there, sizeof(there) - 1) > 0) &&
+		    (!*there || strcmp(there, path) == 0)) {
+			length = snprintf(there, sizeof(there), "%s/%s", link, name);
+			if (length > 0 && (size_t)length < sizeof(there) &&
+			    !strpbrk(there, unpreloadable)) {
+				memcpy(path, there, (size_t)length + 1);
+				return 0;
+			}
+		}
+	}
+	name[-1] = '/';
+	return err_set(err, ERR_INPUT,
+		       "the path '%s' contains a blank or a colon, which LD_PRELOAD cannot handle, "
+		       "and no link to it can be made in %s; move Heapwise to another folder",
+		       path, links);
 }
 
 const char *parts_installed(void) { return "../" HEAPWISE_LIBDIR "/heapwise"; }

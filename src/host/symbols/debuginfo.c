@@ -269,6 +269,15 @@ bool debuginfo_is_ada(Dwarf_Die *unit)
 	}
 }
 
+/* DW_AT_name. In old DWARF gcc 14 gives a function's cold part a name of its own. */
+static const char *bare_name(Dwarf_Die *die)
+{
+	static const char cold[] = "__second_sect_of_";
+	const char *name = dwarf_diename(die);
+
+	return name && !strncmp(name, cold, strlen(cold)) ? name + strlen(cold) : name;
+}
+
 /* True if the name is the bare DW_AT_name, without parameters and classes. */
 static bool name_scope(const struct unit_work *work, Dwarf_Die *die, struct symbol_frame *frame)
 {
@@ -279,7 +288,7 @@ static bool name_scope(const struct unit_work *work, Dwarf_Die *die, struct symb
 		return false;
 	}
 	frame->function = name ? full_name(work, die, name)
-			       : names_readable(work->query->names, dwarf_diename(die));
+			       : names_readable(work->query->names, bare_name(die));
 	return !name;
 }
 

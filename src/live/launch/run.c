@@ -134,13 +134,7 @@ static int recorder_find(struct run *self, struct err *err)
 						    "(Debian, Ubuntu: apt-get install musl-tools)"
 						  : "");
 	}
-	if (strpbrk(self->recorder, " :"))
-		return err_set(
-			err, ERR_INPUT,
-			"the recorder's path '%s' contains a space or a colon, which LD_PRELOAD "
-			"cannot handle; move it to another folder",
-			self->recorder);
-	return 0;
+	return parts_preloadable(self->recorder, err);
 }
 
 /* The library that knows ECL stands beside the recorder. */
@@ -477,6 +471,8 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 	self->waiting.signals = &self->signals;
 	self->signals.toggle = options->toggle.signal;
 	status = program_find(&self->program, options->argv[0], err);
+	if (status == 0 && options->start.recorder)
+		program_take_emulator(&self->program, options->start.recorder);
 	if (status == 0 && self->program.obstacle != PROGRAM_RECORDABLE &&
 	    !options->start.allow_unprofiled)
 		status = program_refuse(&self->program, err);

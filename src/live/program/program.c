@@ -226,6 +226,20 @@ int program_find(struct program *self, const char *name, struct err *err)
 	return 0;
 }
 
+void program_take_emulator(struct program *self, const char *recorder)
+{
+	int fd = self->obstacle == PROGRAM_STATIC ? open(recorder, O_RDONLY | O_CLOEXEC) : -1;
+	Elf64_Ehdr header;
+	u64 got = 0;
+
+	if (fd < 0)
+		return;
+	if (io_read_at(fd, &header, sizeof(header), 0, &got) == 0 && got == sizeof(header) &&
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_machine != HW_MACHINE)
+		self->obstacle = PROGRAM_RECORDABLE;
+	close(fd);
+}
+
 int program_refuse(const struct program *self, struct err *err)
 {
 	static const char *const whys[] = {

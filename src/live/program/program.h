@@ -34,6 +34,10 @@ bool program_is_instrumented(const char *path);
 /* Whether it was linked with objects that are not instrumented. */
 bool program_has_plain(const char *path);
 
+/* A static program that is to have the recorder of another processor is an emulator: it loads the
+ * recorder into the program that it runs. */
+void program_take_emulator(struct program *self, const char *recorder);
+
 /* Fills err with what stands in the way and what to do; returns its code. Only with an obstacle. */
 int program_refuse(const struct program *self, struct err *err);
 

@@ -12,13 +12,19 @@
 #include "live/program/arch/arch.h"
 
 /* The folder that the tool is in is Valgrind's own, with all that it needs. */
-static bool tool_find(struct valgrind *self, const char *own_folder)
+static int tool_find(struct valgrind *self, const char *own_folder, struct err *err)
 {
 	if (!parts_find(own_folder, "valgrind/" VALGRIND_TOOL, self->folder) ||
 	    access(self->folder, X_OK) != 0)
-		return false;
+		return err_set(
+			err, ERR_INPUT,
+			"--access valgrind: this heapwise was built without its Valgrind tool; "
+			"install valgrind (Debian, Ubuntu: apt-get install valgrind) and build "
+			"heapwise again");
+	if (parts_preloadable(self->folder, err) < 0)
+		return err->code;
 	*strrchr(self->folder, '/') = 0;
-	return true;
+	return 0;
 }
 
 /* Debian's `valgrind` is a script that changes the program's environment; what it runs in the end
@@ -49,12 +55,8 @@ static bool launcher_find(struct valgrind *self)
 int valgrind_find(struct valgrind *self, const char *own_folder, struct err *err)
 {
 	memset(self, 0, sizeof(*self));
-	if (!tool_find(self, own_folder))
-		return err_set(
-			err, ERR_INPUT,
-			"--access valgrind: this heapwise was built without its Valgrind tool; "
-			"install valgrind (Debian, Ubuntu: apt-get install valgrind) and build "
-			"heapwise again");
+	if (tool_find(self, own_folder, err) < 0)
+		return err->code;
 	if (!launcher_find(self))
 		return err_set(
 			err, ERR_INPUT,
