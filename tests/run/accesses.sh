@@ -70,10 +70,11 @@ untouched()
 				size[$7] = $5
 			else if (size[$7] != $5)
 				left_out[$7] = 1
-			if ($3 == "realloc")
+			if ($3 == "realloc" && moved)
 				left_out[$7] = 1
+			moved = 0
 		}
-		$1 !~ /^#/ && $3 == "realloc_free" { left_out[point[$6]] = 1 }
+		$1 !~ /^#/ && $3 == "realloc_free" { left_out[point[$6]] = moved = 1 }
 		$2 == "access" && $1 == "#" && $4 == "first_ns" {
 			for (i = 4; i < NF; i += 2)
 				v[$i] = $(i + 1)

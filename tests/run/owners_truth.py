@@ -214,6 +214,11 @@ class Graph:
         if not self.bytes or len(self.bytes) != self.told["chunks"]:
             raise Failed(f"{len(self.bytes)} chunks are live by the events, {self.told.get('chunks')} by the scan")
 
+    def doubt(self, text):
+        """Pointers in these chunks, which hold text, hold only what no other does; as those to ends do."""
+        for chunk in text & self.pointers.keys():
+            self.ends.setdefault(chunk, set()).update(self.pointers.pop(chunk))
+
     def turns(self):
         """Ranks and sets of roots, the strongest first: those of one set are equal."""
         def key(root):
@@ -317,6 +322,8 @@ def check(name):
     trace = os.path.abspath(name + ".hwt")
     record(name, trace)
     graph = Graph(run([HEAPWISE, "trace", "dump", "--facts", trace]))
+    text = json.loads(run([HEAPWISE, "query", "--top", "0", "--format", "json", trace, 'all | where type == "char"']))
+    graph.doubt({row["chunk"] for row in text["rows"]})
     counted = graph.digraph()
     holders = networkx.immediate_dominators(counted, PROGRAM)
     if set(holders) | {PROGRAM} < set(graph.bytes):

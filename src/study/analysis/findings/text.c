@@ -224,7 +224,7 @@ static void put_twice(struct strbuf *out, const struct finding *finding, const s
 		    units_things(finding->different, "content(s)").text);
 }
 
-static void put_peak(struct strbuf *out, const struct finding *finding)
+static void put_peak(struct strbuf *out, const struct finding *finding, const struct model *model)
 {
 	if (finding->of_arena)
 		strbuf_addf(out,
@@ -253,7 +253,8 @@ static void put_peak(struct strbuf *out, const struct finding *finding)
 			    finding->held < 0.01 ? "1 % or less"
 						 : units_percent(finding->held).text);
 	if (finding->left_bytes >= finding->bytes)
-		strbuf_add(out, ", and it was never freed");
+		strbuf_add(out, model_keeps_nothing(model) ? ", and all of it lived to the end"
+							   : ", and it was never freed");
 	else if (finding->left_bytes)
 		strbuf_addf(out, ", %s at the end", units_bytes(finding->left_bytes).text);
 }
@@ -328,7 +329,7 @@ static void put_seen(struct strbuf *out, const struct finding *finding, const st
 	case FINDING_GROWS_IN: put_grows_in(out, finding, model); break;
 	case FINDING_TWICE: put_twice(out, finding, model); break;
 	case FINDING_PEAK:
-	case FINDING_BURST: put_peak(out, finding); break;
+	case FINDING_BURST: put_peak(out, finding, model); break;
 	case FINDING_PINNED:
 	case FINDING_LEFT_BEHIND:
 	case FINDING_NOT_GIVEN_BACK:
