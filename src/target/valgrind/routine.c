@@ -26,6 +26,7 @@
 enum {
 	LANES = 8,
 	CALL_BYTES = 4096, /* a call or return that moves the stack pointer further is looked at */
+	START_BYTES = 512, /* in which outermost frames of one stack are */
 	CALLS_FIRST = 16,  /* calls of each routine that are recorded before any is left out */
 	FRAMES_MAX = 500,
 };
@@ -148,6 +149,12 @@ static Addr stack_base(ThreadId tid)
 	return count && count < FRAMES_MAX ? tops[count - 1] : 0;
 }
 
+/* The outermost frame of a stack moves a little: the loader's start, then the program's. */
+static Bool is_base(const struct lane *lane, Addr base)
+{
+	return base - lane->base + START_BYTES < 2 * START_BYTES;
+}
+
 static struct lane *lane_open(struct stack *self, Addr base, Bool alternate)
 {
 	struct lane *spare = NULL;
@@ -155,7 +162,7 @@ static struct lane *lane_open(struct stack *self, Addr base, Bool alternate)
 	for (u32 i = 0; i < LANES; i++) {
 		struct lane *lane = &self->lanes[i];
 
-		if (lane->base == base && lane->alternate == alternate)
+		if (is_base(lane, base) && lane->alternate == alternate)
 			return lane;
 		if (!spare && !lane->depth && lane != self->lane)
 			spare = lane;
@@ -215,7 +222,7 @@ static struct lane *lane_of(ThreadId tid, Addr top)
 	}
 	alternate = on_alternate_stack(tid, top - 1);
 	base = stack_base(tid);
-	if (lane && lane->alternate == alternate && (!base || lane->base == base))
+	if (lane && lane->alternate == alternate && (!base || is_base(lane, base)))
 		return lane;
 	while (lane && lane->alternate && !alternate && lane->depth)
 		pop(tid, lane, HW_LEAVE_UNWOUND);
