@@ -41,7 +41,8 @@ static inline u32 name_number(struct program *self, const char *name, size_t byt
 static inline u32 context_of(struct program *self, const char *stack)
 {
 	const char *last = strrchr(stack, '>'), *name = last ? last + 1 : stack;
-	char outer[96] = "", *site;
+	char outer[96] = "";
+	const char *site;
 	u32 parent = 0, number;
 
 	for (u32 i = 0; i < self->stack_count; i++)
