@@ -7,10 +7,20 @@ enum {
 	HEAD = 16,            /* bytes before a block: size of what is before it, own size */
 	HEAD_MAPPED = 2,      /* bit of the own size */
 	HEAD_BITS = 7,
-	BINS = 127, /* lists of free memory: two words each, a ring */
+	HEAD_HUGE = 1, /* bit of the size before it, of a mapped block: from 2.43 on */
+	BINS = 127,    /* lists of free memory: two words each, a ring */
 	EMPTY_BINS_MIN = 16,
-	STATE_BEFORE = 0x70, /* bytes of the state before its bins; the last two are words: the */
-	STATE_AFTER = 64,    /* unused rest of the heap, and what was split last */
+	STATE_TOP = 16,   /* bytes before the bins: the unused rest of the heap, the last split */
+	STATE_AFTER = 64, /* behind them, and in these: */
+	STATE_NEXT = 16,  /* where the next arena's state is */
+	ARENAS_FOLLOWED = 1 << 14,
+};
+
+/* Bytes of the state before its bins. */
+static const u64 states_before[] = {
+	0x18, /* 2.43, without fast bins */
+	0x70, /* 2.27 to 2.42 */
+	0x68, /* 2.26 */
 };
 
 struct arena_head { /* of glibc: struct heap_info */
@@ -42,10 +52,13 @@ bool glibc_mapped_block(struct scan_memory *memory, const struct scan_block *blo
 	if (block->address % 16 || block->size < SCAN_PAGE - HEAD - HEAD_BITS ||
 	    !scan_memory_read(memory, block->address - HEAD, head, sizeof(head)))
 		return false;
+	head[0] &= ~(u64)HEAD_HUGE;
 	if ((head[1] & HEAD_BITS) != HEAD_MAPPED || head[0] > block->address)
 		return false;
 	span->start = block->address - HEAD - head[0];
 	span->end = block->address - HEAD + (head[1] & ~(u64)HEAD_BITS);
+	if (span->end % SCAN_PAGE) /* from 2.43 on the size is without these bytes */
+		span->end += HEAD;
 	return span->start % SCAN_PAGE == 0 && span->end % SCAN_PAGE == 0 &&
 	       span->end >= block->address + block->size;
 }
@@ -113,6 +126,30 @@ static bool bins_begin_at(struct scan_memory *memory, u64 at)
 	return true;
 }
 
+/* Whether a state that begins there leads from arena to arena back to itself. */
+static bool ring_closes(struct scan_memory *memory, u64 start, u64 before)
+{
+	u64 next = start;
+
+	for (u32 i = 0; i < ARENAS_FOLLOWED; i++) {
+		if (!scan_memory_read(memory, next + before + BINS * 16 + STATE_NEXT, &next,
+				      sizeof(next)))
+			return false;
+		if (next == start || next % sizeof(next))
+			return next == start;
+	}
+	return false;
+}
+
+/* Of a state that no known version has, only what all have is known. */
+static u64 state_start(struct scan_memory *memory, u64 bins)
+{
+	for (u32 i = 0; i < sizeof(states_before) / sizeof(*states_before); i++)
+		if (ring_closes(memory, bins - states_before[i], states_before[i]))
+			return bins - states_before[i];
+	return bins - STATE_TOP;
+}
+
 bool glibc_main_state(struct scan_memory *memory, const struct mapping *mapping,
 		      struct scan_span *span)
 {
@@ -125,7 +162,7 @@ bool glibc_main_state(struct scan_memory *memory, const struct mapping *mapping,
 	for (at = found.last + 16 - BINS * 16; at <= found.first; at += 16) {
 		if (!bins_begin_at(memory, at))
 			continue;
-		span->start = at - STATE_BEFORE;
+		span->start = state_start(memory, at);
 		span->end = at + BINS * 16 + STATE_AFTER;
 		return true;
 	}
