@@ -616,6 +616,35 @@ TEST(mapped_alone, "a block that is mapped alone is known by its head, in each v
 	}
 }
 
+TEST(guards, "stacks that are joined, and guarded by the kernel without mappings, are apart")
+{
+	enum { STACK = 4, STACKS = 600, GUARD_INSTALL = 102 };
+	u8 *memory = pages(STACKS * STACK * PAGE);
+	struct scan_memory view = SCAN_MEMORY_CLOSED;
+	u32 apart = 0;
+
+	for (u64 i = 0; i < STACKS; i++)
+		if (madvise(memory + i * STACK * PAGE, PAGE, GUARD_INSTALL) != 0)
+			test_skip("this kernel guards with mappings");
+	own_open(&view);
+	for (u64 i = 0; i < STACKS; i++) {
+		u64 start = (u64)(uintptr_t)memory + i * STACK * PAGE;
+		const struct mapping *guard = scan_memory_mapping(&view, start);
+		const struct mapping *stack = scan_memory_mapping(&view, start + PAGE);
+
+		if (!guard || !stack)
+			FAIL("stack %u is not mapped", (u32)i);
+		apart += guard->start == start && !guard->readable && !guard->writable && stack == guard + 1 && stack->writable &&
+			 stack->start == start + PAGE && (i + 1 == STACKS || stack->end == start + STACK * PAGE) &&
+			 scan_memory_guarded(&view, (u64)(stack - view.mappings.data));
+	}
+	scan_memory_close(&view);
+	if (!apart)
+		test_skip("this kernel does not tell where it guards");
+	CHECK_EQ(apart, STACKS);
+	munmap(memory, STACKS * STACK * PAGE);
+}
+
 TEST(at_once, "a process that runs is held, looked at, and runs on as if nothing had been")
 {
 	struct scan_index index = {0};
