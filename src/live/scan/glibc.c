@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Marks of glibc's allocator in a program's memory; see glibc.h. Runs on a scan's thread. */
+#define _GNU_SOURCE
 #include "live/scan/glibc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/base/io.h"
+#include "live/scan/arch/arch.h"
 
 enum {
 	ARENA_HEAD_MAX = 256, /* bytes from the start of an arena to its state */
@@ -14,6 +22,7 @@ enum {
 	STATE_AFTER = 64, /* behind them, and in these: */
 	STATE_NEXT = 16,  /* where the next arena's state is */
 	ARENAS_FOLLOWED = 1 << 14,
+	ENVIRONMENT_MAX = 1 << 22,
 };
 
 /* Bytes of the state before its bins. */
@@ -167,4 +176,89 @@ bool glibc_main_state(struct scan_memory *memory, const struct mapping *mapping,
 		return true;
 	}
 	return false;
+}
+
+/* ---- huge pages ------------------------------------------------------------------------------ */
+
+/* Its first mapping has the names of the versions that its functions are of. */
+static bool is_since_2_43(struct scan_memory *memory)
+{
+	static const char name[] = "\0GLIBC_2.43";
+
+	for (u64 i = 0; i < memory->mappings.count; i++) {
+		const struct mapping *mapping = &memory->mappings.data[i];
+		u64 bytes = mapping->end - mapping->start;
+
+		if (mapping->kind != MAPPING_FILE || !strstr(mapping->path, "/libc.so.6"))
+			continue;
+		bytes = bytes < SCAN_BUFFER ? bytes : SCAN_BUFFER;
+		scan_memory_pages(memory, mapping->start, bytes / SCAN_PAGE);
+		return memmem(memory->buffer, bytes, name, sizeof(name)) != NULL;
+	}
+	return false;
+}
+
+/* What the tunable was set to when the program was started, -1 = it was not. Of several the last
+ * one counts. */
+static i64 hugetlb_tunable(u32 pid)
+{
+	static const char name[] = "GLIBC_TUNABLES=", tunable[] = "glibc.malloc.hugetlb=";
+	struct strbuf text = {0};
+	char path[64];
+	i64 value = -1;
+
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	if (io_read_file(path, ENVIRONMENT_MAX, &text, NULL) < 0)
+		text.count = 0;
+	for (u64 at = 0; at < text.count; at += strlen(text.text + at) + 1) {
+		const char *next = text.text + at;
+
+		if (strncmp(next, name, sizeof(name) - 1) != 0)
+			continue;
+		while ((next = strstr(next, tunable)))
+			value = (i64)strtoul(next += sizeof(tunable) - 1, NULL, 0);
+	}
+	strbuf_release(&text);
+	return value;
+}
+
+static bool asks_for_huge(struct scan_memory *memory)
+{
+	i64 value = hugetlb_tunable(memory->pid);
+
+	return value < 0 ? SCAN_GLIBC_HUGE && is_since_2_43(memory) : value == 1;
+}
+
+/* Whether an anonymous mapping begins with a block that is mapped alone, or has an arena. */
+static bool is_of_allocator(struct scan_memory *memory, const struct mapping *mapping)
+{
+	u64 head[2], arena = (mapping->start + GLIBC_ARENA_BYTES - 1) & ~(GLIBC_ARENA_BYTES - 1);
+	struct scan_block block = {.address = mapping->start + HEAD};
+	struct scan_span span;
+
+	if (mapping->kind == MAPPING_HEAP)
+		return true;
+	if (mapping->kind != MAPPING_ANONYMOUS || mapping->shared || !mapping->writable)
+		return false;
+	if (arena < mapping->end && glibc_arena(memory, arena, mapping->end))
+		return true;
+	if (!scan_memory_read(memory, mapping->start, head, sizeof(head)) || head[1] < SCAN_PAGE)
+		return false;
+	block.size = (head[1] & ~(u64)HEAD_BITS) - HEAD;
+	return glibc_mapped_block(memory, &block, &span) && span.start == mapping->start &&
+	       span.end <= mapping->end;
+}
+
+u64 glibc_huge_bytes(struct scan_memory *memory)
+{
+	u64 bytes = 0;
+
+	if (!asks_for_huge(memory))
+		return 0;
+	scan_memory_weigh(memory);
+	for (u64 i = 0; i < memory->mappings.count; i++)
+		if (memory->mappings.data[i].huge_bytes &&
+		    is_of_allocator(memory, &memory->mappings.data[i]))
+			bytes += memory->mappings.data[i].huge_bytes;
+	return bytes;
 }

@@ -263,8 +263,8 @@ struct place {
 	enum certainty certainty;
 };
 
-/* In 2.43 the pointer of a thread without a cache leads to a constant in the library: zeros, as long
- * as a cache. */
+/* In 2.43 the pointer of a thread without a cache leads to a constant in the library: zeros, as
+ * long as a cache. */
 static bool is_constant(struct reading *self, u64 address)
 {
 	const struct mapping *mapping =
