@@ -2,6 +2,7 @@
  * Parts mappings at guards; see guards.h. Runs on a scan's thread. */
 #include "live/scan/guards.h"
 
+#include "host/base/vec.h"
 #include "live/scan/question.h"
 
 enum { RUNS = 256 }; /* that are asked for at once */

@@ -4,7 +4,7 @@
 #ifndef LIVE_SCAN_GUARDS_H
 #define LIVE_SCAN_GUARDS_H
 
-#include "live/scan/memory.h"
+#include "live/scan/mapping.h"
 
 /* Makes a guard a mapping that cannot be read, as it was before, where the kernel tells of it
  * (since 6.15). pagemap: of the process. False without memory. */
