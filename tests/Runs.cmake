@@ -214,7 +214,7 @@ foreach(case parts threads index killed old-kernel burst burst-killed burst-chil
 	comb-each-page comb-ten-pages comb-threads comb-jemalloc-each-page comb-jemalloc-ten-pages
 	comb-jemalloc-threads comb-tcmalloc-each-page comb-tcmalloc-ten-pages comb-tcmalloc-threads
 	comb-mimalloc-each-page comb-mimalloc-ten-pages comb-mimalloc-threads caches caches-again
-	caches-many caches-ended caches-off caches-advice)
+	caches-many caches-ended caches-off caches-advice bins bins-large libc-huge-pages)
 	heapwise_run(resident-${case} resident ${case})
 endforeach()
 heapwise_run(memory-of-contexts memory 1 60000)

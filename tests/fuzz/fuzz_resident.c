@@ -80,6 +80,7 @@ static int feed_look(const struct stream_sink *sink, struct input *input, bool l
 
 	memory.rss_bytes = take(input);
 	memory.huge_bytes = take(input);
+	memory.libc_huge_bytes = take(input);
 	for (; memory.count < count; memory.count++) {
 		struct stream_resident *row = &rows[memory.count];
 

@@ -47,6 +47,7 @@ int main(int argc, char **argv)
 
 	if (argc > 2 && strcmp(argv[2], "disabled") == 0)
 		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	free(malloc(BLOCK_BYTES)); /* since glibc 2.42 this makes the thread's cache, which would lie behind all else */
 	for (int i = 0; i < BLOCKS; i++) {
 		blocks[i] = malloc(BLOCK_BYTES);
 		if (!blocks[i])

@@ -75,6 +75,7 @@ static void *comb(void *unused)
 	char **burst = malloc(count * sizeof *burst), **stays = malloc((pages + 1) * sizeof *stays);
 	char *pool = pooled ? malloc((pages / every + 1) * kept_bytes) : NULL;
 
+	free(malloc(BURST)); /* since glibc 2.42 this makes the thread's cache, which would lie behind the burst */
 	for (size_t i = 0; i < count; i++) {
 		burst[i] = burst_block();
 		if (i % (every * (PAGE / BURST)) == 0)

@@ -21,6 +21,18 @@
 static volatile size_t huge = (size_t)PTRDIFF_MAX;
 static volatile size_t zero;
 
+/* What newer libraries have, and what old programs call. */
+extern void free_sized(void *memory, size_t size) __attribute__((weak));
+extern void free_aligned_sized(void *memory, size_t alignment, size_t size) __attribute__((weak));
+extern void old_cfree(void *memory) __attribute__((weak));
+#ifdef __GLIBC__
+#ifdef __x86_64__
+__asm__(".symver old_cfree, cfree@GLIBC_2.2.5\n\t.weak old_cfree");
+#else
+__asm__(".symver old_cfree, cfree@GLIBC_2.17\n\t.weak old_cfree");
+#endif
+#endif
+
 static void release(void *memory, size_t size)
 {
 	expect_free("free", memory, size);
@@ -74,6 +86,37 @@ static void aligned_calls(void)
 	release(c, 333);
 	release(d, 55);
 	release(e, 77);
+}
+
+/* Each ends a block as free does, NULL included. */
+static void other_frees(void)
+{
+	void *a = expect_alloc("malloc", malloc(61), 61), *b = expect_alloc("memalign", aligned_alloc(128, 256), 256);
+	void *c = expect_alloc("malloc", malloc(62), 62);
+	volatile int kept = errno = 78;
+
+	expect_free("free", a, 61);
+	if (free_sized)
+		free_sized(a, 61);
+	else
+		free(a);
+	expect_free("free", b, 256);
+	if (free_aligned_sized)
+		free_aligned_sized(b, 128, 256);
+	else
+		free(b);
+	expect_free("free", c, 62);
+	if (old_cfree)
+		old_cfree(c);
+	else
+		free(c);
+	if (free_sized)
+		free_sized(NULL, 0);
+	if (free_aligned_sized)
+		free_aligned_sized(NULL, 64, 0);
+	if (old_cfree)
+		old_cfree(NULL);
+	expect_true(errno == kept, "a function that frees changed errno");
 }
 
 static void realloc_calls(void)
@@ -158,6 +201,7 @@ int main(void)
 	plain_calls();
 	zero_sizes();
 	aligned_calls();
+	other_frees();
 	realloc_calls();
 	failed_calls();
 	errno_is_kept();

@@ -11,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 256, SIZES_MAX = 60, BINS = 64, MOST = 7, HEAD = 8, STAY = 3 };
+#include "libc_version.h"
+
+enum { THREADS_MAX = 256, SIZES_MAX = 60, BINS = 64, MOST = 7, HEAD = 8, STAY = 3, FIRST = 24 };
 
 static pthread_barrier_t ready, go, done;
 static int rounds = 1, sizes = 5;
@@ -51,7 +53,7 @@ static void fill(struct worker *self)
 		for (size_t k = 0; k < count; k++) {
 			size_t *cached = &self->count[bin_of(malloc_usable_size(blocks[k]))];
 
-			*cached += *cached < MOST;
+			*cached += *cached < (size_t)libc_cache_most();
 			free(blocks[k]);
 		}
 	}
@@ -62,7 +64,8 @@ static void *work(void *argument)
 	struct worker *self = argument;
 
 	self->tid = gettid();
-	free(take(2000)); /* the arena is there now, and nothing is cached */
+	free(take(FIRST)); /* the arena and the cache are there now */
+	self->count[bin_of(FIRST)] = 1;
 	pthread_barrier_wait(&ready);
 	pthread_barrier_wait(&go);
 	for (int i = 0; i < STAY; i++) {
@@ -111,7 +114,7 @@ int main(int argc, char **argv)
 			return 1;
 	}
 	pthread_barrier_wait(&ready);
-	before = mallinfo2().uordblks;
+	before = mallinfo2().uordblks - (size_t)count * (FIRST + HEAD);
 	pthread_barrier_wait(&go);
 	pthread_barrier_wait(&done);
 	before = mallinfo2().uordblks - before;

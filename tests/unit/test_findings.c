@@ -597,6 +597,56 @@ TEST(resident_caches, "pages that caches of threads hold are not said to be what
 	}
 }
 
+TEST(resident_huge, "free memory in huge pages is said to be glibc's doing if glibc asked for them")
+{
+	enum { PAGES = 4096, MIB = 1 << 20 };
+	static const struct {
+		u64 libc_bytes;
+		bool used; /* a block has lain everywhere */
+		const char *repair, *text;
+	} cases[] = {{16 * MIB, false, "GLIBC_TUNABLES=glibc.malloc.hugetlb=0 undoes it", "glibc's huge pages hold 16.0 MiB of free memory"},
+		     {9 * MIB, true, "GLIBC_TUNABLES=glibc.malloc.hugetlb=0 undoes it", "glibc's huge pages hold 16.0 MiB of free memory"},
+		     {8 * MIB, true, "turn transparent huge pages off for this program: prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)",
+		      "Huge pages kept 16.0 MiB of free memory resident"}};
+
+	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
+		u64 address = 1ull << 40, chunk;
+		struct stream_resident seen = {address, PAGES * 4096, PAGES * 4096, MEMORY_BREAK, 0};
+		struct stream_memory look = {.ticks = START + 520 * MS, .rss_bytes = 16 * MIB, .huge_bytes = 16 * MIB,
+					     .libc_huge_bytes = cases[i].libc_bytes, .rows = &seen, .count = 1};
+		const struct finding *row = NULL;
+		struct found found;
+		const char *says;
+
+		begin(&found);
+		found.run_ns = 1000ull * MS;
+		chunk = found.feed.chunks++;
+		tell_event(&found.feed, (struct event){.ticks = START + 1, .kind = HW_MALLOC, .context = 1, .size = 64, .chunk = chunk, .address = address + 16});
+		chunk = found.feed.chunks++;
+		for (u32 kind = HW_MALLOC; cases[i].used; kind = HW_FREE) {
+			tell_event(&found.feed, (struct event){.ticks = START + 2 + (kind == HW_FREE), .kind = kind, .context = 2, .size = 15 * MIB, .chunk = chunk, .address = address + 4096});
+			if (kind == HW_FREE)
+				break;
+		}
+		for (u64 ms = 1; ms < 1000; ms += 10)
+			told(&found.feed, found.feed.sink.usage(found.feed.sink.self, &(struct stream_usage){START + ms * MS, 16 * MIB, 40 * MIB},
+								&found.feed.err));
+		told(&found.feed, found.feed.sink.memory(found.feed.sink.self, &look, &found.feed.err));
+		finish_as(&found, false);
+		for (u64 k = found.findings.rows.count; k-- > 0;)
+			if (finding_stays(&found.findings.rows.data[k]))
+				row = &found.findings.rows.data[k];
+		if (!row)
+			FAIL("row %u: no finding", i);
+		CHECK_STR(finding_kind_name(row->kind), "not_given_back");
+		CHECK_STR(finding_repair(row), cases[i].repair);
+		says = text(&found, (u64)(row - found.findings.rows.data));
+		if (strncmp(says, cases[i].text, strlen(cases[i].text)) != 0)
+			FAIL("row %u: %s", i, says);
+		release(&found);
+	}
+}
+
 TEST(explained, "what says why bytes are there stands for what says that they hold the peak")
 {
 	struct found found;

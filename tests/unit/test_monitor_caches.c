@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * glibc's caches of threads: memory of our own that is made as each version makes it, or that is damaged. */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -12,7 +15,7 @@
 #include "live/scan/arch/arch.h"
 #include "live/scan/tcache.h"
 
-enum { HEAP_BYTES = 1 << 20, DATA_BYTES = 1 << 16, THREADS = 2, OTHERS = 20, OTHER_BYTES = 384, FILL = 16, HEAD = 8, PAGE = 4096 };
+enum { HEAP_BYTES = 32 << 20, DATA_BYTES = 1 << 16, THREADS = 2, OTHERS = 20, OTHER_BYTES = 384, FILL = 16, HEAD = 8, PAGE = 4096 };
 
 struct version {
 	u64 bytes; /* of the block that holds the cache */
@@ -94,7 +97,7 @@ static void link_to(const struct forged *f, u64 block, u64 next)
 
 static u64 put(struct forged *f, u32 thread, u32 bin)
 {
-	u64 bytes = bin < 64 ? 32 + 16 * bin : 2048, block = block_new(f, bytes);
+	u64 bytes = bin < 64 ? 32 + 16 * bin : (1024ull << (bin - 64)) + 48, block = block_new(f, bytes);
 
 	link_to(f, block, *first_of(f, thread, bin));
 	*first_of(f, thread, bin) = block;
@@ -179,6 +182,80 @@ TEST(versions, "each version's caches are read whole")
 		for (u64 k = 0; k < found.blocks.count; k++)
 			bytes += found.blocks.data[k].bytes;
 		CHECK_EQ(bytes, f.bytes);
+		forget(&f, &found);
+	}
+}
+
+TEST(large, "a large bin has sizes up to the next power of two, and blocks that are mapped alone")
+{
+	static const struct {
+		u32 bin;
+		u64 head; /* bits and bytes that the block has instead */
+		u32 read;
+	} cases[] = {{64, 0x420 | 1, 2}, {64, 0x7f0 | 5, 2}, {64, 0x800 | 1, 1}, {64, 0x410 | 1, 1},    {65, 0x800 | 1, 2},    {65, 0x7f0 | 1, 1},
+		     {66, 0x1008, 1},    {66, 0x1010 | 2, 2}, {72, 0x43ff0 | 2, 2}, {75, 0x3ffff0 | 1, 2}, {75, 0x400000 | 1, 1}, {5, 112 | 2, 1}};
+
+	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct forged f = forge(&versions[4]);
+		struct tcaches found;
+
+		put(&f, 0, 0);
+		*word_at(put(&f, 1, cases[i].bin) - HEAD) = cases[i].head;
+		found = look(&f);
+		if (found.read != cases[i].read)
+			FAIL("row %u: %u read", i, found.read);
+		CHECK_EQ(found.blocks.count, cases[i].read);
+		forget(&f, &found);
+	}
+}
+
+/* A page of a file that is called as the C library, which the pointers of both threads lead into. */
+static u8 *constant_of(struct forged *f)
+{
+	char path[] = "/tmp/heapwise-XXXXXX", file[64];
+	int fd;
+	u8 *page;
+
+	if (!mkdtemp(path) || snprintf(file, sizeof file, "%s/libc.so.6", path) < 0 || (fd = open(file, O_RDWR | O_CREAT, 0600)) < 0 ||
+	    ftruncate(fd, PAGE) < 0)
+		FAIL("no file");
+	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	if (page == MAP_FAILED)
+		FAIL("no memory");
+	close(fd);
+	unlink(file);
+	rmdir(path);
+	for (u32 i = 0; i < THREADS; i++)
+		*word_at(pointer_of(f, i)) = (u64)(uintptr_t)page + 64 + 8 * i; /* not yet; never again */
+	return page;
+}
+
+TEST(none, "threads of which none has a cache yet are known to have none by what the library has in its place")
+{
+	static const struct {
+		u32 at; /* the byte of the page that is not 0 */
+		bool writable;
+		u32 read;
+	} cases[] = {{0, false, 2}, {64 + 8 + 760, false, 2}, {64 + 8, false, 0}, {64 + 759, false, 0}, {0, true, 0}};
+
+	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct forged f = forge(&versions[4]);
+		u8 *page = constant_of(&f);
+		struct tcaches found;
+
+		page[cases[i].at] = 1;
+		if (!cases[i].writable)
+			mprotect(page, PAGE, PROT_READ);
+		found = look(&f);
+		if (found.read != cases[i].read || found.unread != THREADS - cases[i].read || found.blocks.count)
+			FAIL("row %u: %u read, %u not", i, found.read, found.unread);
+		tcaches_release(&found);
+		put(&f, 1, 3);
+		*word_at(pointer_of(&f, 1)) = f.caches[1];
+		found = look(&f);
+		CHECK_EQ(found.read, cases[i].writable ? 1 : 2); /* what a thread has counts more */
+		CHECK_EQ(found.blocks.count, 1);
+		munmap(page, PAGE);
 		forget(&f, &found);
 	}
 }

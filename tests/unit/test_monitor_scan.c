@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/test.h"
+#include "live/scan/glibc.h"
 #include "live/scan/mark.h"
 #include "live/scan/roots.h"
 #include "live/scan/trace.h"
@@ -533,6 +534,115 @@ static int mark_all(struct scan_mark *mark, const struct scan_surroundings *arou
 	scan_roots_release(&roots);
 	scan_edges_release(&edges);
 	return status;
+}
+
+enum { STATE_BINS = 127, PAGE = 4096 };
+
+/* A state of a main arena that has so many bytes before its bins; where it begins. */
+static u64 *state_make(u8 *data, u8 *heap, u64 before, u32 arenas)
+{
+	u64 *bins = (u64 *)(void *)(data + 1024), *state = bins - before / 8, *at = state;
+
+	for (u32 i = 0; i < STATE_BINS; i++)
+		bins[2 * i] = bins[2 * i + 1] = (u64)(uintptr_t)(bins + 2 * i) - 16;
+	bins[-2] = (u64)(uintptr_t)heap + 16; /* the rest */
+	for (u32 i = 0; i < arenas; i++) {
+		u64 *next = (u64 *)(void *)(heap + PAGE * (i + 1) + 48);
+
+		at[before / 8 + STATE_BINS * 2 + 2] = (u64)(uintptr_t)next;
+		at = next;
+	}
+	at[before / 8 + STATE_BINS * 2 + 2] = (u64)(uintptr_t)state;
+	return state;
+}
+
+TEST(states, "where the main arena's state begins is told by the arenas, which lead back to it, in each version")
+{
+	static const struct {
+		u64 before, known; /* bytes before the bins, and those of them that are known */
+		u32 arenas;
+	} cases[] = {{0x68, 0x68, 0}, {0x68, 0x68, 3}, {0x70, 0x70, 0}, {0x70, 0x70, 5}, {0x18, 0x18, 0}, {0x18, 0x18, 9}, {0x40, 16, 0}, {0x40, 16, 2}};
+
+	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
+		u8 *data = pages(4 * PAGE), *heap = pages(16 * PAGE);
+		u64 *state = state_make(data, heap, cases[i].before, cases[i].arenas);
+		struct scan_memory view = SCAN_MEMORY_CLOSED;
+		struct scan_span span = {0};
+		u64 bins = (u64)(uintptr_t)state + cases[i].before;
+
+		own_open(&view);
+		if (!glibc_main_state(&view, scan_memory_mapping(&view, bins), &span) || span.start != bins - cases[i].known ||
+		    span.end != bins + STATE_BINS * 16 + 64)
+			FAIL("row %u: it begins %d bytes before", i, (int)(bins - span.start));
+		scan_memory_close(&view);
+		munmap(data, 4 * PAGE);
+		munmap(heap, 16 * PAGE);
+	}
+}
+
+TEST(mapped_alone, "a block that is mapped alone is known by its head, in each version")
+{
+	static const struct {
+		u64 offset, before, own; /* of the block's head, and its two words */
+		bool alone;
+	} cases[] = {
+		{0, 0, 3 * PAGE | 2, true},                  /* to 2.42 */
+		{0, 0, (3 * PAGE - 16) | 2, true},           /* since 2.43: without its head */
+		{0, 1, (3 * PAGE - 16) | 2, true},           /* in huge pages */
+		{1024, 1024, (3 * PAGE - 1024) | 2, true},   /* aligned */
+		{1024, 1024, (3 * PAGE - 1040) | 2, true},
+		{1024, 1025, (3 * PAGE - 1040) | 2, true},
+		{0, 0, (3 * PAGE - 32) | 2, false},
+		{0, 0, 3 * PAGE | 1, false},
+		{0, 16, 3 * PAGE | 2, false},
+		{1024, 0, (3 * PAGE - 1024) | 2, false},
+	};
+
+	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
+		u8 *memory = pages(3 * PAGE);
+		struct scan_memory view = SCAN_MEMORY_CLOSED;
+		struct scan_block block = {(u64)(uintptr_t)memory + cases[i].offset + 16, 2 * PAGE, 0};
+		struct scan_span span = {0};
+		u64 words[] = {cases[i].before, cases[i].own};
+
+		memcpy(memory + cases[i].offset, words, sizeof words);
+		own_open(&view);
+		if (glibc_mapped_block(&view, &block, &span) != cases[i].alone)
+			FAIL("row %u", i);
+		if (cases[i].alone && (span.start != (u64)(uintptr_t)memory || span.end != span.start + 3 * PAGE))
+			FAIL("row %u: another span", i);
+		scan_memory_close(&view);
+		munmap(memory, 3 * PAGE);
+	}
+}
+
+TEST(guards, "stacks that are joined, and guarded by the kernel without mappings, are apart")
+{
+	enum { STACK = 4, STACKS = 600, GUARD_INSTALL = 102 };
+	u8 *memory = pages(STACKS * STACK * PAGE);
+	struct scan_memory view = SCAN_MEMORY_CLOSED;
+	u32 apart = 0;
+
+	for (u64 i = 0; i < STACKS; i++)
+		if (madvise(memory + i * STACK * PAGE, PAGE, GUARD_INSTALL) != 0)
+			test_skip("this kernel guards with mappings");
+	own_open(&view);
+	for (u64 i = 0; i < STACKS; i++) {
+		u64 start = (u64)(uintptr_t)memory + i * STACK * PAGE;
+		const struct mapping *guard = scan_memory_mapping(&view, start);
+		const struct mapping *stack = scan_memory_mapping(&view, start + PAGE);
+
+		if (!guard || !stack)
+			FAIL("stack %u is not mapped", (u32)i);
+		apart += guard->start == start && !guard->readable && !guard->writable && stack == guard + 1 && stack->writable &&
+			 stack->start == start + PAGE && (i + 1 == STACKS || stack->end == start + STACK * PAGE) &&
+			 scan_memory_guarded(&view, (u64)(stack - view.mappings.data));
+	}
+	scan_memory_close(&view);
+	if (!apart)
+		test_skip("this kernel does not tell where it guards");
+	CHECK_EQ(apart, STACKS);
+	munmap(memory, STACKS * STACK * PAGE);
 }
 
 TEST(at_once, "a process that runs is held, looked at, and runs on as if nothing had been")

@@ -119,8 +119,8 @@ HELPER int log_memory(void *self, const struct stream_memory *m, struct err *err
 	struct log *log = self;
 
 	(void)err;
-	strbuf_addf(&log->usages, "%" PRIu64 " memory %" PRIu64 " high %" PRIu64 " huge %" PRIu64 " moment %u",
-		    m->ticks, m->rss_bytes, m->high_bytes, m->huge_bytes, m->moment);
+	strbuf_addf(&log->usages, "%" PRIu64 " memory %" PRIu64 " high %" PRIu64 " huge %" PRIu64 "/%" PRIu64 " moment %u",
+		    m->ticks, m->rss_bytes, m->high_bytes, m->libc_huge_bytes, m->huge_bytes, m->moment);
 	for (u64 i = 0; i < m->count; i++)
 		strbuf_addf(&log->usages, " %" PRIx64 "+%" PRIu64 "/%" PRIu64 " %u %u",
 			    m->rows[i].start, m->rows[i].bytes, m->rows[i].resident_bytes,
@@ -808,7 +808,8 @@ HELPER void tell_whole_image(struct teller *teller, u32 number, u64 events)
 		{0x4010, 32, 101}, {0x4030, 1040, 102}, {0x8010, 48, 101}, {0xffffffffffff0000, 64, UINT32_MAX}};
 	struct stream_memory memory = {.rss_bytes = 4 << 12,
 				       .high_bytes = 5 << 12,
-				       .huge_bytes = 2 << 20,
+				       .huge_bytes = 6 << 20,
+				       .libc_huge_bytes = 4 << 20,
 				       .moment = MEMORY_END,
 				       .why = MEMORY_LAST,
 				       .rows = residents,

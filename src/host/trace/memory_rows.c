@@ -65,6 +65,7 @@ void memory_rows_put(struct strbuf *body, const struct stream_memory *memory)
 	put_residents(body, memory);
 	put_cached(body, memory);
 	varint_add(body, memory->why);
+	varint_add(body, memory->libc_huge_bytes);
 }
 
 /* ---- reading ---- */
@@ -148,5 +149,6 @@ int memory_rows_get(struct stream_memory *memory, struct cursor *in, struct aren
 	memory->why = in->at < in->end && !in->bad ? cursor_get_u32(in) : MEMORY_UNTOLD;
 	if (memory->why >= MEMORY_WHYS)
 		memory->why = MEMORY_UNTOLD;
+	memory->libc_huge_bytes = in->at < in->end && !in->bad ? cursor_get(in) : 0;
 	return status < 0 ? err_memory(err) : 0;
 }

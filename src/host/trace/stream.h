@@ -180,11 +180,12 @@ enum memory_why {
 
 struct stream_memory {
 	u64 ticks;
-	u64 rss_bytes;  /* as the kernel added it up at this moment */
-	u64 high_bytes; /* the most that it ever was, by the kernel; 0 = unknown */
-	u64 huge_bytes; /* in huge pages; 0 in traces of earlier versions */
-	u32 moment;     /* enum memory_when */
-	u32 why;        /* enum memory_why */
+	u64 rss_bytes;       /* as the kernel added it up at this moment */
+	u64 high_bytes;      /* the most that it ever was, by the kernel; 0 = unknown */
+	u64 huge_bytes;      /* in huge pages; 0 in traces of earlier versions */
+	u64 libc_huge_bytes; /* of these, in what glibc's allocator asked to have huge pages */
+	u32 moment;          /* enum memory_when */
+	u32 why;             /* enum memory_why */
 	const struct stream_resident *rows; /* by start */
 	u64 count;
 	/* caches of threads: by address, and apart; both 0 = nobody has looked */

@@ -20,4 +20,8 @@ bool glibc_mapped_block(struct scan_memory *memory, const struct scan_block *blo
 bool glibc_main_state(struct scan_memory *memory, const struct mapping *mapping,
 		      struct scan_span *span);
 
+/* Bytes in huge pages that the allocator asked for, where the kernel gives them on request: because
+ * a tunable says so, or by itself. One look at /proc/PID/smaps if it may have. */
+u64 glibc_huge_bytes(struct scan_memory *memory);
+
 #endif

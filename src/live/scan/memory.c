@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -19,6 +18,8 @@
 #include "host/base/io.h"
 #include "format/atomics.h"
 #include "host/base/search.h"
+#include "live/scan/guards.h"
+#include "live/scan/question.h"
 
 enum {
 	AHEAD = 32, /* pages that are read at once where reading goes on in order */
@@ -124,18 +125,6 @@ struct presence {
 	u64 bits[PRESENCE];
 };
 
-/* Kernels since 6.7 tell where pages are without a word for each that is not: some programs reserve
- * terabytes. Their header, for systems that do not have it. */
-struct pages_found {
-	u64 start, end, categories;
-};
-struct pages_question {
-	u64 size, flags, start, end, walk_end, found, found_count, pages_max;
-	u64 inverted, all_of, any_of, wanted;
-};
-#define PAGES_ASK _IOWR('f', 16, struct pages_question)
-enum { PAGES_PRESENT = 1 << 3, PAGES_SWAPPED = 1 << 4, PAGES_ZERO = 1 << 5 };
-
 /* Without that, ranges above this size are not searched: it would take minutes. */
 static const u64 WORDS_MAX = (u64)256 << 30;
 
@@ -210,6 +199,10 @@ int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *ses
 		return err->code;
 	}
 	self->asks = can_ask(self);
+	if (self->asks && !guards_part(&self->mappings, self->pagemap)) {
+		scan_memory_close(self);
+		return err_memory(err);
+	}
 	return 0;
 }
 
@@ -538,6 +531,10 @@ void scan_memory_weigh(struct scan_memory *self)
 
 		if (found && sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1)
 			at->resident_bytes = kilobytes * 1024;
+		if (found && sscanf(line, "AnonHugePages: %" SCNu64, &kilobytes) == 1)
+			at->huge_bytes = kilobytes * 1024;
+		if (found && starts_with(line, "VmFlags:") && !strstr(line, " hg"))
+			at->huge_bytes = 0;
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &start, &end) != 2)
 			continue;
 		while (at < last && at->start < start)

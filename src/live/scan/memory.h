@@ -7,28 +7,10 @@
 #include "host/base/err.h"
 #include "host/base/strbuf.h"
 #include "host/base/vec.h"
+#include "live/scan/mapping.h"
 #include "format/types.h"
 
 enum { SCAN_PAGE = 4096 };
-
-enum mapping_kind {
-	MAPPING_ANONYMOUS,
-	MAPPING_FILE,
-	MAPPING_HEAP,    /* the kernel's [heap] */
-	MAPPING_STACK,   /* of the first thread */
-	MAPPING_DEVICE,  /* to read it may do something */
-	MAPPING_KERNEL,  /* [vvar], [vdso] … */
-	MAPPING_SESSION, /* shared with the recorder */
-};
-
-struct mapping {
-	u64 start, end;
-	bool readable, writable, executable, shared;
-	u8 kind;            /* enum mapping_kind */
-	u64 file;           /* number of the file in its file system, 0 = none */
-	const char *path;   /* of it; "" = none. As long as the memory is open */
-	u64 resident_bytes; /* UINT64_MAX = unknown, until scan_memory_weigh */
-};
 
 struct scan_span {
 	u64 start, end;
@@ -47,7 +29,7 @@ struct scan_memory {
 	int pagemap; /* -1 = all pages count as present */
 	int mem;     /* for what is protected: armed pages (access/pages/); -1 = it reads as 0 */
 	bool asks;   /* the kernel tells which pages were touched, however large it is */
-	VEC(struct mapping) mappings;
+	struct mapping_list mappings;
 	struct strbuf maps; /* what /proc says of them, in lines */
 	u8 *cache;          /* pages, by number modulo their count */
 	u64 cache_mask;     /* their count - 1 */
@@ -118,7 +100,7 @@ struct page_runs {
 bool scan_memory_resident(const struct scan_memory *self, u64 start, u64 end,
 			  const struct page_runs *runs);
 
-/* Reads how much of each mapping is resident. */
+/* Reads how much of each mapping is resident, and how much of that in huge pages. */
 void scan_memory_weigh(struct scan_memory *self);
 
 /* A page that may not be touched lies below the mapping: it is a thread's stack, most likely. */

@@ -13,6 +13,7 @@
 #include "format/shadow.h"
 #include "format/ticks.h"
 #include "host/base/order.h"
+#include "live/scan/glibc.h"
 #include "live/scan/memory.h"
 #include "live/scan/tcache.h"
 
@@ -369,6 +370,7 @@ static bool look_take(struct look *self, struct stream_memory *told, const struc
 		mapping_look(self, i);
 	counters.after = counter_read(berth->pid);
 	told->rss_bytes = sum_of_pages(&counters, told->rss_bytes);
+	told->libc_huge_bytes = told->huge_bytes ? glibc_huge_bytes(&self->memory) : 0;
 	self->moved = has_moved(&counters);
 	return true;
 }

@@ -20,10 +20,11 @@ enum {
 	LEAST = 32, /* size of the blocks of the first bin, HEAD included */
 	SMALL_BINS = 64,
 	BINS_MAX = 76,
-	LARGE_MAX = STREAM_CACHED_MAX,
-	LINK_SHIFT = 12,      /* links are mixed with the place where they lie */
-	WINDOW_MAX = 1 << 16, /* of thread-local data, for the pointer to the cache */
-	PROBES = 256,         /* threads whose data is searched for it */
+	CONSTANT_BYTES = BINS_MAX * 10, /* what stands for no cache */
+	LINK_SHIFT = 12,                /* links are mixed with the place where they lie */
+	LARGE_FIRST = 1 << 10,          /* sizes of the first large bin: below twice that */
+	WINDOW_MAX = 1 << 16,           /* of thread-local data, for the pointer to the cache */
+	PROBES = 256,                   /* threads whose data is searched for it */
 	TRIES = 3,
 	READS_MAX = 1 << 18,  /* of caches and blocks, whatever they hold */
 	SEARCH_MAX = 1 << 16, /* of them to find the place */
@@ -42,7 +43,7 @@ struct shape {
 static const struct shape shapes[] = {
 	{0x250, 16, SMALL_BINS, 1, false}, /* 2.26 to 2.29 */
 	{0x290, 16, SMALL_BINS, 2, false}, /* 2.30 to 2.41 */
-	{0x300, 32, BINS_MAX, 2, true},    /* from 2.42 on */
+	{0x300, 32, BINS_MAX, 2, true},    /* from 2.42 on, lazily: at a thread's first free */
 };
 
 /* A cache as it was read. */
@@ -125,15 +126,17 @@ static bool cache_read(struct reading *self, u64 address, struct cache *cache)
 	return true;
 }
 
+/* Large bins, which a tunable turns on, have the sizes up to the next power of two; 2.43 also keeps
+ * blocks there that are mapped alone. */
 static bool fits_bin(u64 head, u32 bin)
 {
-	u64 bytes = head & ~(u64)HEAD_BITS;
+	u64 bytes = head & ~(u64)HEAD_BITS, first = LARGE_FIRST;
 
-	if (head & HEAD_MAPPED)
-		return false;
-	return bin < SMALL_BINS ? bytes == LEAST + (u64)bin * STEP
-				: bytes >= LEAST + SMALL_BINS * STEP && bytes <= LARGE_MAX &&
-					  bytes % STEP == 0;
+	if (bin < SMALL_BINS)
+		return !(head & HEAD_MAPPED) && bytes == LEAST + (u64)bin * STEP;
+	first <<= bin - SMALL_BINS;
+	return bytes >= first && bytes < 2 * first && bytes >= LEAST + SMALL_BINS * STEP &&
+	       bytes % STEP == 0;
 }
 
 /* The lists of a cache, as far as they were followed. */
@@ -247,11 +250,48 @@ static bool cache_take(struct reading *self, u64 address)
 
 /* ---- where it is ---- */
 
+/* What was there. */
+enum certainty {
+	PLACE_UNKNOWN,
+	PLACE_OF_NONE,  /* what stands for no cache */
+	PLACE_OF_EMPTY, /* a cache without blocks, or any zeroed block */
+	PLACE_CERTAIN,  /* a cache with blocks */
+};
+
 struct place {
 	u64 from_thread; /* the pointer's address less the thread pointer */
-	bool known;
-	bool certain; /* a cache with blocks was there */
+	enum certainty certainty;
 };
+
+/* In 2.43 the pointer of a thread without a cache leads to a constant in the library: zeros, as
+ * long as a cache. */
+static bool is_constant(struct reading *self, u64 address)
+{
+	const struct mapping *mapping =
+		address % sizeof(u64) ? NULL : scan_memory_mapping(self->memory, address);
+	u8 bytes[CONSTANT_BYTES], any = 0;
+
+	if (!mapping || mapping->kind != MAPPING_FILE || mapping->writable || !mapping->readable ||
+	    !strstr(mapping->path, "/libc.so") || mapping->end - address < sizeof bytes ||
+	    !scan_memory_read(self->memory, address, bytes, sizeof bytes))
+		return false;
+	for (u32 i = 0; i < sizeof bytes; i++)
+		any |= bytes[i];
+	return !any;
+}
+
+/* Which place the pointer makes of where it lies. */
+static enum certainty certainty_of(struct reading *self, u64 pointer)
+{
+	u64 before = self->found->blocks.count;
+	bool any;
+
+	if (!cache_take(self, pointer))
+		return is_constant(self, pointer) ? PLACE_OF_NONE : PLACE_UNKNOWN;
+	any = self->found->blocks.count > before;
+	self->found->blocks.count = before;
+	return any ? PLACE_CERTAIN : PLACE_OF_EMPTY;
+}
 
 /* Searches a thread's data for a pointer to its cache, from the thread pointer on: what is further
  * away may be the thread's stack, which has copies. One without blocks may be any zeroed block. */
@@ -260,7 +300,7 @@ static void place_search(struct reading *self, u64 pointer, struct place *place)
 	const struct mapping *mapping =
 		scan_memory_mapping(self->memory, pointer - !SCAN_TLS_ABOVE);
 	const u64 *words = (const u64 *)(const void *)self->memory->buffer;
-	u64 count, start, pages, before = self->found->blocks.count;
+	u64 count, start, pages;
 
 	if (!mapping || pointer % sizeof(u64))
 		return;
@@ -270,18 +310,12 @@ static void place_search(struct reading *self, u64 pointer, struct place *place)
 	pages = (start % SCAN_PAGE + count * sizeof(u64) + SCAN_PAGE - 1) / SCAN_PAGE;
 	scan_memory_pages(self->memory, start - start % SCAN_PAGE, pages);
 	words += start % SCAN_PAGE / sizeof(u64);
-	for (u64 i = 0; i < count && !place->certain && !self->full; i++) {
+	for (u64 i = 0; i < count && place->certainty < PLACE_CERTAIN && !self->full; i++) {
 		u64 at = SCAN_TLS_ABOVE ? i : count - 1 - i;
-		bool any;
+		enum certainty certainty = certainty_of(self, words[at]);
 
-		if (!cache_take(self, words[at]))
-			continue;
-		any = self->found->blocks.count > before;
-		self->found->blocks.count = before;
-		if (any || !place->known)
-			place->from_thread = start + at * sizeof(u64) - pointer;
-		place->known = true;
-		place->certain = any;
+		if (certainty > place->certainty)
+			*place = (struct place){start + at * sizeof(u64) - pointer, certainty};
 	}
 }
 
@@ -291,7 +325,8 @@ static struct place place_find(struct reading *self, const struct tcache_thread 
 	struct place place = {0};
 
 	self->reads_max = SEARCH_MAX;
-	for (u64 i = 0; i < count && i < PROBES && !place.certain && !self->failed && !self->full;
+	for (u64 i = 0; i < count && i < PROBES && place.certainty < PLACE_CERTAIN &&
+			!self->failed && !self->full;
 	     i++)
 		place_search(self, threads[i].thread_pointer, &place);
 	self->reads = 0;
@@ -364,7 +399,7 @@ static void thread_read(struct reading *self, const struct tcache_thread *thread
 	u64 cache;
 
 	self->tid = thread->tid;
-	for (u32 i = 0; i < TRIES && place->known && !self->failed && !self->full; i++) {
+	for (u32 i = 0; i < TRIES && place->certainty && !self->failed && !self->full; i++) {
 		if (!scan_memory_read(self->memory, thread->thread_pointer + place->from_thread,
 				      &cache, sizeof cache))
 			break;

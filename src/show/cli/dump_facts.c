@@ -187,6 +187,8 @@ static int on_memory(void *data, const struct stream_memory *memory, struct err 
 	put_fact(time_at(data, "memory time_ns", memory->ticks),
 		 FIELD("rss_bytes", memory->rss_bytes), FIELD("high_bytes", memory->high_bytes),
 		 FIELD("huge_bytes", memory->huge_bytes),
+		 if_any(memory->libc_huge_bytes != 0,
+			FIELD("libc_huge_bytes", memory->libc_huge_bytes)),
 		 FIELD("moment", memory->moment == MEMORY_END ? "end" : "now"),
 		 if_any(memory->why, FIELD("why", whys[memory->why])));
 	for (u64 i = 0; i < memory->count; i++) {

@@ -179,6 +179,7 @@ static int on_memory(void *data, const struct stream_memory *memory, struct err 
 				   .rss_bytes = memory->rss_bytes,
 				   .high_bytes = memory->high_bytes,
 				   .huge_bytes = memory->huge_bytes,
+				   .libc_huge_bytes = memory->libc_huge_bytes,
 				   .first = self->residents.count,
 				   .count = memory->count,
 				   .moment = memory->moment,

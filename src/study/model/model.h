@@ -135,7 +135,7 @@ struct model_latest {
  * threads: rows [cached_first, cached_first + cached_count) of cached. */
 struct model_memory {
 	u64 ticks;
-	u64 rss_bytes, high_bytes, huge_bytes;
+	u64 rss_bytes, high_bytes, huge_bytes, libc_huge_bytes;
 	u64 first, count;
 	u32 moment; /* enum memory_when */
 	u32 why;    /* enum memory_why; 0 in indexes of earlier versions */

@@ -181,6 +181,18 @@ static bool used_last(struct finding *finding, const struct bill *bill, struct a
 	return all != 0;
 }
 
+/* The point whose blocks hold most; false if none holds any. */
+static bool holds_most(const struct bill *bill, struct point_id *point)
+{
+	struct point_id most = {0};
+
+	for (u32 i = 1; i < bill->model->points.count; i++)
+		if (bill->lines[i].pinned_bytes > bill->lines[most.index].pinned_bytes)
+			most = (struct point_id){i};
+	*point = most;
+	return bill->model->points.count && bill->lines[most.index].pinned_bytes;
+}
+
 /* Few hold the pages. The place is the one of them that holds most. */
 static struct point_id tell_pinned(struct finding *finding, const struct looked *looked)
 {
@@ -218,7 +230,7 @@ static bool tell_cause(struct finding *finding, const struct looked *looked, enu
 	u64 hold = bill_caches_hold(bill), excess;
 	struct arenas arenas;
 
-	finding->stays.repair = bill_repair(bill->model, cause);
+	finding->stays.repair = bill_repair_of(bill, cause);
 	switch (cause) {
 	case BILL_PINNED_BY_FEW: *point = tell_pinned(finding, looked); return true;
 	case BILL_PINNED_BY_MANY:
@@ -250,7 +262,8 @@ static bool tell_cause(struct finding *finding, const struct looked *looked, enu
 		       bill->account.bytes[PART_PINNED] + bill->account.bytes[PART_CACHED]);
 		finding->stays.count = 1;
 		return used_last(finding, bill, (struct about){.left = true, .cached = true},
-				 point);
+				 point) ||
+		       holds_most(bill, point); /* nothing was ever freed there */
 	case BILL_LIVE:
 	case BILL_NOT_HEAP:
 	case BILL_CAUSES: break;

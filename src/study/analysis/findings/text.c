@@ -287,6 +287,7 @@ static const char *not_given_back_text(enum bill_repair repair)
 {
 	switch (repair) {
 	case REPAIR_HUGE_PAGES: return "Huge pages kept %s of free memory resident";
+	case REPAIR_LIBC_HUGE_PAGES: return "glibc's huge pages hold %s of free memory";
 	case REPAIR_THREAD_CACHES: return "Thread caches kept %s of free blocks";
 	default: return "The allocator kept %s of free pages";
 	}

@@ -48,6 +48,18 @@ static u64 find_huge(const struct bill *bill)
 	return huge > rest ? huge - rest : 0;
 }
 
+/* Most of what is in huge pages is what glibc asked to have them. */
+static bool has_libc_huge(const struct bill *bill)
+{
+	return bill->memory->libc_huge_bytes * 2 > bill->memory->huge_bytes;
+}
+
+/* In which no block ever lay. */
+static u64 unused_bytes(const struct bill *bill)
+{
+	return bill->unused_bytes[0] + bill->unused_bytes[1] + bill->strange_bytes;
+}
+
 enum bill_cause bill_free_cause(const struct bill *bill, const struct cut *cut)
 {
 	u64 pinned = part(bill, PART_PINNED), cached = part(bill, PART_CACHED);
@@ -58,6 +70,9 @@ enum bill_cause bill_free_cause(const struct bill *bill, const struct cut *cut)
 		return BILL_LIVE;
 	if (caches + hold > pinned + cached - hold)
 		return BILL_THREAD_CACHES;
+	/* Nothing but a huge page makes resident what nobody has touched. */
+	if (has_libc_huge(bill) && unused_bytes(bill) * 2 >= pinned + cached)
+		return BILL_HUGE_PAGES;
 	if (cut->count && cut->most_bytes * 2 >= pinned + cached)
 		return BILL_PINNED_BY_FEW;
 	if (arenas.count > ARENAS_MANY && arenas.free_bytes * 2 > pinned + cached &&
@@ -129,6 +144,12 @@ enum bill_repair bill_repair(const struct model *model, enum bill_cause cause)
 	return REPAIR_ELSEWHERE;
 }
 
+enum bill_repair bill_repair_of(const struct bill *bill, enum bill_cause cause)
+{
+	return cause == BILL_HUGE_PAGES && has_libc_huge(bill) ? REPAIR_LIBC_HUGE_PAGES
+							       : bill_repair(bill->model, cause);
+}
+
 const char *bill_repair_text(enum bill_repair repair)
 {
 	static const char *const texts[REPAIRS] = {
@@ -142,6 +163,7 @@ const char *bill_repair_text(enum bill_repair repair)
 			"GLIBC_TUNABLES=glibc.malloc.tcache_count=2, or use fewer threads",
 		[REPAIR_HUGE_PAGES] = "turn transparent huge pages off for this program: "
 				      "prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)",
+		[REPAIR_LIBC_HUGE_PAGES] = "GLIBC_TUNABLES=glibc.malloc.hugetlb=0 undoes it",
 		[REPAIR_TRIM] =
 			"call malloc_trim() afterwards, or free in reverse order of allocation",
 		[REPAIR_JEMALLOC] = "lower its decay times: "
@@ -178,13 +200,16 @@ static const char *sentence(struct result *result, const struct bill *bill, cons
 		text = result_format(result, "%s is free in caches of %s",
 				     units_bytes(part(bill, PART_THREAD_CACHES)).text,
 				     units_things(bill->memory->caches_read, "thread(s)").text);
-	if (cause == BILL_HUGE_PAGES)
+	if (cause == BILL_HUGE_PAGES && has_libc_huge(bill))
+		text = result_format(result, "glibc's huge pages hold %s",
+				     units_bytes(bill->memory->libc_huge_bytes).text);
+	else if (cause == BILL_HUGE_PAGES)
 		text = result_format(result, "%s is in huge pages, which are resident as a whole",
 				     units_bytes(bill->memory->huge_bytes).text);
 	if (cause == BILL_NOT_HEAP)
 		return text;
 	return text ? result_format(result, "%s; %s", text,
-				    bill_repair_text(bill_repair(bill->model, cause)))
+				    bill_repair_text(bill_repair_of(bill, cause)))
 		    : NULL;
 }
 
@@ -354,9 +379,10 @@ static void add_fields(struct result *result, const struct bill *bill, const str
 	result_field(result, "huge_bytes", NULL, VALUE_BYTES,
 		     value_number(bill->memory->huge_bytes),
 		     "resident bytes in huge pages, as the kernel reports them");
-	result_field(result, "unused_bytes", NULL, VALUE_BYTES,
-		     value_number(bill->unused_bytes[0] + bill->unused_bytes[1] +
-				  bill->strange_bytes),
+	result_field(result, "libc_huge_bytes", NULL, VALUE_BYTES,
+		     value_number(bill->memory->libc_huge_bytes),
+		     "of these, in what glibc's allocator asked to have huge pages");
+	result_field(result, "unused_bytes", NULL, VALUE_BYTES, value_number(unused_bytes(bill)),
 		     "bytes of the allocator's pages in which no recorded block ever lay");
 }
 

@@ -31,6 +31,7 @@ enum bill_repair {
 	REPAIR_ARENAS,
 	REPAIR_THREAD_CACHES,
 	REPAIR_HUGE_PAGES,
+	REPAIR_LIBC_HUGE_PAGES,
 	REPAIR_TRIM,
 	REPAIR_JEMALLOC,
 	REPAIR_TCMALLOC,
@@ -40,6 +41,8 @@ enum bill_repair {
 };
 
 enum bill_repair bill_repair(const struct model *model, enum bill_cause cause);
+/* The same by a look, which knows who asked for huge pages. */
+enum bill_repair bill_repair_of(const struct bill *bill, enum bill_cause cause);
 const char *bill_repair_text(enum bill_repair repair);
 
 /* The error that nobody looked. */

@@ -39,6 +39,9 @@ void resident_add(struct resident_account *account, const struct resident_row *r
 						       : resident - requested;
 		account->bytes[PART_SLACK] += slack;
 		account->bytes[row->part] += resident - requested - slack;
+		if (row->part == PART_MAPPINGS) /* blocks that are mapped alone */
+			move_caches(account, PART_MAPPINGS, row->caches_held + row->caches_free,
+				    resident - requested - slack);
 		return;
 	}
 	if (used < requested)

@@ -88,12 +88,30 @@ static __attribute__((noinline)) void free_recorded(void *p)
 	hwr_real.free(p);
 }
 
-HWR_EXPORT void free(void *p)
+static inline void free_for(void *p)
 {
 	if (hwr_sample_ignores((u64)p))
 		hwr_real.free(p);
 	else if (p)
 		free_recorded(p);
+}
+
+HWR_EXPORT void free(void *p) { free_for(p); }
+
+/* The C library's own call its free, by a name that others may stand in front of or not. What the
+ * sizes are is not checked there either. */
+HWR_IN_FRONT(void, cfree, (void *p)) { free_for(p); }
+
+HWR_IN_FRONT(void, free_sized, (void *p, size_t size))
+{
+	(void)size;
+	free_for(p);
+}
+
+HWR_IN_FRONT(void, free_aligned_sized, (void *p, size_t alignment, size_t size))
+{
+	(void)alignment, (void)size;
+	free_for(p);
 }
 
 /* What does not fit passes for no sample. */

@@ -15,6 +15,7 @@ enum {
 	SCAN_TLS_ABOVE = 1,
 	SCAN_RECORD_BYTES = 0x800,
 	SCAN_STACK_REGISTER = 31, /* its number in DWARF */
+	SCAN_GLIBC_HUGE = 1,      /* glibc asks for huge pages by itself, from 2.43 on */
 };
 
 /* The system call that the thread is in; -1 = none. */

@@ -16,6 +16,7 @@ enum {
 	SCAN_TLS_ABOVE = 0,
 	SCAN_RECORD_BYTES = 0x900,
 	SCAN_STACK_REGISTER = 7, /* its number in DWARF */
+	SCAN_GLIBC_HUGE = 0,     /* glibc asks for huge pages by itself, from 2.43 on */
 };
 
 static inline bool scan_arch_registers(struct scan_thread *thread)
