@@ -21,7 +21,7 @@ function(heapwise_library name)
 	if(HEAPWISE_SANITIZE) # the sanitizer's functions are in the program
 		target_link_options(${name} PUBLIC ${HEAPWISE_FLAGS_})
 	else()
-		target_link_options(${name} PRIVATE -Wl,--no-undefined)
+		target_link_options(${name} PRIVATE ${HEAPWISE_LIBRARY_LINK} -Wl,--no-undefined)
 	endif()
 	target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR}/include)
 

@@ -14,7 +14,7 @@ if(EXISTS ${HEAPWISE_ECL_INCLUDE}/ecl/external.h)
 	endif()
 endif()
 heapwise_part_tries(lisp "${lisp_header}" ${heapwise_part_compiler} -fPIC -shared -D_GNU_SOURCE= -DHWL_IHS_TOP=${lisp_history}
-	-I${HEAPWISE_ECL_INCLUDE} ${recorder_options} ${lisp_sources})
+	-I${HEAPWISE_ECL_INCLUDE} ${recorder_options} ${HEAPWISE_LIBRARY_LINK} ${lisp_sources})
 heapwise_part(lisp "run --lisp ecl" libheapwise-lisp-ecl.so
 	libecl-dev libgc-dev libgmp-dev libffi-dev libatomic-ops-dev)
 if(lisp_builds)
@@ -26,6 +26,6 @@ if(lisp_builds)
 	target_compile_options(lisp_ecl PRIVATE ${HEAPWISE_C_OPTIONS} -O2
 		"$<$<COMPILE_LANGUAGE:C>:${recorder_options}>")
 	target_compile_definitions(lisp_ecl PRIVATE HWL_IHS_TOP=${lisp_history})
-	target_link_options(lisp_ecl PRIVATE -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete)
+	target_link_options(lisp_ecl PRIVATE ${HEAPWISE_LIBRARY_LINK} -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete)
 	target_link_libraries(lisp_ecl PRIVATE ${CMAKE_DL_LIBS})
 endif()

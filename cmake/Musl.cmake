@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 # libheapwise-musl.so, the recorder for programs of the C library musl, where there is a compiler for it. It names no
 # library that it needs: whatever C library the program has is there already, also after an exec of a program of glibc.
-include(CheckCCompilerFlag)
 set(musl_compiler "")
 set(musl_found "")
 if(CMAKE_CROSSCOMPILING)
@@ -24,18 +23,13 @@ else()
 endif()
 set(musl_library ${PROJECT_BINARY_DIR}/libheapwise-musl.so)
 file(GLOB_RECURSE musl_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/target/*.h ${PROJECT_SOURCE_DIR}/src/format/*.h)
-# libgcc's outlined atomics ask glibc which instructions the CPU has.
-check_c_compiler_flag(-mno-outline-atomics HEAPWISE_OUTLINES_ATOMICS)
 # The kernel's headers come with glibc's, which are behind musl's own.
 set(musl_command ${musl_compiler} -std=gnu11 -g -fPIC -shared -w -D_GNU_SOURCE= -DHWR_MUSL
 	-DHEAPWISE_VERSION="${PROJECT_VERSION}"
 	-I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include
 	-idirafter ${CMAKE_SYSROOT}/usr/include -idirafter ${CMAKE_SYSROOT}/usr/include/${HEAPWISE_CPU}-linux-gnu
 	${recorder_options}
-	-Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -nodefaultlibs -static-libgcc ${recorder_sources} -lgcc)
-if(HEAPWISE_OUTLINES_ATOMICS)
-	list(APPEND musl_command -mno-outline-atomics)
-endif()
+	${HEAPWISE_LIBRARY_LINK} -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -nodefaultlibs -static-libgcc ${recorder_sources} -lgcc)
 heapwise_part_tries(musl "${musl_found}" ${musl_command})
 heapwise_part(musl "recording of musl programs" libheapwise-musl.so musl-tools)
 if(musl_builds)

@@ -17,6 +17,7 @@ file(GLOB recorder_sources CONFIGURE_DEPENDS
 	${recorder_dir}/*/arch/${HEAPWISE_CPU}/*.[cS])
 
 set(recorder_options
+	${HEAPWISE_PROTECTION}
 	-fvisibility=hidden
 	-ftls-model=initial-exec
 	-fasynchronous-unwind-tables
@@ -43,7 +44,7 @@ function(heapwise_recorder target name)
 	set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
 		LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 	heapwise_recorder_options(${target})
-	target_link_options(${target} PRIVATE -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete
+	target_link_options(${target} PRIVATE ${HEAPWISE_LIBRARY_LINK} -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete
 		-Wl,--no-undefined)
 endfunction()
 
@@ -53,8 +54,8 @@ function(heapwise_stub name source)
 	set(object ${PROJECT_BINARY_DIR}/heapwise-stub-${name}.o)
 	add_library(${target} OBJECT ${access_dir}/shadow/${source}.c)
 	target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-	target_compile_options(${target} PRIVATE ${HEAPWISE_C_OPTIONS} -O2 -g0 -fno-stack-protector -U_FORTIFY_SOURCE
-		-fomit-frame-pointer -fno-builtin)
+	target_compile_options(${target} PRIVATE ${HEAPWISE_C_OPTIONS} ${HEAPWISE_PROTECTION} -O2 -g0 -fno-stack-protector
+		-U_FORTIFY_SOURCE -fomit-frame-pointer -fno-builtin)
 	target_compile_definitions(${target} PRIVATE ${ARGN})
 	add_custom_command(OUTPUT ${object} DEPENDS ${target} $<TARGET_OBJECTS:${target}>
 		COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_OBJECTS:${target}> ${object})
@@ -78,7 +79,7 @@ function(heapwise_linked)
 		heapwise_recorder_options(linked_${part})
 		target_compile_definitions(linked_${part} PRIVATE HWR_LINKED)
 		target_compile_options(linked_${part} PRIVATE -g1
-			"$<$<COMPILE_LANGUAGE:CXX>:-fvisibility=hidden;-fno-stack-protector;-fno-omit-frame-pointer>")
+			"$<$<COMPILE_LANGUAGE:CXX>:${HEAPWISE_PROTECTION};-fvisibility=hidden;-fno-stack-protector;-fno-omit-frame-pointer>")
 		set(object ${PROJECT_BINARY_DIR}/heapwise-linked-${part}.o)
 		add_custom_command(OUTPUT ${object}
 			COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -Wl,-T,${script} -o ${object} $<TARGET_OBJECTS:linked_${part}>

@@ -80,7 +80,7 @@ function(heapwise_room room variant)
 		add_library(${target} STATIC EXCLUDE_FROM_ALL ${sources})
 		# As libraries of some rooms need them, see Library.cmake.
 		set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
-		target_compile_options(${target} PRIVATE ${HEAPWISE_C_OPTIONS})
+		target_compile_options(${target} PRIVATE ${HEAPWISE_C_OPTIONS} ${HEAPWISE_PROTECTION})
 		target_compile_definitions(${target} PRIVATE HEAPWISE_VERSION="${PROJECT_VERSION}")
 		if(room STREQUAL "host/base")
 			target_compile_definitions(${target} PRIVATE HEAPWISE_LIBDIR="${CMAKE_INSTALL_LIBDIR}")

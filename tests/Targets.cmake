@@ -143,6 +143,9 @@ endfunction()
 heapwise_pools("" -O2)
 heapwise_pools("_O0" -O0)
 heapwise_pools("_Os" -Os)
+# Linked without start files, so that the library has the note that it can have.
+heapwise_pools("_protected" -O2 ${HEAPWISE_PROTECTION})
+target_link_options(target_arena_protected PRIVATE ${HEAPWISE_LIBRARY_LINK})
 
 if(HEAPWISE_CPU STREQUAL "x86_64")
 	heapwise_target(instructions instructions.c ../../src/target/recorder/pool/arch/x86_64/instruction.c)

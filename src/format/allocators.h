@@ -231,6 +231,7 @@ enum hw_entry_state {
 	HW_ENTRY_RECORDED = 1,
 	HW_ENTRY_NO_ROOM = 2, /* of one module at least it could not be recorded, as with pools */
 	HW_ENTRY_UNFIT = 3,
+	HW_ENTRY_SHADOWED = 4,
 };
 
 /* Which allocators are looked for unless the user says so: a bit each. */

@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION"  /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 16
+#define HW_SESSION_VERSION 17
 
 enum { HW_BERTHS = 8192 }; /* images that are alive at once */
 
@@ -190,10 +190,12 @@ struct hw_name {
 /* Functions of the program that allocate or free, by name: --alloc-fn, --free-fn. */
 enum hw_pool_state {
 	/* the higher of two images' counts */
-	HW_POOL_UNSEEN = 0,   /* no module that was loaded has it */
-	HW_POOL_NO_ROOM = 1,  /* seen, but no memory is near it or its code may not be written */
-	HW_POOL_UNFIT = 2,    /* seen, but its first instructions cannot be moved */
-	HW_POOL_RECORDED = 3, /* its calls are recorded */
+	HW_POOL_UNSEEN = 0,  /* no module that was loaded has it */
+	HW_POOL_NO_ROOM = 1, /* seen, but no memory is near it or its code may not be written */
+	HW_POOL_UNFIT = 2,   /* seen, but its first instructions cannot be moved */
+	/* seen, but its first instructions cannot be moved while a shadow stack is in force */
+	HW_POOL_SHADOWED = 3,
+	HW_POOL_RECORDED = 4, /* its calls are recorded */
 };
 enum { HW_POOLS = 32, HW_POOL_NAME = 232, HW_POOL_ARGUMENTS = 6 };
 /* a larger block is looked at: one that ends in no memory has another size */

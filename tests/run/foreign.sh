@@ -142,6 +142,31 @@ case_linked()
 	done
 }
 
+# Pages that the emulator guards: an allocator that is called by address, with signed return addresses and landing marks.
+case_guarded()
+{
+	local library=(-shared -fPIC -nostartfiles -Wl,-Bsymbolic)
+
+	[ $cpu = aarch64 ] || skip "no emulator guards pages on $cpu"
+	$cpu-linux-gnu-gcc -O2 -fno-builtin -mbranch-protection=standard "$sources/arena.c" "${library[@]}" -o libarena.so || fail "does not build"
+	$cpu-linux-gnu-gcc -O2 -fno-builtin -mbranch-protection=standard "$sources/pools.c" -L. -larena -Wl,-rpath,. -rdynamic -o pools -lpthread -ldl ||
+		fail "does not build"
+	readelf -n libarena.so | grep -q "feature: BTI, PAC" || fail "the library is not guarded"
+	for case in pointers jumps; do
+		record $case.hwt --recorder "$recorder" --alloc-fn arena_alloc --free-fn arena_free --alloc-fn jumping_alloc \
+			--alloc-fn region_alloc --free-fn region_free \
+			-- "${emulator[@]}" ./pools $case >printed
+		equal "$case: status" "$status" 0
+		grep "NOT recorded" "$work/stderr" && fail "$case: a function was not recorded"
+		read -r _ allocs _ frees _ <printed
+		at_least "$case: blocks" "$allocs" 10
+		equal "$case: pool" "$(field $case.hwt .calls.pool)" "$allocs"
+		equal "$case: pool_free" "$(field $case.hwt .calls.pool_free)" "$frees"
+		whole $case.hwt
+		equal "$case: broken stacks" "$(field $case.hwt .faults.stack_broken)" 0
+	done
+}
+
 # A module with a scope of its own; see deepbind.sh.
 case_deepbind()
 {

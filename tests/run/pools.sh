@@ -50,6 +50,7 @@ beside()
 	at_most "malloc" "$(field trace.hwt '.calls.malloc + .calls.realloc')" $(($(counted mallocs) + $1))
 }
 
+case_pointers() { agrees pointers $arena --alloc-fn region_alloc --free-fn region_free; beside 5; }
 case_library() { agrees library $arena; beside 5; }
 case_program() { agrees program --alloc-fn region_alloc --free-fn region_free; beside 5; }
 case_two() { agrees two $arena $sized; beside 5; }

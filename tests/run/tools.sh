@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tools.sh layers|circles|dead|style|words|imports|stack|skips   plants violations in a copy and expects the check to find each.
+# tools.sh layers|circles|dead|style|words|imports|protection|stack|skips   plants violations in a copy and expects the check to find each.
+# tools.sh protection-linked COMPILER   what is linked with our objects keeps the notes that it has without them.
 # tools.sh parts     configures with parts that cannot be built: they are listed, looked for again, and an error where asked for.
 # tools.sh without   configures without optional parts, one by one; tools.sh without-built also builds and tests that.
 . "$(dirname "$0")/lib.sh"
@@ -160,6 +161,60 @@ test_imports()
 	finds "puts" "$tools/check-imports" "$work/planted.so"
 }
 
+# The options that make all the notes which the compiler knows of.
+protection()
+{
+	if "$1" -fcf-protection=full -E -x c /dev/null >/dev/null 2>&1; then
+		echo -fcf-protection=full
+	else
+		echo -mbranch-protection=standard
+	fi
+}
+
+test_protection()
+{
+	local options name
+
+	needs cc gcc
+	options=$(protection cc)
+	echo "int one(void); int one(void) { return 1; }" >"$work/one.c"
+	for name in with without; do
+		[ $name = with ] || options=${options%=*}=none
+		cc $options -fPIC -c "$work/one.c" -o "$work/$name.o" || fail "cc cannot build one.c"
+		cc -shared -nostartfiles "$work/with.o" "$work/$name.o" -Wl,-z,muldefs -o "$work/$name.so" || fail "cc cannot link $name.so"
+	done
+	ar rc "$work/with.a" "$work/with.o"
+	ar rc "$work/without.a" "$work/with.o" "$work/without.o"
+	passes "$tools/check-protection" cc "$work/with.o" "$work/with.so" "$work/with.a" "$work/without.so:$work/without.a"
+	for name in without.o without.so without.a "without.so:$work/with.a"; do
+		finds "${name%%:*} does not say that it keeps to" "$tools/check-protection" cc "$work/with.o" "$work/$name"
+	done
+}
+
+# Without start files and libraries of others, of which some have no notes.
+test_protection_linked()
+{
+	local compiler=$1 name kind
+
+	cat >"$work/user.c" <<-'END'
+	#include <stdlib.h>
+	void *user(size_t size);
+	void *user(size_t size) { return malloc(size); }
+	END
+	"$compiler" "$(protection "$compiler")" -O1 -fPIC -c "$work/user.c" -o "$work/user.o" || fail "$compiler cannot compile user.c"
+	for name in program-gcc program-clang library-gcc library-clang plain; do
+		kind=-shared
+		case $name in program-*) kind=-Wl,-e,user ;; esac
+		"$compiler" $kind -nostartfiles "$work/user.o" "$HEAPWISE_BUILD_DIR/heapwise-stub-$name.o" -o "$work/$name.so" ||
+			fail "$compiler cannot link the stub $name"
+		passes "$tools/check-protection" "$compiler" "$work/$name.so"
+	done
+	"$compiler" -shared -nostartfiles "$work/user.o" "$HEAPWISE_BUILD_DIR/libheapwise.a" -Wl,-u,malloc -o "$work/linked.so" ||
+		fail "$compiler cannot link libheapwise.a"
+	nm "$work/linked.so" | grep -q hwr_thunk || fail "libheapwise.a is not linked in"
+	passes "$tools/check-protection" "$compiler" "$work/linked.so"
+}
+
 test_stack()
 {
 	mkdir "$work/objects"
@@ -301,5 +356,5 @@ build_without()
 		{ fail "tests fail without $1:"; grep -A99 "tests failed\|FAILED" "$work/out"; }
 }
 
-"test_${1//-/_}"
+"test_${1//-/_}" "${@:2}"
 finish

@@ -277,6 +277,26 @@ static void fixed(void)
 	}
 }
 
+/* Calls of which a CPU with landing marks asks that they reach one. */
+static void pointers(void)
+{
+	void *(*volatile take[])(size_t) = { region_alloc, arena_alloc };
+	void (*volatile give[])(void *) = { region_free, arena_free };
+
+	region = malloc(region_size = 100000);
+	mallocs++;
+	for (int i = 0; i < 400; i++) {
+		void *block = counted(take[i % 2](100), 100);
+
+		if (i % 4 >= 2) {
+			give[i % 2](block);
+			count_free();
+		}
+	}
+	arena_release();
+	free(region);
+}
+
 static void forks(void)
 {
 	pid_t child = fork();
@@ -313,7 +333,7 @@ int main(int argc, char **argv)
 	} cases[] = { { "library", library }, { "program", program }, { "two", two },
 		      { "wrapper", wrapper }, { "threads", threads }, { "jumps", jumps },
 		      { "local", local },     { "forks", forks },     { "many", many },
-		      { "fixed", fixed } };
+		      { "fixed", fixed },     { "pointers", pointers } };
 	char line[200];
 	int length;
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * Detours: functions of several beginnings do what they did, and every call is seen. */
 #define HWR_ALONE
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "lib/test.h"
 #include "target/recorder/pool/detour.h"
+#include "target/recorder/state/objects.h"
 #include "target/recorder/state/sys.h"
 
 #include "target/recorder/pool/detour.c"
@@ -26,6 +30,24 @@ void hwr_own_map(void *p, size_t bytes)
 {
 	(void)p;
 	(void)bytes;
+}
+
+/* What the code of a test lies in, if that is a module. */
+static struct hwr_module_at module_there;
+
+bool hwr_module_at(u64 pc, struct hwr_module_at *module)
+{
+	*module = module_there;
+	return pc - module_there.start < module_there.end - module_there.start;
+}
+
+/* It has one note. */
+const u8 *hwr_note_find(const u8 *note, u64 bytes, u32 type, const char *name, u32 *content_bytes)
+{
+	(void)type;
+	(void)name;
+	*content_bytes = (u32)bytes - 16;
+	return note + 16;
 }
 
 enum { SITES = 16 };
@@ -128,7 +150,7 @@ TEST(caller, "the caller is known")
 	if (!detour(0, (void *)loads_global))
 		return;
 	CHECK_EQ(calls(1, 1), 9);
-	CHECK(seen[0].caller - (u64)calls < 64);
+	CHECK(hwr_strip(seen[0].caller) - (u64)calls < 64);
 }
 
 #if defined(__x86_64__)
@@ -155,11 +177,51 @@ TEST(shapes, "what cannot be moved is left alone")
 		bool fits;
 
 		memcpy(memory, shapes[i].code, sizeof shapes[i].code);
-		fits = hwr_detour_plan(&self);
+		fits = hwr_detour_plan(&self) == HW_POOL_RECORDED;
 		if (fits != shapes[i].fits)
 			FAIL("%s: %d", shapes[i].what, fits);
 		hwr_munmap(memory, 4096);
 	}
+}
+
+/* As a program with a shadow stack sees it. */
+static enum hw_pool_state planned(const u8 *code, u32 bytes, bool shadowed)
+{
+	struct hwr_detour self = {.function = (u64)code, .bytes = bytes, .shadowed = shadowed};
+
+	return hwr_detour_plan(&self);
+}
+
+TEST(shadow, "where a shadow stack is in force no call is moved, and all else is")
+{
+	static const u8 call[] = {0xe8, 0, 1, 0, 0, 0xc3, 0xc3}, marked[] = {0xf3, 0x0f, 0x1e, 0xfa, 0xe8, 0, 1, 0, 0, 0xc3},
+			late[] = {0x55, 0x48, 0x89, 0xe5, 0xe8, 0, 1, 0, 0, 0x5d, 0xc3},
+			later[] = {0x55, 0x48, 0x89, 0xe5, 0x90, 0xe8, 0, 1, 0, 0, 0x5d, 0xc3};
+
+	CHECK_EQ(planned(call, sizeof call, true), HW_POOL_SHADOWED);
+	CHECK_EQ(planned(call, sizeof call, false), HW_POOL_RECORDED);
+	CHECK_EQ(planned(marked, sizeof marked, true), HW_POOL_SHADOWED);
+	CHECK_EQ(planned(late, sizeof late, true), HW_POOL_SHADOWED);
+	CHECK_EQ(planned(later, sizeof later, true), HW_POOL_RECORDED);
+}
+
+TEST(landing, "what is called by address begins with a landing mark, and no other indirect jump is tracked")
+{
+	static const u8 mark[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	u8 jump[16];
+	u64 target = (u64)jump + ((u64)1 << 40), there;
+
+	if (!detour(0, (void *)loads_global))
+		return;
+	CHECK(!memcmp((const void *)sites[0].real, mark, sizeof mark));
+	CHECK(!memcmp((const void *)hwr_thunk, mark, sizeof mark));
+	CHECK_EQ(loads_global(1, 2), 9);
+	CHECK_EQ(put_jump(jump, (u64)jump + 5 + INT32_MAX) - jump, 5);
+	CHECK_EQ(jump[0], 0xe9); /* direct */
+	CHECK_EQ(put_jump(jump, target) - jump, 15);
+	CHECK(!memcmp(jump, "\x3e\xff\x25\0\0\0\0", 7)); /* notrack jmp *0(%rip) */
+	memcpy(&there, jump + 7, sizeof there);
+	CHECK_EQ(there, target);
 }
 #else
 /* Beginnings that compilers seldom make: each function gives a known number. */
@@ -204,7 +266,7 @@ TEST(shapes, "what cannot be moved is left alone")
 	static u64 (*volatile const vector)(u64, u64) = begins_vector;
 	struct hwr_detour self = {.function = (u64)vector};
 
-	CHECK(!hwr_detour_plan(&self));
+	CHECK_EQ(hwr_detour_plan(&self), HW_POOL_UNFIT);
 }
 
 /* In the midst of so much memory that no jump of one instruction leaves it. */
@@ -245,7 +307,12 @@ TEST(far, "in a program that is larger than a jump is long two instructions are 
 
 		sites[0] = (struct hwr_detour){.function = (u64)(void *)function, .bytes = sizeof rows[i].code};
 		seen[0].after = 0;
-		if (!CHECK(function) || !CHECK_EQ(hwr_detour_make(&sites[0]), rows[i].state))
+		/* there calls are not even planned to be moved */
+		enum hw_pool_state state = rows[i].state == HW_POOL_UNFIT && rows[i].code[0] >> 26 == 0x25 && hwr_has_shadow_stack()
+						   ? HW_POOL_SHADOWED
+						   : rows[i].state;
+
+		if (!CHECK(function) || !CHECK_EQ(hwr_detour_make(&sites[0]), state))
 			FAIL("%s", rows[i].what);
 		if (rows[i].state == HW_POOL_RECORDED) {
 			CHECK(sites[0].far);
@@ -253,6 +320,122 @@ TEST(far, "in a program that is larger than a jump is long two instructions are 
 			CHECK_EQ(seen[0].after, 1);
 		}
 		hwr_munmap(memory, LARGE);
+	}
+}
+
+enum { PAGES = 65536, CODE_AT = 1024, NOTE_AT = 512, GUARD = 0x10 /* PROT_BTI */ };
+
+/* A module whose note says that all of its code has landing marks. */
+static void has_note(u8 *memory)
+{
+	ElfW(Ehdr) header = {.e_ident = ELFMAG, .e_phoff = sizeof header, .e_phnum = 1};
+	ElfW(Phdr) segment = {.p_type = 0x6474e553, .p_vaddr = NOTE_AT, .p_memsz = 32};
+	static const u32 note[] = {4, 16, 5, 0x554e47, 0xc0000000, 4, 3, 0};
+
+	memcpy(memory, &header, sizeof header);
+	memcpy(memory + sizeof header, &segment, sizeof segment);
+	memcpy(memory + NOTE_AT, note, sizeof note);
+	module_there = (struct hwr_module_at){.start = (u64)memory, .end = (u64)memory + PAGES, .base = (u64)memory};
+}
+
+static u8 *map_guarded(const u32 *code, u32 bytes, bool far)
+{
+	u8 *memory = hwr_mmap(far ? LARGE : PAGES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	u8 *at = memory + (far ? LARGE / 2 : 0);
+
+	if (hwr_ask3(SYS_mprotect, (long)at, PAGES, PROT_READ | PROT_WRITE) != 0)
+		return NULL;
+	has_note(at);
+	memcpy(at + CODE_AT, code, bytes);
+	hwr_detour_sync((u64)at, PAGES);
+	/* a processor without landing marks refuses them, and all else is as with them */
+	if (hwr_ask3(SYS_mprotect, (long)at, PAGES, PROT_READ | PROT_EXEC | GUARD) != 0)
+		hwr_ask3(SYS_mprotect, (long)at, PAGES, PROT_READ | PROT_EXEC);
+	return at;
+}
+
+/* Whether a call by address to where there is no mark ends the program: `at` is a ret. */
+static bool is_guarded(const u8 *at)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0) {
+		((void (*volatile)(void))(void *)at)();
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGILL;
+}
+
+enum { RET = 0xd65f03c0u, BTI_C = 0xd503245fu, ADD_1 = 0x91000400u, CODES = 9 };
+
+TEST(guarded, "functions in guarded pages can be called by address, and their pages stay guarded")
+{
+	static const struct {
+		const char *what;
+		u32 code[CODES]; /* the last is a ret */
+		u64 a, wanted;
+	} rows[] = {
+		{"a landing mark", {BTI_C, ADD_1, ADD_1, RET, 0, 0, 0, 0, RET}, 5, 7},
+		/* stp x29, x30, [sp, -16]!; …; ldp x29, x30, [sp], 16 */
+		{"a signed return address", {SIGN_A, 0xa9bf7bfd, ADD_1, 0xa8c17bfd, SIGN_A | UNSIGN, RET, 0, 0, RET}, 5, 6},
+		{"signed with the other key", {SIGN_B, 0xa9bf7bfd, ADD_1, 0xa8c17bfd, SIGN_B | UNSIGN, RET, 0, 0, RET}, 5, 6},
+		{"a mark, then signed", {BTI_C, SIGN_A, ADD_1, SIGN_A | UNSIGN, RET, 0, 0, 0, RET}, 5, 6},
+		/* cbz x0, .+12 */
+		{"a branch, taken", {BTI_C, 0xb4000060, ADD_1, RET, ADD_1, ADD_1, RET, 0, RET}, 0, 2},
+		{"a branch, not taken", {BTI_C, 0xb4000060, ADD_1, RET, ADD_1, ADD_1, RET, 0, RET}, 5, 6},
+		{"a jump", {BTI_C, 0x14000003, RET, RET, ADD_1, RET, 0, 0, RET}, 5, 6},
+	};
+
+	for (u32 i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+		bool far = i % 2;
+		u8 *memory = map_guarded(rows[i / 2].code, sizeof rows->code, far), *end = memory + CODE_AT + 4 * (CODES - 1);
+		u64 (*volatile function)(u64, u64) = (u64(*)(u64, u64))(void *)(memory + CODE_AT);
+		bool guards = is_guarded(end);
+
+		sites[0] = (struct hwr_detour){.function = (u64)(void *)function, .bytes = sizeof rows->code};
+		seen[0].after = 0;
+		if (!CHECK_EQ(hwr_detour_make(&sites[0]), far && hwr_has_shadow_stack() ? HW_POOL_SHADOWED : HW_POOL_RECORDED))
+			FAIL("%s, far %d", rows[i / 2].what, far);
+		if (far && hwr_has_shadow_stack())
+			continue;
+		CHECK_EQ(sites[0].far, far);
+		CHECK(sites[0].guarded);
+		for (u32 k = 0; k < 2; k++)
+			CHECK_EQ(function(rows[i / 2].a, 0), rows[i / 2].wanted);
+		CHECK_EQ(seen[0].after, 2);
+		CHECK(hwr_strip(seen[0].caller) - (u64)test_run_guarded < 4096);
+		CHECK_EQ(is_guarded(end), guards);
+		hwr_munmap(far ? memory - LARGE / 2 : memory, far ? LARGE : PAGES);
+	}
+}
+
+TEST(shadow, "where a shadow stack is in force nothing is moved that would return to where no call was")
+{
+	static const u32 plain[] = {BTI_C, ADD_1, ADD_1, RET}, call[] = {BTI_C, 0x94000010, ADD_1, RET},
+			 second[] = {BTI_C, ADD_1, 0x94000010, RET};
+	static const struct {
+		const char *what;
+		const u32 *code;
+		bool far, guarded;
+		enum hw_pool_state state, shadowed;
+	} rows[] = {
+		{"no call", plain, false, true, HW_POOL_RECORDED, HW_POOL_RECORDED},
+		{"a call", call, false, false, HW_POOL_RECORDED, HW_POOL_SHADOWED},
+		{"a call behind what is moved", second, false, false, HW_POOL_RECORDED, HW_POOL_RECORDED},
+		{"far, a call", second, true, false, HW_POOL_RECORDED, HW_POOL_SHADOWED},
+		{"far, with no marks", plain, true, false, HW_POOL_RECORDED, HW_POOL_RECORDED},
+		{"far, with landing marks", plain, true, true, HW_POOL_RECORDED, HW_POOL_SHADOWED},
+	};
+
+	for (u32 i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+		bool shadowed = i % 2;
+		struct hwr_detour self = {.function = (u64)rows[i / 2].code, .bytes = sizeof plain, .far = rows[i / 2].far,
+			.guarded = rows[i / 2].guarded, .shadowed = shadowed};
+
+		if (!CHECK_EQ(hwr_detour_plan(&self), shadowed ? rows[i / 2].shadowed : rows[i / 2].state))
+			FAIL("%s", rows[i / 2].what);
 	}
 }
 
@@ -265,15 +448,14 @@ TEST(calls_first, "a call at the beginning returns behind it")
 	u64 value;
 
 	code[0] = 0x94000010; /* bl .+64 */
-	CHECK(hwr_detour_plan(&self));
+	CHECK_EQ(hwr_detour_plan(&self), HW_POOL_RECORDED);
 	self.pad = (u8 *)code + 2048;
 	CHECK(hwr_detour_write(&self));
 	moved = (const u32 *)(self.pad + MOVED_AT);
 	CHECK_EQ(moved[0], 0x5800005e); /* ldr x30, .+8 */
 	memcpy(&value, &moved[2], sizeof value);
 	CHECK_EQ(value, (u64)code + 4);
-	memcpy(&value, &moved[6], sizeof value);
-	CHECK_EQ(value, (u64)code + 64);
+	CHECK_EQ(jump_target(moved[4], (u64)&moved[4]), (u64)code + 64);
 	hwr_munmap(code, 4096);
 }
 #endif

@@ -550,7 +550,7 @@ static void pools_read(struct berths *self, const struct berth *berth)
 	for (u32 i = 0; i < HW_ENTRIES_MAX; i++) {
 		u8 state = load_relaxed(&berth->control->entries[i]);
 
-		if (state <= HW_ENTRY_UNFIT && state > self->entry_states[i])
+		if (state <= HW_ENTRY_SHADOWED && state > self->entry_states[i])
 			self->entry_states[i] = state;
 	}
 }

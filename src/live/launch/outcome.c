@@ -86,6 +86,7 @@ static void note_pools(struct run *self, const struct stream_sink *sink)
 		[HW_POOL_UNSEEN] = "not found",
 		[HW_POOL_NO_ROOM] = "not recorded: no room",
 		[HW_POOL_UNFIT] = "not recorded: code cannot be moved",
+		[HW_POOL_SHADOWED] = "not recorded: shadow stack",
 		[HW_POOL_RECORDED] = "recorded",
 	};
 	static const char *const entry_words[] = {
@@ -93,6 +94,7 @@ static void note_pools(struct run *self, const struct stream_sink *sink)
 		[HW_ENTRY_RECORDED] = "recorded",
 		[HW_ENTRY_NO_ROOM] = "not recorded: no room",
 		[HW_ENTRY_UNFIT] = "not recorded: code cannot be moved",
+		[HW_ENTRY_SHADOWED] = "not recorded: shadow stack",
 	};
 	struct strbuf text = {0};
 

@@ -130,6 +130,8 @@ static void say_entries(const struct run_result *result)
 	static const char *const reasons[] = {
 		[HW_ENTRY_NO_ROOM] = "its code could not be changed, or no memory near it was free",
 		[HW_ENTRY_UNFIT] = "its first instructions cannot be moved",
+		[HW_ENTRY_SHADOWED] = "its first instructions cannot be moved while the program "
+				      "has a shadow stack (CET or GCS)",
 	};
 
 	for (u32 i = 0; i < HW_ENTRIES; i++)
@@ -160,6 +162,9 @@ void run_pools_say(const struct run_pools *self, const struct run_result *result
 		[HW_POOL_NO_ROOM] = "its code could not be changed, or no memory near it was free",
 		[HW_POOL_UNFIT] = "its first instructions cannot be moved; --access valgrind "
 				  "records it",
+		[HW_POOL_SHADOWED] = "its first instructions cannot be moved while the program "
+				     "has a shadow stack (CET or GCS); --access valgrind records "
+				     "it",
 	};
 
 	if (result->recorded)

@@ -321,7 +321,7 @@ static void make_gates(struct code *self)
 	if (!self->writable)
 		return;
 	hwr_detour_sync(self->start, self->end - self->start);
-	hwr_detour_protect(self->start, self->end - self->start, PROT_READ | PROT_EXEC);
+	hwr_detour_restore(self->start, self->end - self->start);
 }
 
 static bool is_ours(const struct hwr_module_at *module)

@@ -340,6 +340,7 @@ static void tell_entry(u32 number, enum hw_pool_state state)
 	static const u8 states[] = {
 		[HW_POOL_NO_ROOM] = HW_ENTRY_NO_ROOM,
 		[HW_POOL_UNFIT] = HW_ENTRY_UNFIT,
+		[HW_POOL_SHADOWED] = HW_ENTRY_SHADOWED,
 		[HW_POOL_RECORDED] = HW_ENTRY_RECORDED,
 	};
 

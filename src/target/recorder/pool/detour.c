@@ -58,20 +58,31 @@ bool hwr_detour_protect(u64 start, u64 bytes, int protection)
 	return hwr_ask3(SYS_mprotect, (long)first, (long)(last - first), protection) == 0;
 }
 
+void hwr_detour_restore(u64 start, u64 bytes)
+{
+	int guard = hwr_detour_guard(start);
+
+	/* a kernel or a CPU that knows no guard refuses it */
+	if (!guard || !hwr_detour_protect(start, bytes, PROT_READ | PROT_EXEC | guard))
+		hwr_detour_protect(start, bytes, PROT_READ | PROT_EXEC);
+}
+
 static bool patch_code(const struct hwr_detour *self)
 {
 	if (!hwr_detour_protect(self->at, self->patch_bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
 		return false;
 	hwr_copy((void *)self->at, self->patch, self->patch_bytes);
 	hwr_detour_sync(self->at, self->patch_bytes);
-	hwr_detour_protect(self->at, self->patch_bytes, PROT_READ | PROT_EXEC);
+	hwr_detour_restore(self->at, self->patch_bytes);
 	return true;
 }
 
 static enum hw_pool_state prepare(struct hwr_detour *self, u64 reach)
 {
-	if (!hwr_detour_plan(self))
-		return HW_POOL_UNFIT;
+	enum hw_pool_state state = hwr_detour_plan(self);
+
+	if (state != HW_POOL_RECORDED)
+		return state;
 	self->pad = hwr_detour_near(self->at, reach);
 	if (!self->pad)
 		return HW_POOL_NO_ROOM;
@@ -80,8 +91,11 @@ static enum hw_pool_state prepare(struct hwr_detour *self, u64 reach)
 
 enum hw_pool_state hwr_detour_make(struct hwr_detour *self)
 {
-	enum hw_pool_state state = prepare(self, hwr_detour_reach);
+	enum hw_pool_state state;
 
+	self->guarded = hwr_detour_guard(self->function) != 0;
+	self->shadowed = hwr_has_shadow_stack();
+	state = prepare(self, hwr_detour_reach);
 	/* in the midst of a large program */
 	if (state == HW_POOL_NO_ROOM && hwr_detour_far_reach) {
 		self->far = true;

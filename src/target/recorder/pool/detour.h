@@ -21,9 +21,11 @@ struct hwr_detour {
 	u64 instead;         /* a function that is called in its place; 0 = hwr_thunk */
 	u64 real;            /* filled in: what to call to call the function */
 
-	bool far;  /* the jump is the longer one */
-	u64 at;    /* where the jump goes: behind a landing mark */
-	u32 moved; /* bytes of whole instructions that it replaces */
+	bool far;      /* the jump is the longer one */
+	bool guarded;  /* an indirect jump into the function must reach a landing mark */
+	bool shadowed; /* a return must go to where the CPU saw a call */
+	u64 at;        /* where the jump goes: behind a landing mark */
+	u32 moved;     /* bytes of whole instructions that it replaces */
 	/* memory near the function: the way to the thunk, and the moved code */
 	u8 *pad;
 	u8 patch[HWR_DETOUR_PATCH];
@@ -40,6 +42,9 @@ bool hwr_detour_stands(const struct hwr_detour *self);
 /* Of all pages that the bytes are in. */
 bool hwr_detour_protect(u64 start, u64 bytes, int protection);
 
+/* Code of a module that could be written is as it was: executable, with the guard that it had. */
+void hwr_detour_restore(u64 start, u64 bytes);
+
 /* HWR_DETOUR_PAD bytes that can be written, within reach of the address; NULL if there is no
  * room. */
 u8 *hwr_detour_near(u64 address, u64 reach);
@@ -50,8 +55,12 @@ u8 *hwr_detour_near(u64 address, u64 reach);
  * none. */
 extern const u64 hwr_detour_reach, hwr_detour_far_reach;
 
-/* Fills `at` and `moved`; false if the instructions there cannot be moved. */
-bool hwr_detour_plan(struct hwr_detour *self);
+/* What the loader adds to the protection of a module's code that has landing marks: PROT_BTI or
+ * 0. */
+int hwr_detour_guard(u64 code);
+
+/* Fills `at` and `moved`; HW_POOL_RECORDED, or why the instructions there cannot be moved. */
+enum hw_pool_state hwr_detour_plan(struct hwr_detour *self);
 
 /* Writes the pad, and fills `patch` and `real`; false if something is out of reach. */
 bool hwr_detour_write(struct hwr_detour *self);

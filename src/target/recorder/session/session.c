@@ -36,7 +36,6 @@ static char session_path[PATH_MAX_BYTES]; /* of the lobby */
 
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
 	__attribute__((weak));
-extern void *__dso_handle;
 
 /* ---- files ---- */
 
@@ -194,14 +193,15 @@ static struct hw_control *claim_berth(void)
 
 static void forget_token_in_child(void) { hwr_token.alive = hwr_token.on = hwr_token.paused = 0; }
 
-/* Kernels before 4.14 and emulators do not wipe: there, at least fork() is noticed. */
+/* Kernels before 4.14 and emulators do not wipe: there, at least fork() is noticed. The handler
+ * belongs to no module: ours is never unloaded. */
 static void guard_token(void)
 {
 	static bool guarded;
 
 	if (!guarded && hwr_madvise(&hwr_token, sizeof hwr_token, WIPE_ON_FORK) != 0 &&
 	    __register_atfork)
-		__register_atfork(NULL, NULL, forget_token_in_child, __dso_handle);
+		__register_atfork(NULL, NULL, forget_token_in_child, NULL);
 	guarded = true;
 }
 

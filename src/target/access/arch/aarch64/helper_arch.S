@@ -24,4 +24,4 @@ hwr_helper_clone:
 	brk #0
 	.cfi_endproc
 	.size hwr_helper_clone, . - hwr_helper_clone
-	.section .note.GNU-stack, "", %progbits
+#include "format/arch/note.h"

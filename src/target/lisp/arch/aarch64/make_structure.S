@@ -6,7 +6,8 @@
 	.type	si_make_structure, %function
 si_make_structure:
 	.cfi_startproc
-	hint	#34 /* bti c */
+	hint	#25 /* paciasp, a landing mark as well */
+	.cfi_negate_ra_state
 	stp	x29, x30, [sp, #-80]!
 	.cfi_def_cfa_offset 80
 	.cfi_offset 29, -80
@@ -26,7 +27,9 @@ si_make_structure:
 	.cfi_restore 29
 	.cfi_restore 30
 	.cfi_def_cfa_offset 0
+	hint	#29 /* autiasp */
+	.cfi_negate_ra_state
 	br	x16
 	.cfi_endproc
 	.size	si_make_structure, . - si_make_structure
-	.section .note.GNU-stack, "", %progbits
+#include "format/arch/note.h"

@@ -41,4 +41,4 @@ si_make_structure:
 	jmp	*%r11
 	.cfi_endproc
 	.size	si_make_structure, . - si_make_structure
-	.section .note.GNU-stack, "", @progbits
+#include "format/arch/note.h"

@@ -113,4 +113,4 @@ hwr_gate_always:
 	.cfi_endproc
 	.size hwr_gate_always, .-hwr_gate_always
 
-	.section .note.GNU-stack, "", @progbits
+#include "format/arch/note.h"

@@ -3,12 +3,29 @@
  * program of more than 128 MiB.
  * Runs in the target. */
 #include "target/recorder/pool/detour.h"
+
+#include <elf.h>
+
 #include "target/recorder/pool/thunk.h"
 #include "target/recorder/state/memory.h"
+#include "target/recorder/state/objects.h"
+#include "target/recorder/state/sys.h"
 
 #include "instruction.h"
 
-enum { INSTRUCTION = 4, FAR_PATCH = 2 * INSTRUCTION, MOVED_AT = 64 };
+enum {
+	INSTRUCTION = 4,
+	FAR_PATCH = 2 * INSTRUCTION,
+	MOVED_AT = 64,
+	NOTE_PROPERTIES = 5, /* NT_GNU_PROPERTY_TYPE_0 */
+	SEGMENT_PROPERTIES = 0x6474e553,
+	PROTECT_BTI = 0x10, /* PROT_BTI */
+};
+static const u32 PROPERTY_FEATURES = 0xc0000000, FEATURE_BTI = 1;
+
+/* Signing a return address is a landing mark as well. */
+static const u32 SIGN_A = 0xd503233f, SIGN_B = 0xd503237f; /* paciasp, pacibsp */
+static const u32 UNSIGN = 0x80;                            /* autiasp, autibsp: this bit more */
 
 const u64 hwr_detour_reach = (u64)100 << 20;   /* of b: 128 MiB */
 const u64 hwr_detour_far_reach = (u64)3 << 30; /* of adrp: 4 GiB */
@@ -20,6 +37,51 @@ static u32 read_at(u64 at)
 	hwr_copy(&code, (const void *)at, sizeof code);
 	return code;
 }
+
+/* ---- landing marks ---- */
+
+/* Of the features that a module's note lists: number, bytes, content, to a multiple of 8 bytes. */
+static bool has_marks(const u8 *property, u32 bytes)
+{
+	u32 head[3] = {0};
+
+	for (u32 at = 0; at + sizeof(head) <= bytes; at += 8 + ((head[1] + 7) & ~7u)) {
+		hwr_copy(head, property + at, sizeof(head));
+		if (head[0] == PROPERTY_FEATURES)
+			return head[2] & FEATURE_BTI;
+		if (head[1] > bytes)
+			break;
+	}
+	return false;
+}
+
+/* Loaders guard the code of modules whose note says that they have marks. */
+int hwr_detour_guard(u64 code)
+{
+	struct hwr_module_at module;
+	const ElfW(Ehdr) * header;
+	const ElfW(Phdr) * segment;
+
+	if (!hwr_module_at(code, &module))
+		return 0;
+	header = (const ElfW(Ehdr) *)module.start;
+	if (!hwr_same(header, ELFMAG, SELFMAG) ||
+	    header->e_phoff + header->e_phnum * sizeof(*segment) > HWR_PAGE)
+		return 0;
+	segment = (const ElfW(Phdr) *)(module.start + header->e_phoff);
+	for (u32 i = 0; i < header->e_phnum; i++) {
+		const u8 *note = (const u8 *)(module.base + segment[i].p_vaddr);
+		u32 bytes;
+
+		if (segment[i].p_type != SEGMENT_PROPERTIES)
+			continue;
+		note = hwr_note_find(note, segment[i].p_memsz, NOTE_PROPERTIES, "GNU", &bytes);
+		return note && has_marks(note, bytes) ? PROTECT_BTI : 0;
+	}
+	return 0;
+}
+
+static bool is_sign(u32 code) { return code == SIGN_A || code == SIGN_B; }
 
 static bool is_landing_mark(u32 code) { return (code & 0xffffff3f) == 0xd503241f; /* bti */ }
 
@@ -49,11 +111,18 @@ static u32 *put_address(u32 *at, u64 value)
 	return at;
 }
 
-/* ldr x16, .+8; br x16; the address */
-static u32 *put_far_jump(u32 *at, u64 target)
+/* b; or, for what is far away, ldr x16, .+8; br x16; the address. A br may not go to where there is
+ * no landing mark: ret x16 may. */
+static u32 *put_jump(u32 *at, u64 target, bool guarded)
 {
+	u64 distance = target - (u64)at;
+
+	if (distance + ((u64)1 << 27) < (u64)1 << 28) {
+		*at++ = 0x14000000 | ((u32)(distance >> 2) & 0x03ffffff);
+		return at;
+	}
 	*at++ = 0x58000050;
-	*at++ = 0xd61f0200;
+	*at++ = guarded ? 0xd65f0200 : 0xd61f0200;
 	return put_address(at, target);
 }
 
@@ -128,43 +197,59 @@ static bool can_move(u32 code)
 	       is_jump(code) || is_call(code) || is_branch(code) || is_constant(code);
 }
 
-bool hwr_detour_plan(struct hwr_detour *self)
+/* What of it a shadow stack forbids: a call that is moved becomes a jump, and a far jump to where
+ * there is no mark a return. */
+static bool needs_no_shadow(const struct hwr_detour *self)
 {
+	for (u32 i = 0; i < self->moved; i += INSTRUCTION)
+		if (is_call(read_at(self->at + i)))
+			return true;
+	return self->far && self->guarded;
+}
+
+enum hw_pool_state hwr_detour_plan(struct hwr_detour *self)
+{
+	u32 first = read_at(self->function);
+
 	self->at = self->function;
-	if (is_landing_mark(read_at(self->at)))
+	if (is_landing_mark(first) || is_sign(first))
 		self->at += INSTRUCTION;
 	self->moved = self->far ? FAR_PATCH : INSTRUCTION;
 	if (self->bytes && self->at + self->moved > self->function + self->bytes)
-		return false;
+		return HW_POOL_UNFIT;
 	if (!can_move(read_at(self->at)))
-		return false;
+		return HW_POOL_UNFIT;
 	/* A call that comes first would return into the patch, and where a function ends must be
 	 * known. */
-	return !self->far || (self->bytes && !is_call(read_at(self->at)) &&
-			      can_move(read_at(self->at + INSTRUCTION)) && !is_jumped_into(self));
+	if (self->far && (!self->bytes || is_call(read_at(self->at)) ||
+			  !can_move(read_at(self->at + INSTRUCTION)) || is_jumped_into(self)))
+		return HW_POOL_UNFIT;
+	return self->shadowed && needs_no_shadow(self) ? HW_POOL_SHADOWED : HW_POOL_RECORDED;
 }
 
 /* Taken, it goes to a jump to its target; else over that. */
-static u32 *put_branch(u32 *to, u32 code, u64 target)
+static u32 *put_branch(u32 *to, u32 code, u64 target, bool guarded)
 {
-	enum { TAKEN = 2, OVER = 5 }; /* instructions */
+	enum { TAKEN = 2 }; /* instructions */
 	u32 field = (is_test_bit(code) ? 0x3fffu : 0x7ffffu) << 5;
+	u32 *over = to + 1, *end = put_jump(to + 2, target, guarded);
 
-	*to++ = (code & ~field) | TAKEN << 5;
-	*to++ = 0x14000000 | OVER;
-	return put_far_jump(to, target);
+	to[0] = (code & ~field) | TAKEN << 5;
+	put_jump(over, (u64)end, guarded);
+	return end;
 }
 
-static u32 *move_one(u32 *to, u64 at)
+static u32 *move_one(u32 *to, u64 at, bool guarded)
 {
 	u32 code = read_at(at);
 
 	if (is_jump(code))
-		return put_far_jump(to, jump_target(code, at));
+		return put_jump(to, jump_target(code, at), guarded);
 	if (is_call(code)) /* returns to where it would have, for whoever walks the stack */
-		return put_far_jump(put_constant(to, 30, at + INSTRUCTION), jump_target(code, at));
+		return put_jump(put_constant(to, 30, at + INSTRUCTION), jump_target(code, at),
+				guarded);
 	if (is_branch(code))
-		return put_branch(to, code, branch_target(code, at));
+		return put_branch(to, code, branch_target(code, at), guarded);
 	if (is_adrp(code))
 		return put_constant(to, code & 31, adrp_value(code, at));
 	if (is_adr(code))
@@ -194,19 +279,31 @@ static u32 put_far_patch(u32 *patch, u64 at, u64 pad)
 	return FAR_PATCH;
 }
 
+/* The way to the thunk, which is behind the mark of a function: what that signed is undone, as if
+ * it had not been entered. */
+static void put_pad(u32 *to, const struct hwr_detour *self)
+{
+	u32 first = read_at(self->function);
+
+	if (is_sign(first))
+		*to++ = first | UNSIGN;
+	if (!self->instead)
+		to = put_constant(to, 17, self->site);
+	put_jump(to, self->instead ? self->instead : (u64)hwr_thunk, false); /* has a mark */
+}
+
 bool hwr_detour_write(struct hwr_detour *self)
 {
 	u32 *to = (u32 *)(self->pad + MOVED_AT), patch[FAR_PATCH / INSTRUCTION];
 	i64 distance = (i64)((u64)self->pad - self->at);
 	i64 reach = (i64)(self->far ? hwr_detour_far_reach : hwr_detour_reach);
 
-	if (self->instead)
-		put_far_jump((u32 *)self->pad, self->instead);
-	else
-		put_far_jump(put_constant((u32 *)self->pad, 17, self->site), (u64)hwr_thunk);
+	put_pad((u32 *)self->pad, self);
+	if (is_sign(read_at(self->function)))
+		*to++ = read_at(self->function);
 	for (u32 i = 0; i < self->moved; i += INSTRUCTION)
-		to = move_one(to, self->at + i);
-	put_far_jump(to, self->at + self->moved);
+		to = move_one(to, self->at + i, self->guarded);
+	put_jump(to, self->at + self->moved, self->guarded);
 	self->patch_bytes = self->far ? put_far_patch(patch, self->at, (u64)self->pad)
 				      : put_near_patch(patch, distance);
 	hwr_copy(self->patch, patch, self->patch_bytes);
@@ -214,9 +311,20 @@ bool hwr_detour_write(struct hwr_detour *self)
 	return distance < reach && -distance < reach;
 }
 
+/* By itself: libgcc's function for it comes without landing marks in older compilers. */
 void hwr_detour_sync(u64 start, u64 bytes)
 {
-	__builtin___clear_cache((char *)start, (char *)(start + bytes));
+	u64 lines, data, code;
+
+	__asm__ volatile("mrs %0, ctr_el0" : "=r"(lines));
+	data = (u64)INSTRUCTION << (lines >> 16 & 15);
+	code = (u64)INSTRUCTION << (lines & 15);
+	for (u64 at = start & -data; at < start + bytes; at += data)
+		__asm__ volatile("dc cvau, %0" : : "r"(at) : "memory");
+	__asm__ volatile("dsb ish" : : : "memory");
+	for (u64 at = start & -code; at < start + bytes; at += code)
+		__asm__ volatile("ic ivau, %0" : : "r"(at) : "memory");
+	__asm__ volatile("dsb ish\n\tisb" : : : "memory");
 }
 
 u64 hwr_thunk_argument(const struct hwr_thunk_frame *frame, u32 number)

@@ -41,7 +41,8 @@
 	.p2align 4
 hwr_thunk:
 	.cfi_startproc
-	hint 34 /* bti c */
+	hint 25 /* paciasp, a landing mark as well */
+	.cfi_negate_ra_state
 	stp x29, x30, [sp, -16]!
 	.cfi_def_cfa_offset 16
 	.cfi_offset x29, -16
@@ -76,8 +77,10 @@ hwr_thunk:
 	.cfi_restore x29
 	.cfi_restore x30
 	.cfi_def_cfa_offset 0
+	hint 29 /* autiasp */
+	.cfi_negate_ra_state
 	ret
 	.cfi_endproc
 	.size hwr_thunk, .-hwr_thunk
 
-	.section .note.GNU-stack, "", %progbits
+#include "format/arch/note.h"

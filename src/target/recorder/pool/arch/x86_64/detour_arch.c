@@ -7,14 +7,26 @@
 
 #include "instruction.h"
 
-enum { JUMP_BYTES = 5, FAR_BYTES = 14, PUSH_BYTES = 5, MOVED_AT = 32 };
+enum {
+	MARK_BYTES = 4,
+	JUMP_BYTES = 5,
+	FAR_BYTES = 15,
+	PUSH_BYTES = 5,
+	MOVED_AT = 32,
+};
 
 const u64 hwr_detour_reach = (u64)1 << 30, hwr_detour_far_reach = 0;
 
-static bool is_landing_mark(const u8 *code)
+static const u8 landing_mark[MARK_BYTES] = {0xf3, 0x0f, 0x1e, 0xfa}; /* endbr64 */
+
+/* Nobody guards single pages, and jumps that are not direct say that they need no mark. */
+int hwr_detour_guard(u64 code)
 {
-	return hwr_same(code, "\xf3\x0f\x1e\xfa", 4); /* endbr64 */
+	(void)code;
+	return 0;
 }
+
+static bool is_landing_mark(const u8 *code) { return hwr_same(code, landing_mark, MARK_BYTES); }
 
 /* A jump into the middle of what is moved would land in the middle of the patch. */
 static bool is_jumped_into(const struct hwr_detour *self)
@@ -32,21 +44,26 @@ static bool is_jumped_into(const struct hwr_detour *self)
 	return false;
 }
 
-bool hwr_detour_plan(struct hwr_detour *self)
+enum hw_pool_state hwr_detour_plan(struct hwr_detour *self)
 {
 	u64 end = self->function + self->bytes;
+	bool calls = false;
 	struct hwr_instruction one;
 
-	self->at = self->function + (is_landing_mark((const u8 *)self->function) ? 4 : 0);
+	self->at = self->function + (is_landing_mark((const u8 *)self->function) ? MARK_BYTES : 0);
 	for (self->moved = 0; self->moved < JUMP_BYTES; self->moved += one.bytes) {
 		const u8 *code = (const u8 *)self->at + self->moved;
 
 		if (!hwr_instruction_read(&one, code) || one.flow == HWR_FLOW_LOOP)
-			return false;
+			return HW_POOL_UNFIT;
 		if (self->bytes && (u64)code >= end && !hwr_instruction_is_filling(code))
-			return false;
+			return HW_POOL_UNFIT;
+		calls |= one.flow == HWR_FLOW_CALL;
 	}
-	return !is_jumped_into(self);
+	if (is_jumped_into(self))
+		return HW_POOL_UNFIT;
+	/* Moved, it is a jump, and the shadow stack knows of no call to return from. */
+	return calls && self->shadowed ? HW_POOL_SHADOWED : HW_POOL_RECORDED;
 }
 
 static void put_4(u8 *at, u64 value)
@@ -55,18 +72,24 @@ static void put_4(u8 *at, u64 value)
 		at[i] = (u8)(value >> (8 * i));
 }
 
-/* jmp *0(%rip), and the address behind it. */
-static u8 *put_far_jump(u8 *at, u64 target)
+static bool is_near(u64 from, u64 to) { return to - from + ((u64)1 << 31) < (u64)1 << 32; }
+
+/* To anywhere, also where there is no landing mark: jmp; or, for what is far away, notrack jmp
+ * *0(%rip), and the address behind it. */
+static u8 *put_jump(u8 *at, u64 target)
 {
-	at[0] = 0xff;
-	at[1] = 0x25;
-	put_4(at + 2, 0);
-	put_4(at + 6, target);
-	put_4(at + 10, target >> 32);
+	u64 next = (u64)at + JUMP_BYTES;
+
+	if (is_near(next, target)) {
+		at[0] = 0xe9;
+		put_4(at + 1, target - next);
+		return at + JUMP_BYTES;
+	}
+	hwr_copy(at, "\x3e\xff\x25\0\0\0\0", 7);
+	put_4(at + 7, target);
+	put_4(at + 11, target >> 32);
 	return at + FAR_BYTES;
 }
-
-static bool is_near(u64 from, u64 to) { return to - from + ((u64)1 << 31) < (u64)1 << 32; }
 
 /* `bytes` is the whole instruction's, whose last four are the distance. */
 static bool put_distance(u8 *at, u32 bytes, u64 target)
@@ -85,14 +108,14 @@ static u8 *put_call(u8 *at, u64 returns_to, u64 target)
 	put_4(at + 1, returns_to);
 	hwr_copy(at + 5, "\xc7\x44\x24\x04", 4); /* movl …, 4(%rsp) */
 	put_4(at + 9, returns_to >> 32);
-	return put_far_jump(at + 13, target);
+	return put_jump(at + 13, target);
 }
 
 static u8 *move_one(u8 *to, const u8 *from, const struct hwr_instruction *one)
 {
 	switch (one->flow) {
 	case HWR_FLOW_CALL: return put_call(to, (u64)from + one->bytes, one->target);
-	case HWR_FLOW_JUMP: return put_far_jump(to, one->target);
+	case HWR_FLOW_JUMP: return put_jump(to, one->target);
 	case HWR_FLOW_IF:
 		to[0] = 0x0f;
 		to[1] = 0x80 | one->condition;
@@ -120,12 +143,14 @@ bool hwr_detour_write(struct hwr_detour *self)
 	struct hwr_instruction one;
 
 	if (self->instead) {
-		put_far_jump(self->pad, self->instead);
+		put_jump(self->pad, self->instead);
 	} else {
 		self->pad[0] = 0x68; /* push */
 		put_4(self->pad + 1, self->site);
-		put_far_jump(self->pad + PUSH_BYTES, (u64)hwr_thunk);
+		put_jump(self->pad + PUSH_BYTES, (u64)hwr_thunk);
 	}
+	hwr_copy(to, landing_mark, MARK_BYTES); /* it is called by address */
+	to += MARK_BYTES;
 	for (; from < end && to; from += one.bytes) {
 		if (!hwr_instruction_read(&one, from))
 			return false;
@@ -133,7 +158,7 @@ bool hwr_detour_write(struct hwr_detour *self)
 	}
 	if (!to)
 		return false;
-	put_far_jump(to, self->at + self->moved);
+	put_jump(to, self->at + self->moved);
 	self->patch[0] = 0xe9;
 	put_4(self->patch + 1, (u64)self->pad - (self->at + JUMP_BYTES));
 	self->patch_bytes = JUMP_BYTES;

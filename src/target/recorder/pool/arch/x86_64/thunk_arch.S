@@ -91,4 +91,4 @@ hwr_thunk:
 	.cfi_endproc
 	.size hwr_thunk, .-hwr_thunk
 
-	.section .note.GNU-stack, "", @progbits
+#include "format/arch/note.h"

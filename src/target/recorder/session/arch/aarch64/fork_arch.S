@@ -72,4 +72,4 @@ hwr_fork:
 	brk	#0
 	.cfi_endproc
 	.size	hwr_fork, .-hwr_fork
-	.section .note.GNU-stack, "", %progbits
+#include "format/arch/note.h"

@@ -25,4 +25,4 @@ syscall:
 	.cfi_endproc
 	.size	syscall, .-syscall
 #endif
-	.section .note.GNU-stack, "", %progbits
+#include "format/arch/note.h"

@@ -62,7 +62,7 @@ hwr_fork:
 	movq	frame(R8), %r8
 	movq	frame(R10), %r10
 	movq	frame(R11), %r11
-	jmp	*frame(RIP)
+	notrack jmp *frame(RIP)
 
 	/* a process that shares the memory, and ends when it has made the copy */
 .Lbetween:
@@ -83,4 +83,4 @@ hwr_fork:
 	ud2
 	.cfi_endproc
 	.size	hwr_fork, .-hwr_fork
-	.section .note.GNU-stack, "", @progbits
+#include "format/arch/note.h"

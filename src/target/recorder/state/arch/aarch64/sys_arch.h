@@ -29,6 +29,16 @@ static inline long hwr_syscall6(long number, long a, long b, long c, long d, lon
 	return x0;
 }
 
+/* Whether a shadow stack (GCS) guards the return addresses of this thread. chkfeat clears the bit
+ * of what is in force, and does nothing on older CPUs. */
+static inline bool hwr_has_shadow_stack(void)
+{
+	register u64 asked __asm__("x16") = 1;
+
+	__asm__ volatile("hint #40 /* chkfeat x16 */" : "+r"(asked));
+	return asked == 0;
+}
+
 /* Fetches a cache line that is going to be written. */
 static inline void hwr_prefetch_to_write(const void *p) { __builtin_prefetch(p, 1); }
 

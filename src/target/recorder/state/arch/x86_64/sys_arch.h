@@ -27,6 +27,16 @@ static inline long hwr_syscall6(long number, long a, long b, long c, long d, lon
 	return result;
 }
 
+/* Whether a shadow stack guards the return addresses of this thread. An instruction that does
+ * nothing where there is none. */
+static inline bool hwr_has_shadow_stack(void)
+{
+	u64 top = 0;
+
+	__asm__ volatile("rdsspq %0" : "+r"(top));
+	return top != 0;
+}
+
 /* Fetches a cache line that is going to be written. Compilers use the instruction only where they
  * are told that all CPUs know it; those that do not take it for one that does nothing. */
 static inline void hwr_prefetch_to_write(const void *p)
