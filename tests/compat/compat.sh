@@ -8,17 +8,19 @@ here=$(cd "$(dirname "$0")" && pwd)
 target=$HEAPWISE_TARGETS/compat
 name=$1
 . "$here/machine.sh"
+. "$here/runtimes.sh"
+block=1237 # how large the blocks are that programs count
 outcome=$("$here/matrix" --outcome "compat.$name") || { fail "no row has the test compat.$name"; finish; }
 cd "$work" || exit 1
 
-# blocks TRACE...   "allocations frees" of the target's own size
+# blocks TRACE...   "allocations frees" of the program's own size
 blocks()
 {
 	local trace
 
 	for trace; do
 		"$HEAPWISE" trace dump "$trace"
-	done | awk '$1 !~ /^#/ && $5 == 1237 && $3 != "duration" {
+	done | awk -v size="$block" '$1 !~ /^#/ && $5 == size && $3 != "duration" {
 		if ($3 ~ /free|delete/) frees++; else allocations++ } END { print allocations + 0, frees + 0 }'
 }
 
@@ -45,6 +47,19 @@ recorded()
 	cmp alone.out recorded.out || fail "the program's output is not the same"
 }
 
+# sound TRACE...   without damage and loss, and none is empty
+sound()
+{
+	local trace
+
+	for trace; do
+		"$HEAPWISE" trace info "$trace" >info 2>&1
+		says info "^ *damaged sections +0$"
+		"$HEAPWISE" report --no-symbols --format json "$trace" >sound.json
+		equal "complete ($trace)" "$(jq -c '[.complete, .lost_events, .allocations > 0]' sound.json)" "[true,0,true]"
+	done
+}
+
 # outcome_is TRUTH TRACE...   as the row has it
 outcome_is()
 {
@@ -61,7 +76,8 @@ outcome_is()
 		grep -qF -- "$text" told || { fail "nobody says '$text':"; sed 's/^/    | /' told | head -20; }
 		;;
 	exact) [ $# -ne 1 ] || whole "$1" ;;
-	*) fail "the row says neither exact nor says:" ;;
+	runs) sound "$@" ;;
+	*) fail "the row says neither exact, nor runs, nor says:" ;;
 	esac
 }
 
@@ -447,8 +463,8 @@ case_generated()
 case_node()
 {
 	needs node nodejs
-	alone node "$here/jit.js"
-	recorded -- node --perf-basic-prof "$here/jit.js"
+	alone node "$here/runtimes/jit.js"
+	recorded -- node --perf-basic-prof "$here/runtimes/jit.js"
 	equal "blocks" "$("$HEAPWISE" trace dump trace | awk '$5 == 70001 && $3 !~ /free|duration/' | wc -l)" \
 		"$(awk '$1 == "truth" { print $2 }' recorded.out)"
 	named_by_map

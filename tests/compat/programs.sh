@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # programs.sh run|children|watch|valgrind [FIRST [LAST]]   the commands of PROGRAMS, plain and recorded in this way: what they print,
-# the files that they leave and their status are the same, and the trace can be read. Prints a table; FIRST and LAST are rows of it.
+# the files that they leave and their status are the same, and the trace has no damage and is not empty. Prints a table; FIRST and LAST
+# are rows of it. `each` for FIRST: the first command of each package.
 . "$(dirname "$0")/../run/lib.sh"
 
 mode=$1
 first=${2:-1}
 last=${3:-9999}
+each=
+[ "$first" != each ] || { each=1 first=1; }
 programs=$(dirname "$(realpath "$0")")/PROGRAMS
 export PATH=/usr/local/bin:/usr/bin:/bin TZ=UTC PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0 PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
 export SOURCE_DATE_EPOCH=1000000000 XDG_CACHE_HOME=/nonexistent DEBUGINFOD_URLS=
@@ -54,6 +57,7 @@ C
 	printf 'with Ada.Text_IO;\nprocedure Main is\nbegin\n   Ada.Text_IO.Put_Line ("ada");\nend Main;\n' >main.adb
 	printf 'use std::collections::BTreeMap;\nfn main() { let m: BTreeMap<u32, String> = (0..9).map(|i| (i, format!("{i}"))).collect(); println!("{m:?}"); }\n' >program.rs
 	printf 'local t = {}\nfor i = 1, arg[1] do t[#t + 1] = ("x"):rep(i) end\ntable.sort(t, function(a, b) return #a > #b end)\nprint(#t[1], #table.concat(t))\nos.exit(4)\n' >program.lua
+	printf 'set all {}\nfor {set i 0} {$i < 3000} {incr i} {lappend all [string repeat x [expr {$i %% 40}]]}\nputs [llength [lsort -unique $all]]\nputs [regsub -all {x+} [join $all -] y]\nexit 3\n' >program.tcl
 	printf '.data\n.globl table\ntable:\n.rept 500\n.long 7, table - .\n.endr\n' >assembly.s
 	printf 'syntax = "proto3";\nmessage A { int32 x = 1; repeated string y = 2; map<string, A> z = 3; }\n' >messages.proto
 	gcc -O1 -g -c program.c -o object.o
@@ -141,6 +145,17 @@ differences()
 	done
 }
 
+# damaged   those of the traces that are
+damaged()
+{
+	local trace traces=("$work/trace")
+
+	[ ! -d "$work/trace" ] || traces=("$work/trace"/*.hwt)
+	for trace in "${traces[@]}"; do
+		"$HEAPWISE" trace info "$trace" 2>>"$work/unread" | grep -q '^ *damaged sections  *0$' || echo "${trace##*/}"
+	done
+}
+
 # allocations   of all traces; nothing if one cannot be read
 allocations()
 {
@@ -162,7 +177,9 @@ row()
 	seen=$(allocations)
 	differ=$(differences plain recorded)
 	printf '%4d  %-8s %3d %9s %-12s %s\n' "$number" "$mode" "$(cat "$work/plain.status")" "${seen:--}" "${differ:-same}" "${text:0:90}"
-	[ -n "$seen" ] || { fail "row $number: no trace to be read"; head -5 "$work/unread"; }
+	[ -n "$seen" ] && [ -z "$(damaged)" ] || { fail "row $number: no trace to be read: $(damaged)"; head -5 "$work/unread"; }
+	[ "${seen:-1}" -gt 0 ] || fail "row $number: no allocation was recorded"
+	compared=$((compared + 1))
 	[ -n "$differ" ] || return 0
 	for what in out err files status; do
 		diff "$work/plain.$what" "$work/recorded.$what" | head -10
@@ -180,6 +197,8 @@ mkdir "$work/folder"
 (cd "$work/folder" && folder) || { fail "cannot make the folder"; finish; }
 echo " row  mode  status    allocs difference   command"
 number=0
+compared=0
+packages=
 while IFS='|' read -r package text; do
 	[[ $package != \#* ]] || continue
 	number=$((number + 1))
@@ -187,9 +206,11 @@ while IFS='|' read -r package text; do
 	text=${text# }
 	cd "$work/folder" && eval "PWD=$here; set -- $text" && PWD=$work/folder
 	package=${package% }
+	[[ -z $each || " $packages " != *" $package "* ]] || continue
+	packages="$packages $package"
 	[ "$1" = sh ] && program=$package || program=$1
 	has "$program" "$package" || continue
 	row "$@"
 done <"$programs"
-at_least "rows" "$number" 100
+[ "$last" -lt 9999 ] || [ "$first" -gt 1 ] || at_least "commands compared" "$compared" 30
 finish
