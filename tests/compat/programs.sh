@@ -145,6 +145,15 @@ differences()
 	done
 }
 
+# loaded PROGRAM   it has a loader, so a recorder can be loaded; which programs have none is a matter of the distribution (qemu-user)
+loaded()
+{
+	local headers
+
+	headers=$(readelf -lW "$(command -v "$1")" 2>/dev/null)
+	[[ $headers != *"Program Headers"* || $headers == *INTERP* ]] || { echo "skipped: $1 is statically linked here"; return 1; }
+}
+
 # damaged   those of the traces that are
 damaged()
 {
@@ -209,7 +218,7 @@ while IFS='|' read -r package text; do
 	[[ -z $each || " $packages " != *" $package "* ]] || continue
 	packages="$packages $package"
 	[ "$1" = sh ] && program=$package || program=$1
-	has "$program" "$package" || continue
+	has "$program" "$package" && loaded "$1" || continue
 	row "$@"
 done <"$programs"
 [ "$last" -lt 9999 ] || [ "$first" -gt 1 ] || at_least "commands compared" "$compared" 30
