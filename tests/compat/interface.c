@@ -133,7 +133,7 @@ int main(void)
 {
 	pthread_t thread;
 
-	/* The heap begins at a round address: what is left over beside aligned blocks depends on it from glibc 2.38 on. */
+	/* The heap begins at a round address: what is left over beside aligned blocks depends on it since glibc 2.38. */
 	sbrk((intptr_t)(-(uintptr_t)sbrk(0) & ((1 << 21) - 1)));
 	setvbuf(stdout, malloc(8192), _IOFBF, 8192);
 	errno = 4242;
