@@ -11,8 +11,12 @@ machine_kernel()
 		[ ! -r "$kernel" ] || { echo "$kernel"; return; }
 	done
 	package=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null | sed -n 's/.*Depends: \(linux-image-[0-9]\)/\1/p' | head -1)
-	[ -n "$package" ] && mkdir kernel && chmod 755 . && (cd kernel && apt-get download "$package" >/dev/null 2>&1 &&
-		dpkg-deb -x ./*.deb .) && ls kernel/boot/vmlinuz-* 2>/dev/null
+	[ -n "$package" ] && mkdir kernel && chmod 755 . || return
+	# In unstable the image itself is in linux-binary-VERSION, and linux-image-VERSION is empty.
+	for package in "$package" "${package/image/binary}"; do
+		(cd kernel && apt-get download "$package" && dpkg-deb -x "./$package"_*.deb .) >/dev/null 2>&1
+	done
+	ls kernel/boot/vmlinuz-* kernel/usr/lib/modules/*/vmlinuz 2>/dev/null | head -n 1 | grep .
 }
 
 # machine_files FILE...   with the libraries that they load, into machine/ under the same names
