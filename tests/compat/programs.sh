@@ -131,7 +131,8 @@ recorded()
 	valgrind) perform recorded "$HEAPWISE" run -q --no-symbols --access valgrind -o "$work/trace" -- "$@" ;;
 	*) fail "there is no mode $mode"; finish ;;
 	esac
-	grep -v '^heapwise: ' "$work/recorded.err" >"$work/own.err"
+	# Valgrind has its own words about system calls that it does not know.
+	grep -vE '^(heapwise: |--[0-9]+-- )' "$work/recorded.err" >"$work/own.err"
 	mv "$work/own.err" "$work/recorded.err"
 }
 
