@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # What `make test` also runs in a root of the next Debian (tools/test-distro): a few tests of each thing that has to do with the C
 # library, the compiler, Valgrind or the loader. The target tests_distro builds what they need; the label `distro` chooses them.
-set(distro_units detour gates monitor_caches monitor_scan symbols_files trace_damage trace_roundtrip)
-set(distro_targets family newdelete lifecycle children leaks leaks_cpp thread_caches watched)
+set(distro_units detour gates monitor_caches monitor_scan trace_damage trace_roundtrip)
+set(distro_targets bins family newdelete lifecycle children leaks leaks_cpp thread_caches touches watched)
 set(distro_tests cli.commands run.events-malloc-family run.events-new-delete run.events-before-and-after-main
 	run.example-and-install run.access-known-answers-gcc run.access-functions-gcc run.access-known-answers-${newest_clang}
 	run.access-valgrind-known run.leaks-lists run.leaks-threads run.leaks-cpp-containers run.children-fork
-	run.resident-caches run.watch-known run.allocators-musl run.linked-c-static run.lisp-interpreted-1 run.lisp-compiled-1)
+	run.resident-caches run.resident-bins run.watch-known run.allocators-musl run.linked-c-static run.lisp-interpreted-1 run.lisp-compiled-1)
 
 add_custom_target(tests_distro)
 if(TARGET heapwise)
