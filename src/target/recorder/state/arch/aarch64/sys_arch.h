@@ -29,6 +29,8 @@ static inline long hwr_syscall6(long number, long a, long b, long c, long d, lon
 	return x0;
 }
 
+static inline void *hwr_thread_pointer(void) { return __builtin_thread_pointer(); }
+
 /* Fetches a cache line that is going to be written. */
 static inline void hwr_prefetch_to_write(const void *p) { __builtin_prefetch(p, 1); }
 
