@@ -127,6 +127,11 @@ deb:
 	@tools/install-deps build deb
 	@tools/make-deb $(BUILD)/deb
 
+# heapwise-VERSION-CPU.tar.xz, which runs anywhere; CPU: x86_64 or aarch64, and this machine's by default.
+CPU ?= $(shell uname -m)
+tarball:
+	@tools/make-tarball $(BUILD)/tarball $(CPU)
+
 dist:
 	@tools/dist $(BUILD)/dist
 
@@ -152,9 +157,10 @@ help:
 	@echo 'make site       the documentation as a web site, $(BUILD)/site/index.html'
 	@echo 'make install    PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make deb        a Debian package, $(BUILD)/deb/heapwise_*.deb'
+	@echo 'make tarball    $(BUILD)/tarball/heapwise-VERSION-CPU.tar.xz, which runs on any machine (CPU=aarch64; needs root)'
 	@echo 'make dist       the sources as $(BUILD)/dist/heapwise-VERSION.tar.xz'
 	@echo 'make clean      remove $(BUILD)'
 	@echo
 	@echo 'run, test, bench, deb and fuzz install missing Debian or Ubuntu packages first.'
 
-.PHONY: all web completions configure deps-build deps-test run test test-full test-machine test-distros bench bench-access bench-cases bench-query bench-web screenshots goldens fuzz site install deb dist clean help
+.PHONY: all web completions configure deps-build deps-test run test test-full test-machine test-distros bench bench-access bench-cases bench-query bench-web screenshots goldens fuzz site install deb tarball dist clean help

@@ -50,4 +50,4 @@ list(FILTER live_rooms INCLUDE REGEX "^live/")
 heapwise_library(client ROOMS host/base host/trace host/symbols host/symbols/types host/symbols/resolve ${live_rooms}
 	LIBRARIES zstd dw elf iberty m Threads::Threads ${CMAKE_DL_LIBS})
 # The writer of traces, for interpreters and managed runtimes.
-heapwise_library(writer ROOMS host/base host/trace host/writer LIBRARIES zstd m Threads::Threads)
+heapwise_library(writer ROOMS host/base host/trace host/writer LIBRARIES zstd m Threads::Threads ${CMAKE_DL_LIBS})

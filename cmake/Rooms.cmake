@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # One static library per room of src/LAYERS, linked with exactly the rooms of its line.
-find_package(Threads REQUIRED)
 
 file(STRINGS ${PROJECT_SOURCE_DIR}/src/LAYERS layer_lines REGEX "^[a-z/]+:")
 set(HEAPWISE_ROOMS "")

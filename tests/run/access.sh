@@ -340,7 +340,7 @@ driver()
 	"$HEAPWISE" c++ -shared -nostdlib part.o "$stub" -o libagain.so || fail "the stub is linked twice"
 	HEAPWISE_CC=/no/such/compiler "$HEAPWISE" cc part.c 2>stderr
 	equal "status without a compiler" "$?" 3
-	says stderr "cannot run '/no/such/compiler'"
+	says stderr "cannot run '/no/such/compiler': No such file or directory; install a compiler"
 }
 
 # Estimates of hot memory, and what is not hot at all.

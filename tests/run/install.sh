@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # install.sh CASE   what users get: installed trees, the source tarball, the Debian package, a machine where nothing is.
-# The cases package and readme need root, a network and half an hour: a clean root by debootstrap, with mounts that
+# The cases package, readme and tarball need root, a network and half an hour: a clean root by debootstrap, with mounts that
 # only they see.
 . "$(dirname "$0")/lib.sh"
 cd "$work" || exit 1
@@ -158,15 +158,16 @@ mirror()
 		awk -v name="$1" '$1 == name && $2 == "main" { print $3; exit }'
 }
 
-# root FOLDER   a machine where nothing is installed
+# root FOLDER [RELEASE]   a machine where nothing is installed, of this machine's release or another
 root()
 {
-	local release from
+	local own release from
 
 	[ "$(id -u)" -eq 0 ] || skip "needs root: chroot and mounts"
 	needs debootstrap
-	release=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
-	from=$(mirror "$release")
+	own=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+	release=${2:-$own}
+	from=$(mirror "$own")
 	[ -n "$from" ] || skip "apt knows no archive of ${release:-this system}"
 	debootstrap --variant=minbase "$release" "$1" "$from" >log 2>&1 || {
 		grep -qiE "couldn't download|failed getting release|unable to resolve|could not resolve" log && skip "cannot download Debian's base packages"
@@ -176,7 +177,7 @@ root()
 	}
 	# How this machine reaches the network.
 	cp /etc/resolv.conf /etc/hosts "$1/etc/" 2>/dev/null
-	grep -lisE "proxy|acquire::(http|https|retries)" /etc/apt/apt.conf /etc/apt/apt.conf.d/* 2>/dev/null |
+	grep -lisE "proxy|acquire::(http|https|retries|check-valid-until)" /etc/apt/apt.conf /etc/apt/apt.conf.d/* 2>/dev/null |
 		while read -r file; do cp "$file" "$1/etc/apt/apt.conf.d/"; done
 	echo 'Dpkg::Use-Pty "0";' >"$1/etc/apt/apt.conf.d/no-terminal"
 }
@@ -278,6 +279,106 @@ case_readme()
 		fail "tests"
 	tail -25 out
 	says out "100% tests passed, 0 tests failed out of 1[0-9]"
+}
+
+# The tarball, where no package is: it records and shows; and with what only some commands need. HEAPWISE_TARBALL: one that is built;
+# HEAPWISE_RELEASES: the releases of Debian to try it in (default: this machine's).
+case_tarball()
+{
+	local tarball=${HEAPWISE_TARBALL-} release name
+
+	[ "$(id -u)" -eq 0 ] || skip "needs root: chroot and mounts"
+	needs debootstrap
+	if [ -z "$tarball" ]; then
+		"$HEAPWISE_SOURCE_DIR/tools/make-tarball" "$work/made" >made.log 2>&1 || {
+			[ $? -eq 77 ] && skip "$(sed -n 's/^skipped: //p' made.log)"
+			tail -20 made.log
+			fail "it cannot be built"
+			finish
+		}
+		tail -1 made.log
+		tarball=$(ls "$work"/made/*.tar.xz)
+	fi
+	mkdir unpacked && tar -C unpacked -xf "$tarball"
+	name=$(ls unpacked)
+	"$HEAPWISE_SOURCE_DIR/tools/check-tarball" unpacked || fail "it would not run everywhere"
+	files "unpacked/$name" lib
+	for file in valgrind libheapwise-musl.so libheapwise-lisp-ecl.so libs/libmicrohttpd.so.12; do
+		[ -e "unpacked/$name/lib/heapwise/$file" ] || fail "$file is not in the tarball"
+	done
+	[ -s "unpacked/$name/share/doc/heapwise/licenses/libmicrohttpd12" ] || fail "a licence is missing"
+
+	for release in ${HEAPWISE_RELEASES:-"$(. /etc/os-release && echo "$VERSION_CODENAME")"}; do
+		try_tarball "$release"
+	done
+}
+
+# try_tarball RELEASE
+try_tarball()
+{
+	local root=bare-$1
+
+	root "$root" "$1"
+	cp -r unpacked "$root/opt/unpacked"
+	mkdir -p "$root/root/bin"
+	ln -s "../../opt/unpacked/$name/bin/heapwise" "$root/root/bin/heapwise"
+	echo "== $(. "$root/etc/os-release" && echo "$PRETTY_NAME")"
+
+	# Nothing installed, called by a link.
+	inside "$root" '
+		PATH=$HOME/bin:$PATH && cd
+		heapwise doctor | head -3
+		heapwise run -o ls.hwt -- /bin/ls /
+		heapwise report --top 1 ls.hwt
+		heapwise serve --port 8124 ls.hwt >serve.log 2>&1 &
+		for i in 1 2 3 4 5 6 7 8 9 10; do grep -q token= serve.log && break; sleep 1; done
+		token=$(sed -n "s/.*token=//p" serve.log)
+		perl -MSocket -e "socket(S, PF_INET, SOCK_STREAM, 0); connect(S, sockaddr_in(8124, inet_aton(q(127.0.0.1)))) or die;
+			syswrite(S, qq(GET / HTTP/1.1\r\nHost: 127.0.0.1:8124\r\nAuthorization: Bearer \$ARGV[0]\r\nConnection: close\r\n\r\n)); print while <S>" "$token"
+		heapwise fleet push --to clickhouse://127.0.0.1:1/none ls.hwt || echo "status $?"
+		kill $!
+		heapwise run --access valgrind -o none.hwt -- /bin/ls || echo "status $?"' >out 2>&1 || fail "$1: it does not run where nothing is installed"
+	grep -E "^  allocations|^  ok       recorder|<title|HTTP/|valgrind is not|cannot reach" out
+	says out "^  allocations +[1-9]"
+	says out "/opt/unpacked/$name/lib/heapwise/libheapwise\.so"
+	says out "<title>Heapwise"
+	says out "cannot reach 127\.0\.0\.1:1: no answer" # the libcurl inside
+	says out "valgrind is not in PATH; install it"
+
+	# And programs to look at.
+	inside "$root" '
+		PATH=$HOME/bin:$PATH && cd
+		apt-get update -qq && apt-get install -qq -y --no-install-recommends python3 sqlite3 valgrind g++ >log 2>&1
+		cat >program.cpp <<C
+#include <map>
+#include <string>
+#include <unistd.h>
+int main()
+{
+	std::map<int, std::string> all;
+	for (int i = 0; i < 1000; i++)
+		all[i] = std::string(100, 65 + i % 26);
+	usleep(100000);
+	return all[7][3] != 72;
+}
+C
+		g++ -g -O1 -o plain program.cpp
+		heapwise c++ -g -O1 -o checked program.cpp
+		heapwise run -o 1.hwt -- python3 -c "print(1)"
+		heapwise run -o 2.hwt -- sqlite3 :memory: "select 1"
+		heapwise run -o 3.hwt -- ./plain
+		heapwise run --access valgrind -o 4.hwt -- ./plain
+		heapwise run --access exact -o 5.hwt -- ./checked
+		heapwise watch --trace 6.hwt -- ./plain
+		heapwise report 3.hwt | grep -o "main (program.cpp:[0-9]*" | head -1
+		for i in 1 2 3 4 5 6; do heapwise report $i.hwt | sed -n "s/^  allocations/$i allocations/p"; done
+		heapwise scores 4.hwt | grep -c program.cpp && heapwise scores 5.hwt | grep -c program.cpp' >out 2>&1 || { fail "$1: with packages"; tail -5 out; }
+	grep -E "^[1-6] allocations|^main " out
+	for i in 1 2 3 4 5 6; do
+		says out "^$i allocations +[1-9]"
+	done
+	says out "main \(program.cpp:8"
+	rm -rf --one-file-system "$root"
 }
 
 run_case "${1-}"

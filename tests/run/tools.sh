@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tools.sh layers|circles|dead|style|words|imports|protection|stack|skips   plants violations in a copy and expects the check to find each.
+# tools.sh layers|circles|dead|style|words|imports|protection|stack|skips|tarball   plants violations in a copy and expects the check to find each.
 # tools.sh protection-linked COMPILER   what is linked with our objects keeps the notes that it has without them.
 # tools.sh parts     configures with parts that cannot be built: they are listed, looked for again, and an error where asked for.
+# tools.sh packages   every package of a build has its names in other distributions, which install-deps prints there.
 # tools.sh without   configures without optional parts, one by one; tools.sh without-built also builds and tests that.
 . "$(dirname "$0")/lib.sh"
 tools=$(cd "$(dirname "$0")/../../tools" && pwd)
@@ -47,6 +48,54 @@ test_layers()
 	rm "$work/tree/src/host/base/planted.c"
 	sed -i 's|^host/base:|host/base: show/cli|' "$work/tree/src/LAYERS"
 	finds "host/base names show/cli" "$tools/check-layers" "$work/tree"
+}
+
+test_tarball()
+{
+	local tree=$work/tree
+
+	mkdir -p "$tree/lib"
+	echo 'int one(void) { return 1; }' >"$work/one.c"
+	echo 'int one(void); int two(void) { return one(); }' >"$work/two.c"
+	cc -shared -fPIC -nostdlib -Wl,-soname,libone.so.1 -o "$tree/lib/libone.so.1" "$work/one.c"
+	cc -shared -fPIC -nostdlib -o "$tree/lib/libtwo.so" "$work/two.c" "$tree/lib/libone.so.1"
+	passes "$tools/check-tarball" "$tree"
+	rm "$tree/lib/libone.so.1"
+	finds "lib/libtwo.so needs libone.so.1, which is not inside" "$tools/check-tarball" "$tree"
+	rm "$tree/lib/libtwo.so"
+	finds "no programs" "$tools/check-tarball" "$tree"
+	# A C library of the future, and a program that wants a function of it.
+	echo 'GLIBC_2.28 { one; }; GLIBC_2.99 { two; };' >"$work/versions"
+	echo 'int one(void) { return 1; } int two(void) { return 2; }' >"$work/libc.c"
+	echo 'int one(void); int two(void); int three(void) { return one() + two(); }' >"$work/three.c"
+	cc -shared -fPIC -nostdlib -Wl,-soname,libc.so.6,--version-script="$work/versions" -o "$work/libc.so.6" "$work/libc.c"
+	cc -shared -fPIC -nostdlib -o "$tree/lib/libthree.so" "$work/three.c" "$work/libc.so.6"
+	finds "lib/libthree.so needs glibc 2.99: two$" "$tools/check-tarball" "$tree"
+}
+
+# The names of other distributions' packages: every one of a build has a row, and the machine's own packager gets its column.
+test_packages()
+{
+	local package packager
+
+	for package in $("$tools/install-deps" --print build); do
+		grep -q "^|[^|]*| $package |" "$source/docs/PACKAGES.md" || fail "$package has no row in docs/PACKAGES.md"
+	done
+	for packager in dnf pacman apk zypper; do
+		mkdir -p "$work/$packager"
+		for program in sh dirname uname sed tr awk grep cat; do
+			ln -s "$(command -v $program)" "$work/$packager/$program"
+		done
+		printf '#!/bin/sh\n' >"$work/$packager/$packager"
+		chmod +x "$work/$packager/$packager"
+		PATH=$work/$packager "$tools/install-deps" build >"$work/out" 2>&1 || fail "status $? with $packager"
+		grep -q "not Debian" "$work/out" && fail "$packager: names of Debian"
+		cat "$work/out"
+	done >"$work/all"
+	says "$work/all" "dnf install gcc gcc-c\+\+ .*elfutils-devel"
+	says "$work/all" "pacman -S --needed gcc make .*libelf"
+	says "$work/all" "apk add gcc g\+\+ .*elfutils-dev"
+	says "$work/all" "zypper install gcc gcc-c\+\+ .*libdw-devel"
 }
 
 test_circles()

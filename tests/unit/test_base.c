@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * The host's foundations: errors, arenas, vectors, texts, maps, units, files. */
+#include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "host/base/arena.h"
 #include "host/base/bytemap.h"
@@ -12,6 +14,7 @@
 #include "host/base/io.h"
 #include "host/base/library.h"
 #include "host/base/map.h"
+#include "host/base/parts.h"
 #include "host/base/pattern.h"
 #include "host/base/strbuf.h"
 #include "host/base/units.h"
@@ -471,6 +474,31 @@ TEST(pattern, "expressions that the library would copy out of all bounds are ref
 }
 
 /* ---- library ---- */
+
+TEST(library_inside, "a library that the system lacks is taken from libs/ beside our parts")
+{
+	struct table {
+		pid_t (*process)(void);
+	} table = {NULL};
+	static const struct library_function functions[] = {{"getpid", 0}};
+	char name[64], folder[PARTS_PATH], libs[PARTS_PATH + 8], link[PARTS_PATH + 80];
+	struct library library = {name, "none", functions, 1};
+	struct err err = {0};
+	Dl_info libc;
+
+	snprintf(name, sizeof(name), "libinside-%d.so.1", (int)getpid());
+	parts_own_folder(folder);
+	snprintf(libs, sizeof(libs), "%s/libs", folder);
+	snprintf(link, sizeof(link), "%s/%s", libs, name);
+	CHECK_EQ(library_load(&library, &table, &err), ERR_SYSTEM);
+	CHECK(dladdr((void *)getenv, &libc) != 0);
+	mkdir(libs, 0777);
+	CHECK_EQ(symlink(libc.dli_fname, link), 0);
+	CHECK_EQ(library_load(&library, &table, &err), 0);
+	CHECK(table.process && table.process() == getpid());
+	CHECK_EQ(unlink(link), 0);
+	rmdir(libs);
+}
 
 TEST(library, "a library or a function that is not there is named, with what to install")
 {

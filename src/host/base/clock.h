@@ -3,6 +3,7 @@
 #ifndef HOST_BASE_CLOCK_H
 #define HOST_BASE_CLOCK_H
 
+#include <pthread.h>
 #include <time.h>
 
 #include "format/types.h"
@@ -24,6 +25,18 @@ static inline struct timespec clock_time(u64 ns)
 {
 	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
 				 .tv_nsec = (long)(ns % 1000000000)};
+}
+
+/* A condition whose pthread_cond_timedwait takes moments of CLOCK_MONOTONIC. pthread_cond_clockwait
+ * came with glibc 2.30. */
+static inline void clock_cond_init(pthread_cond_t *condition)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(condition, &attributes);
+	pthread_condattr_destroy(&attributes);
 }
 
 #endif

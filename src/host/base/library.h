@@ -25,8 +25,9 @@ struct library {
 	u64 count;
 };
 
-/* Loads the file and finds all functions. It stays loaded, and may be asked for again. Negative:
- * the error says what is missing, and which package to install. */
+/* Loads the file and finds all functions: the system's, which its owner keeps up to date, or else
+ * the one in libs/ beside our parts, where there is one. It stays loaded, and may be asked for
+ * again. Negative: the error says what is missing, and which package to install. */
 int library_load(const struct library *self, void *table, struct err *err);
 
 /* Finds all functions of one that is loaded, by its handle; negative if one is not there. */

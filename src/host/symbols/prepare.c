@@ -67,8 +67,8 @@ static bool gather(struct prepare *self)
 		if (self->addresses.count && (is_late || self->hurry))
 			return true;
 		if (self->addresses.count)
-			is_late = pthread_cond_clockwait(&self->told, &self->lock, CLOCK_MONOTONIC,
-							 &until) == ETIMEDOUT;
+			is_late = pthread_cond_timedwait(&self->told, &self->lock, &until) ==
+				  ETIMEDOUT;
 		else
 			pthread_cond_wait(&self->told, &self->lock);
 	}
@@ -132,8 +132,7 @@ static bool go_on(void *opaque)
 		if (is_free || self->stop)
 			break;
 		until = clock_time(now_ns() + REST_NS);
-		if (pthread_cond_clockwait(&self->told, &self->lock, CLOCK_MONOTONIC, &until) ==
-		    ETIMEDOUT)
+		if (pthread_cond_timedwait(&self->told, &self->lock, &until) == ETIMEDOUT)
 			self->rests++;
 	}
 	stop = self->stop;
@@ -224,7 +223,7 @@ struct prepare *prepare_new(void)
 	if (!self)
 		return NULL;
 	pthread_mutex_init(&self->lock, NULL);
-	pthread_cond_init(&self->told, NULL);
+	clock_cond_init(&self->told);
 	self->symbolizer = symbolizer_new(NULL, &err);
 	if (self->symbolizer)
 		return self;

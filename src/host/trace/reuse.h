@@ -33,6 +33,14 @@ struct reuse {
 };
 _Static_assert(HW_REUSE_DEPTH == 8, "two halves");
 
+/* Four of the eight keys of two halves, by their numbers. Before version 12 gcc has a function of
+ * its own for it. */
+#if __has_builtin(__builtin_shufflevector)
+#define REUSE_TAKE(a, b, ...) __builtin_shufflevector((a), (b), __VA_ARGS__)
+#else
+#define REUSE_TAKE(a, b, ...) __builtin_shuffle((a), (b), (reuse_half){__VA_ARGS__})
+#endif
+
 /* 4 bits of window, 28 bits within. 0 is the key of address 0 as well, which no block has. */
 static inline u32 reuse_key(struct reuse *self, u64 address)
 {
@@ -70,8 +78,8 @@ static inline void reuse_push(struct reuse_slot *slot, u32 key)
 	const reuse_half latest = {(i32)key};
 	reuse_half near = slot->near;
 
-	slot->near = __builtin_shufflevector(latest, near, 0, 4, 5, 6);
-	slot->far = __builtin_shufflevector(near, slot->far, 3, 4, 5, 6);
+	slot->near = REUSE_TAKE(latest, near, 0, 4, 5, 6);
+	slot->far = REUSE_TAKE(near, slot->far, 3, 4, 5, 6);
 }
 
 /* Takes out the key at a depth; those below it move up. */
@@ -82,9 +90,8 @@ static inline void reuse_pop(struct reuse_slot *slot, u32 depth)
 	reuse_half keep_near = near_depths < at, keep_far = far_depths < at;
 	reuse_half near = slot->near, far = slot->far;
 
-	slot->near =
-		(near & keep_near) | (__builtin_shufflevector(near, far, 1, 2, 3, 4) & ~keep_near);
-	slot->far = (far & keep_far) | (__builtin_shufflevector(far, none, 1, 2, 3, 4) & ~keep_far);
+	slot->near = (near & keep_near) | (REUSE_TAKE(near, far, 1, 2, 3, 4) & ~keep_near);
+	slot->far = (far & keep_far) | (REUSE_TAKE(far, none, 1, 2, 3, 4) & ~keep_far);
 }
 
 #endif

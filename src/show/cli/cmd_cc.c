@@ -433,6 +433,7 @@ static int compile(const struct command *self, int argc, char **argv, bool cxx)
 	struct request request;
 	words line = {0};
 	bool whole;
+	int error;
 
 	request_read(&request, argc, argv);
 	whole = compiler_choose(&compiler, cxx, &line);
@@ -466,8 +467,10 @@ static int compile(const struct command *self, int argc, char **argv, bool cxx)
 		goto fail;
 	}
 	execvp(line.data[0], (char *const *)(uintptr_t)line.data);
-	fprintf(stderr, "heapwise %s: cannot run '%s': %s\n", self->name, line.data[0],
-		strerror(errno));
+	error = errno;
+	fprintf(stderr, "heapwise %s: cannot run '%s': %s%s\n", self->name, line.data[0],
+		strerror(error),
+		error == ENOENT ? "; install a compiler (gcc or clang), or set HEAPWISE_CC" : "");
 fail:
 	vec_release(&line);
 	return EXIT_BAD_INPUT;

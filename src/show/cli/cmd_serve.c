@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "show/cli/traces.h"
@@ -156,7 +157,7 @@ static void *load_all(void *data)
 	 * processors. Not far behind, because who asks for what is being made waits for it, and
 	 * nobody may be let forward again.
 	 */
-	setpriority(PRIO_PROCESS, (id_t)gettid(), IN_ADVANCE_NICE);
+	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), IN_ADVANCE_NICE);
 	for (u32 i = 0; i < self->given && self->args->warm; i++)
 		if (study_progress(self->api.traces[i]).state == STUDY_READY)
 			api_warm(&self->api, i);

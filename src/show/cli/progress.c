@@ -46,7 +46,7 @@ static void *draw_all(void *unused)
 	while (!progress.ending) {
 		struct timespec until = clock_time(now_ns() + DRAW_NS);
 
-		pthread_cond_clockwait(&progress.changed, &progress.lock, CLOCK_MONOTONIC, &until);
+		pthread_cond_timedwait(&progress.changed, &progress.lock, &until);
 		if (!progress.ending && now_ns() - progress.begun_ns >= SILENT_NS) {
 			draw();
 			drawn = true;
@@ -65,6 +65,7 @@ static void start(void)
 
 	progress.begun_ns = now_ns();
 	progress.ending = false;
+	clock_cond_init(&progress.changed);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	progress.running = pthread_create(&progress.thread, NULL, draw_all, NULL) == 0;
@@ -101,5 +102,6 @@ void progress_end(void)
 	pthread_cond_signal(&progress.changed);
 	pthread_mutex_unlock(&progress.lock);
 	pthread_join(progress.thread, NULL);
+	pthread_cond_destroy(&progress.changed);
 	progress.running = false;
 }

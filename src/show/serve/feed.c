@@ -28,15 +28,10 @@ static void nap(struct feed *feed)
 
 void feed_init(struct feed *self)
 {
-	pthread_condattr_t attributes;
-
 	memset(self, 0, sizeof(*self));
 	self->stride = FEED_STRIDE;
 	pthread_mutex_init(&self->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&self->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	clock_cond_init(&self->changed);
 }
 
 void feed_release(struct feed *self)

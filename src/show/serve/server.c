@@ -430,13 +430,8 @@ char *server_url(const struct server *self)
 
 static void lock_init(struct server *self)
 {
-	pthread_condattr_t attributes;
-
 	pthread_mutex_init(&self->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&self->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	clock_cond_init(&self->changed);
 }
 
 static struct MHD_Daemon *daemon_start(struct server *self)

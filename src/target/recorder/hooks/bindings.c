@@ -195,7 +195,7 @@ static bool mend_since(u64 before)
 static struct loading *own_entry(void)
 {
 	for (u32 i = 0; i < LOADING_MAX; i++)
-		if (load_relaxed(&loading[i].thread) == (u64)__builtin_thread_pointer())
+		if (load_relaxed(&loading[i].thread) == (u64)hwr_thread_pointer())
 			return &loading[i];
 	return NULL;
 }
@@ -205,7 +205,7 @@ static struct loading *free_entry(void)
 	for (u32 i = 0; i < LOADING_MAX; i++) {
 		u64 nobody = 0;
 
-		if (cas_acq_rel(&loading[i].thread, &nobody, (u64)__builtin_thread_pointer())) {
+		if (cas_acq_rel(&loading[i].thread, &nobody, (u64)hwr_thread_pointer())) {
 			add_relaxed(&hwr_bindings_loading, 1);
 			return &loading[i];
 		}

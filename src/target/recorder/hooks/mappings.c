@@ -10,7 +10,10 @@
 #include "target/recorder/state/state.h"
 #include "target/recorder/state/sys.h"
 
-#undef mmap64 /* a macro in musl */
+#undef mmap64            /* a macro in musl */
+#ifndef MREMAP_DONTUNMAP /* glibc 2.32 */
+#define MREMAP_DONTUNMAP 4
+#endif
 
 static void *mapped(long result)
 {

@@ -228,11 +228,13 @@ void hwr_own_variables(void (*told)(void *start, size_t bytes))
 
 /* ---- which one an address lies in ---- */
 
-#ifndef DLFO_STRUCT_HAS_EH_DBASE /* musl, and glibc before 2.35 */
+#ifndef DLFO_STRUCT_HAS_EH_DBASE /* musl, and glibc before 2.35: the program's may be newer */
 struct dl_find_object {
+	u64 dlfo_flags;
 	void *dlfo_map_start, *dlfo_map_end;
 	struct link_map *dlfo_link_map;
 	void *dlfo_eh_frame;
+	u64 reserved[7]; /* the C library may write here */
 };
 #endif
 

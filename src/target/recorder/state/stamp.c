@@ -10,6 +10,8 @@
 
 #include <sys/types.h>
 
+#include "target/recorder/state/sys.h"
+
 struct hwr_rseq_mark { /* struct rseq_cs of the kernel */
 	u32 version, flags;
 	const void *start;
@@ -56,7 +58,7 @@ void hwr_stamp_init(bool exact)
 }
 
 /* If there is a mark. */
-static u8 *rseq_area(void) { return (u8 *)__builtin_thread_pointer() + __rseq_offset; }
+static u8 *rseq_area(void) { return (u8 *)hwr_thread_pointer() + __rseq_offset; }
 
 u64 *hwr_stamp_mark_word(void)
 {

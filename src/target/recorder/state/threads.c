@@ -190,8 +190,7 @@ static struct hwr_thread *open_slot(u32 number, bool is_bare)
 		store_relaxed(&hwr_stamps_estimated, 0);
 		store_relaxed(&hwr_threads_many, 1);
 	}
-	store_relaxed(&hwr_slots[number].thread_pointer,
-		      is_bare ? 0 : (u64)__builtin_thread_pointer());
+	store_relaxed(&hwr_slots[number].thread_pointer, is_bare ? 0 : (u64)hwr_thread_pointer());
 	hwr_ring_open(t, &hwr_slots[number], number, false);
 	hwr_ring_put(t, &(struct hw_record){
 				.ticks = hw_ticks(),

@@ -39,6 +39,8 @@ static inline bool hwr_has_shadow_stack(void)
 	return asked == 0;
 }
 
+static inline void *hwr_thread_pointer(void) { return __builtin_thread_pointer(); }
+
 /* Fetches a cache line that is going to be written. */
 static inline void hwr_prefetch_to_write(const void *p) { __builtin_prefetch(p, 1); }
 

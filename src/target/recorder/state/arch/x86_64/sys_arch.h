@@ -37,6 +37,15 @@ static inline bool hwr_has_shadow_stack(void)
 	return top != 0;
 }
 
+/* __builtin_thread_pointer, which gcc has for this CPU since version 11. */
+static inline void *hwr_thread_pointer(void)
+{
+	void *pointer;
+
+	__asm__("mov %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+
 /* Fetches a cache line that is going to be written. Compilers use the instruction only where they
  * are told that all CPUs know it; those that do not take it for one that does nothing. */
 static inline void hwr_prefetch_to_write(const void *p)
