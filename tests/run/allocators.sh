@@ -147,7 +147,7 @@ int main(void)
 {
 	for (int i = 0; i < 1000; i++) {
 		void *a = mi_new(1201), *b = mi_new_n(7, 173), *c = mi_zalloc(1253), *d = mi_realloc(mi_realloc(NULL, 1202), 4001);
-		void *e = mi_strdup("a text of 22 letters.."), *f = mi_heap_malloc(mi_heap_get_default(), 1254), *g = NULL;
+		void *e = mi_strdup("a text of 22 letters.."), *f = mi_heap_malloc(mi_heap_new(), 1254), *g = NULL;
 		mi_posix_memalign(&g, 64, 1255);
 		if (i % 2) { mi_free(a); mi_free(b); mi_free(c); mi_free(d); mi_free(e); mi_free(f); mi_free_size(g, 1255); }
 	}
@@ -191,7 +191,7 @@ case_prefix_resized()
 #include <mimalloc.h>
 int main(void)
 {
-	mi_heap_t *heap = mi_heap_get_default();
+	mi_heap_t *heap = mi_heap_new();
 	for (int i = 0; i < 1000; i++) {
 		void *a = mi_malloc(1202), *b = mi_reallocarray(NULL, 3, 401), *c = NULL, *d = mi_zalloc_aligned_at(1204, 64, 8);
 		void *e = mi_heap_alloc_new(heap, 1205), *f = mi_heap_strdup(heap, "a text of 22 letters.."), *g = mi_heap_rezalloc(heap, NULL, 1206);

@@ -279,7 +279,7 @@ case_sqlite()
 	equal "bytes by type" "$(sql 'SELECT name, sum(size), count(*) FROM chunks JOIN types USING (type) GROUP BY name' | sort)" \
 		"$(jq -r '.types[] | select(.type) | "\(.type)|\(.bytes)|\(.chunks)"' types.json | sort)"
 	# the stack of the largest point is that of the report
-	equal "stack" "$(sql 'SELECT group_concat(name, ";") FROM (SELECT f.name FROM points p JOIN stacks s USING (stack)
+	equal "stack" "$(sql 'SELECT group_concat(name, char(59)) FROM (SELECT f.name FROM points p JOIN stacks s USING (stack)
 		JOIN frames USING (frame) JOIN functions f USING (function)
 		WHERE p.point = (SELECT point FROM points ORDER BY bytes DESC, point LIMIT 1) ORDER BY depth)')" \
 		"$("$HEAPWISE" report --format json --by bytes --depth 0 t.hwt 2>/dev/null | jq -r '[.. | objects | select(.stack?)] | max_by(.bytes) | [.stack[] | .function // "\(.module | sub(".*/"; ""))+0x"] | join(";")' | sed 's/+0x;/.*;/')"

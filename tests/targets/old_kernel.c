@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * old_kernel COMMAND [ARGUMENT...]   runs a command for which the kernel does not know the question that Linux 6.7 brought, where pages
- * are (PAGEMAP_SCAN): whoever asks it gets ENOTTY, as before. */
+ * are (PAGEMAP_SCAN): whoever asks it gets ENOTTY, as before. Nor does it know the guards that Linux 6.13 brought (MADV_GUARD_INSTALL). */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -10,7 +10,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PAGEMAP_SCAN_NUMBER = 0xc0606610 & 0xffff, REQUEST = offsetof(struct seccomp_data, args[1]) };
+enum {
+	PAGEMAP_SCAN_NUMBER = 0xc0606610 & 0xffff,
+	REQUEST = offsetof(struct seccomp_data, args[1]),
+	GUARD_INSTALL = 102,
+	GUARD_REMOVE = 103,
+	ADVICE = offsetof(struct seccomp_data, args[2]),
+};
 
 int main(int argc, char **argv)
 {
@@ -19,8 +25,13 @@ int main(int argc, char **argv)
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 4),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, REQUEST),
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xffff),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PAGEMAP_SCAN_NUMBER, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PAGEMAP_SCAN_NUMBER, 0, 6),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ADVICE),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, GUARD_INSTALL, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, GUARD_REMOVE, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};

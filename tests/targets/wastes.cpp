@@ -55,7 +55,7 @@ static CALLED void no_bytes(int turns)
 static CALLED void leak(void)
 {
 	for (int i = 0; i < 10; i++) {
-		char *volatile text = static_cast<char *>(malloc(1000));
+		char *volatile text = static_cast<char *>(calloc(1, 1000));
 
 		text[0] = 'x';
 	}
