@@ -13,6 +13,7 @@
 
 /* The library is loaded into programs without Lisp, too. */
 #pragma weak ecl_process_env_unsafe
+#pragma weak ecl_apply_from_stack_frame
 
 enum { ENTRIES = 1 << 15, PROBES = 64, VERDICTS = 1 << 14 };
 
@@ -73,6 +74,9 @@ void hwl_entry_add(u64 start, cl_object name)
 	char text[HW_CODE_NAME];
 
 	if (name == ECL_NIL || !start)
+		return;
+	/* By this the interpreter calls all others; newer versions have it as a Lisp function. */
+	if (start == (u64)&ecl_apply_from_stack_frame)
 		return;
 	if (!entries) { /* while Lisp starts there is one thread */
 		void *p = mmap(NULL, ENTRIES * sizeof *entries, PROT_READ | PROT_WRITE,
