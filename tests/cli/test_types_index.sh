@@ -112,7 +112,7 @@ index noise.c -o noise.hwx
 : >empty.c
 index empty.c -o empty.hwx
 equal "status of an empty source" "$status" 0
-{ echo 'void *malloc(unsigned long); long f(void) { return'; yes '(1 +' | head -1500; echo '1'; yes ')' | head -1500; echo '; }'; } >deep.c
+{ echo 'void *malloc(unsigned long); long f(void) { return'; yes '(1 +' | head -3000; echo '1'; yes ')' | head -3000; echo '; }'; } >deep.c
 index deep.c -o deep.hwx -- -fbracket-depth=100000
 [ "$status" -eq 0 ] || [ "$status" -eq 3 ] || fail "deep nesting ends with status $status"
 echo '{ "not": [' >build/compile_commands.json

@@ -20,6 +20,8 @@ static void *open_library(void)
 	void *library;
 	char name[64];
 
+	/* Newer versions parse in threads of their own, whose stacks are small for generated code. */
+	setenv("LIBCLANG_NOTHREADS", "1", 0);
 	if (chosen && *chosen)
 		return dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
 	snprintf(name, sizeof name, "libclang-%d.so.1", HEAPWISE_CLANG_MAJOR);
