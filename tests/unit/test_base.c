@@ -481,22 +481,26 @@ TEST(library_inside, "a library that the system lacks is taken from libs/ beside
 		pid_t (*process)(void);
 	} table = {NULL};
 	static const struct library_function functions[] = {{"getpid", 0}};
-	char name[64], folder[PARTS_PATH], libs[PARTS_PATH + 8], link[PARTS_PATH + 80];
+	char name[64], folder[PARTS_PATH], libs[PARTS_PATH + 8], copy[PARTS_PATH + 80];
 	struct library library = {name, "none", functions, 1};
+	struct strbuf bytes = {0};
 	struct err err = {0};
 	Dl_info libc;
 
 	snprintf(name, sizeof(name), "libinside-%d.so.1", (int)getpid());
 	parts_own_folder(folder);
 	snprintf(libs, sizeof(libs), "%s/libs", folder);
-	snprintf(link, sizeof(link), "%s/%s", libs, name);
+	snprintf(copy, sizeof(copy), "%s/%s", libs, name);
 	CHECK_EQ(library_load(&library, &table, &err), ERR_SYSTEM);
 	CHECK(dladdr((void *)getenv, &libc) != 0);
 	mkdir(libs, 0777);
-	CHECK_EQ(symlink(libc.dli_fname, link), 0);
+	/* no link: an emulator has the library elsewhere */
+	CHECK_EQ(io_read_file(libc.dli_fname, 64 << 20, &bytes, &err), 0);
+	CHECK_EQ(io_write_file(copy, bytes.text, bytes.count, &err), 0);
+	strbuf_release(&bytes);
 	CHECK_EQ(library_load(&library, &table, &err), 0);
 	CHECK(table.process && table.process() == getpid());
-	CHECK_EQ(unlink(link), 0);
+	CHECK_EQ(unlink(copy), 0);
 	rmdir(libs);
 }
 
