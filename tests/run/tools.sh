@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tools.sh layers|circles|dead|style|words|imports|protection|stack|skips|tarball   plants violations in a copy and expects the check to find each.
 # tools.sh protection-linked COMPILER   what is linked with our objects keeps the notes that it has without them.
+# tools.sh deps      install-deps takes no sources for packages, and no newer compiler from another release.
 # tools.sh parts     configures with parts that cannot be built: they are listed, looked for again, and an error where asked for.
 # tools.sh packages   every package of a build has its names in other distributions, which install-deps prints there.
 # tools.sh without   configures without optional parts, one by one; tools.sh without-built also builds and tests that.
@@ -348,6 +349,30 @@ left_out()
 {
 	says "$work/out" "^  not built +$1 \($2"
 	says "$work/build/generated/show/cli/parts.inc" "^PART\(\"$1\", 0, "
+}
+
+# What apt has besides: sources, which may have the names of packages, and packages of another release.
+test_deps()
+{
+	local own
+
+	own=$(. /etc/os-release && echo "${VERSION_CODENAME:-own}")
+	mkdir "$work/bin"
+	cat >"$work/bin/apt-cache" <<-END
+	#!/bin/sh
+	[ "\$1" != pkgnames ] || { printf 'clang-14\nclang-22\nclang-23\n'; exit; }
+	for name; do
+		case \$name in
+		bash | clang-14 | clang-22) echo "\$name | 1 | somewhere $own/main amd64 Packages" ;;
+		clang-23) echo "\$name | 1 | somewhere another/main amd64 Packages" ;;
+		llvm-toolchain-14) echo "\$name | 1 | somewhere $own/main Sources" ;;
+		esac
+	done
+	END
+	chmod +x "$work/bin/apt-cache"
+	PATH=$work/bin:$PATH "$tools/install-deps" --print test | tr ' ' '\n' >"$work/out"
+	equal "newest clang" "$(grep -x 'clang-2[0-9]' "$work/out")" clang-22
+	equal "packages" "$(PATH=$work/bin:$PATH "$tools/install-deps" --offered bash llvm-toolchain-14)" bash
 }
 
 test_parts()
