@@ -20,7 +20,7 @@ static void *open_library(void)
 	void *library;
 	char name[64];
 
-	/* Newer versions parse in threads of their own, whose stacks are small for generated code. */
+	/* Newer versions parse in threads of their own, with small stacks for generated code. */
 	setenv("LIBCLANG_NOTHREADS", "1", 0);
 	if (chosen && *chosen)
 		return dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
