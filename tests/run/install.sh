@@ -46,13 +46,13 @@ case_tree()
 	# LD_PRELOAD cannot name a path with a blank or a colon; the links for it are in a folder of the user's own.
 	mv elsewhere "with blanks: é"
 	TMPDIR=$work records "$work/with blanks: é/bin/heapwise"
-	equal "rights of the links" "$(stat -c %a "$work/heapwise-$(id -u)")" 755
+	equal "rights of the links" "$(stat -c %a "$work/heapwise-links-$(id -u)")" 755
 	if [ -d "with blanks: é/lib/heapwise/valgrind" ]; then
-		"with blanks: é/bin/heapwise" run --access valgrind -o v.hwt -- ls / >stdout 2>stderr || fail "no accesses: $(cat stderr)"
+		TMPDIR=$work "with blanks: é/bin/heapwise" run --access valgrind -o v.hwt -- ls / >stdout 2>stderr || fail "no accesses: $(cat stderr)"
 	fi
-	rm -r "$work/heapwise-$(id -u)" && ln -s / "$work/heapwise-$(id -u)"
+	rm -r "$work/heapwise-links-$(id -u)" && ln -s / "$work/heapwise-links-$(id -u)"
 	TMPDIR=$work "with blanks: é/bin/heapwise" run -o t.hwt -- ls / 2>stderr && fail "it uses links that others could have made"
-	says stderr "contains a blank or a colon, which LD_PRELOAD cannot handle, and no link to it can be made in .*/heapwise-"
+	says stderr "contains a blank or a colon, which LD_PRELOAD cannot handle, and no link to it can be made in .*/heapwise-links-"
 	mv "with blanks: é" elsewhere
 	rm elsewhere/lib/heapwise/libheapwise.so
 	elsewhere/bin/heapwise run -o t.hwt -- true 2>stderr && fail "it records without a recorder"

@@ -66,7 +66,7 @@ static bool links_make(char folder[PARTS_PATH])
 	const char *temporary = io_temporary_folder();
 	struct stat status;
 
-	snprintf(folder, PARTS_PATH, "%.4000s/heapwise-%u",
+	snprintf(folder, PARTS_PATH, "%.4000s/heapwise-links-%u",
 		 strpbrk(temporary, unpreloadable) ? "/tmp" : temporary, (unsigned)geteuid());
 	if (mkdir(folder, 0755) == 0)
 		chmod(folder, 0755); /* whatever the umask is: children may run as another user */

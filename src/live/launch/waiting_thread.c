@@ -468,4 +468,5 @@ void waiting_thread_run(struct waiting_thread *self)
 		if (is_due(&self->progress_ns, now, PROGRESS_NS))
 			progress_tell(self);
 	}
+	orphans_watch(self); /* recording may be over before the loop came to it */
 }
