@@ -67,6 +67,9 @@ void heapwise_runtime_collected(u64 address, u32 code) __attribute__((weak));
 u32 heapwise_runtime_name(const char *name) __attribute__((weak));
 u32 heapwise_runtime_code(const char *name) __attribute__((weak));
 int heapwise_runtime_place(u64 pc, struct hw_runtime_place *place) __attribute__((weak));
+/* Calls found(name, first byte) for each function that the file of the address's module names. */
+void heapwise_runtime_functions(u64 pc, void (*found)(const char *name, u64 start))
+	__attribute__((weak));
 /* Changes whenever what is known of places may be wrong. */
 u32 heapwise_runtime_epoch(void) __attribute__((weak));
 void heapwise_runtime_says(const char *text) __attribute__((weak));

@@ -49,6 +49,14 @@ void hwl_modules_find(u64 in_libecl, u64 in_libgc)
 		}
 }
 
+static bool is_inner(u64 pc)
+{
+	for (u32 i = 0; i < 3; i++)
+		if (pc - inner[i].start < inner[i].end - inner[i].start)
+			return true;
+	return false;
+}
+
 /* ---- compiled functions ---- */
 
 static u32 place_of(u64 start) { return (u32)((start * 0x9e3779b97f4a7c15ull) >> 49); }
@@ -68,16 +76,11 @@ static struct entry *entry_find(u64 start)
 	return NULL;
 }
 
-void hwl_entry_add(u64 start, cl_object name)
+static void entry_write(u64 start, cl_object name)
 {
 	struct entry *entry = entry_find(start);
 	char text[HW_CODE_NAME];
 
-	if (name == ECL_NIL || !start)
-		return;
-	/* By this the interpreter calls all others; newer versions have it as a Lisp function. */
-	if (start == (u64)&ecl_apply_from_stack_frame)
-		return;
 	if (!entries) { /* while Lisp starts there is one thread */
 		void *p = mmap(NULL, ENTRIES * sizeof *entries, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -104,6 +107,52 @@ void hwl_entry_add(u64 start, cl_object name)
 	add_acq_rel(&version, 1);
 }
 
+/* Of a function with a fixed number of arguments newer versions register NAME_va, which counts the
+ * arguments and calls NAME; what was compiled with it calls NAME. */
+enum { SYMBOL = 128 };
+static __thread struct fixed {
+	u64 door, start;
+	char name[SYMBOL];
+} fixed __attribute__((tls_model("initial-exec")));
+
+static void door_found(const char *name, u64 start)
+{
+	size_t length = strlen(name);
+
+	if (start != fixed.door || length <= 3 || length >= SYMBOL ||
+	    strcmp(name + length - 3, "_va") != 0)
+		return;
+	memcpy(fixed.name, name, length - 3);
+	fixed.name[length - 3] = 0;
+}
+
+static u64 distance(u64 a, u64 b) { return a > b ? a - b : b - a; }
+
+/* Several files of a module may have a function of this name: that of the same file is nearest. */
+static void fixed_found(const char *name, u64 start)
+{
+	if (strcmp(name, fixed.name) == 0 &&
+	    distance(start, fixed.door) < distance(fixed.start, fixed.door))
+		fixed.start = start;
+}
+
+void hwl_entry_add(u64 start, cl_object name)
+{
+	/* By this the interpreter calls all others; newer versions have it as a Lisp function. */
+	if (name == ECL_NIL || !start || start == (u64)&ecl_apply_from_stack_frame)
+		return;
+	entry_write(start, name);
+	if (is_inner(start))
+		return; /* its file has no symbols of them */
+	fixed = (struct fixed){.door = start};
+	heapwise_runtime_functions(start, door_found);
+	if (!*fixed.name)
+		return;
+	heapwise_runtime_functions(start, fixed_found);
+	if (fixed.start)
+		entry_write(fixed.start, name);
+}
+
 static u32 entry_code(struct entry *entry)
 {
 	u32 epoch = heapwise_runtime_epoch();
@@ -120,14 +169,6 @@ static u32 entry_code(struct entry *entry)
 }
 
 /* ---- frames ---- */
-
-static bool is_inner(u64 pc)
-{
-	for (u32 i = 0; i < 3; i++)
-		if (pc - inner[i].start < inner[i].end - inner[i].start)
-			return true;
-	return false;
-}
 
 /* Libraries that Lisp calculates with, and calls foreign functions by. */
 static bool is_helper(const char *module)

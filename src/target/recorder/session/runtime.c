@@ -6,6 +6,7 @@
  * of it, whose nodes are looked up from where it differs from the one before. */
 #include "format/runtime.h"
 #include "target/recorder/hooks/call.h"
+#include "target/recorder/pool/find.h"
 #include "target/recorder/session/control.h"
 #include "target/recorder/session/session.h"
 #include "target/recorder/state/caller.h"
@@ -223,6 +224,14 @@ HWR_EXPORT int heapwise_runtime_place(u64 pc, struct hw_runtime_place *place)
 	*place = (struct hw_runtime_place){hwr_cfi_start(pc - 1, &module), module.start, module.end,
 					   module.name};
 	return 1;
+}
+
+HWR_EXPORT void heapwise_runtime_functions(u64 pc, void (*found)(const char *name, u64 start))
+{
+	struct hwr_module_at module;
+
+	if (hwr_module_at(pc, &module))
+		hwr_find_each(module.name, module.base, found);
 }
 
 HWR_EXPORT u32 heapwise_runtime_epoch(void) { return load_relaxed(&hwr_epoch); }
