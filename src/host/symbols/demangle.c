@@ -3,11 +3,15 @@
  * Runs on the host. Never trusts a name: symbol tables come from strangers. */
 #include "host/symbols/demangle.h"
 
-#include <libiberty/demangle.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#if __has_include(<libiberty/demangle.h>)
+#include <libiberty/demangle.h>
+#else
+#include <demangle.h> /* Fedora and openSUSE have it there */
+#endif
 
 #include "host/symbols/ada_names.h"
 
