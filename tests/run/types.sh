@@ -159,7 +159,7 @@ case_rust_names()
 	done <<-END
 	0 -Csymbol-mangling-version=v0 26
 	2 -Csymbol-mangling-version=v0 9
-	3 -Csymbol-mangling-version=v0 9
+	3 -Csymbol-mangling-version=v0 8
 	0 older 4
 	END
 }

@@ -60,8 +60,10 @@ static void table_fill(void)
 	void **nodes[3];
 
 	state.table = block(TABLE);
-	for (int i = 0; i < 3; i++)
-		state.table[i * 4] = nodes[i] = block(NODE + (size_t)i);
+	/* not a loop: of one place they would be elements of one container */
+	state.table[0] = nodes[0] = block(NODE);
+	state.table[4] = nodes[1] = block(NODE + 1);
+	state.table[8] = nodes[2] = block(NODE + 2);
 	nodes[0][1] = nodes[1];
 	nodes[1][1] = nodes[2];
 	nodes[1][2] = nodes[2]; /* twice */

@@ -10,7 +10,7 @@
     all))
 
 (defun make-floats (n)
-  (let ((x 1d0))
+  (let ((x nil)) ; a number here is made anew in each call by newer versions
     (dotimes (i n) (setq x (float (1+ i) 1d0)))
     x))
 
