@@ -214,6 +214,7 @@ case_toolkit()
 	"$choosy" leave "$program" >stdout 2>stderr
 	equal "left: status" $? 0
 	equal "left: ticks" "$(seen ticks)" 20
+	equal "areas that are born in the future" "$(seen unborn)" 0
 	equal "the program runs on" "$(seen runs)" 1
 	wait $monitor
 	equal "and ends as it would: status" $? 0

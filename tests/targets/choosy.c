@@ -20,6 +20,7 @@ struct choosy {
 	unsigned long large, small;           /* accesses while all are monitored */
 	unsigned long large_after, small_after; /* and after that, once it has settled */
 	unsigned long monitored;              /* large ones that still are, at the last tick */
+	unsigned long unborn;                 /* areas of which the birth lay in the future at a tick */
 };
 
 static bool is_large(const struct heapwise_area *area) { return heapwise_area_size(area) > LARGE; }
@@ -53,6 +54,7 @@ static void on_tick(void *data, uint64_t now_ns)
 		else
 			heapwise_monitor(self->client, area);
 		self->monitored += is_large(area) && heapwise_is_monitored(area);
+		self->unborn += heapwise_area_birth_ns(area) > now_ns || heapwise_area_seen_ns(area) > now_ns;
 	}
 }
 
@@ -74,8 +76,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "choosy: %s\n", heapwise_error(self.client));
 		return 3;
 	}
-	printf("ticks %d large %lu small %lu large_after %lu small_after %lu monitored %lu runs %d\n", self.ticks,
-	       self.large, self.small, self.large_after, self.small_after, self.monitored,
+	printf("ticks %d large %lu small %lu large_after %lu small_after %lu monitored %lu unborn %lu runs %d\n",
+	       self.ticks, self.large, self.small, self.large_after, self.small_after, self.monitored, self.unborn,
 	       self.leaves && kill(atoi(argv[2]), 0) == 0);
 	heapwise_client_free(self.client);
 	return 0;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "host/base/parts.h"
 #include "format/atomics.h"
 #include "format/ticks.h"
@@ -385,9 +386,11 @@ PUBLIC int heapwise_launch(struct heapwise_client *self, char *const argv[], int
 static int on_blocks(void *data, const struct join_block *blocks, u64 count, struct err *err)
 {
 	struct heapwise_client *self = data;
+	u64 ticks = hw_ticks();
 
+	areas_set_clock(&self->areas, ticks, now_ns());
 	for (u64 i = 0; i < count; i++) {
-		struct event event = {.ticks = hw_ticks(),
+		struct event event = {.ticks = ticks,
 				      .address = blocks[i].address,
 				      .size = blocks[i].size,
 				      .chunk = blocks[i].chunk,
