@@ -101,16 +101,6 @@ static void print_brief(const struct findings *findings, const struct stack_sour
 	result_free(texts);
 }
 
-/* What the findings rest on, if it is a sample of what the trace has. */
-static void print_sample(const struct model *model, const char *path)
-{
-	fprintf(stderr,
-		"heapwise: findings estimated from %s of %s allocations; for exact ones "
-		"run 'heapwise findings %s'\n",
-		units_count(model->recorded_allocations).text,
-		units_count(model_count(model, model->totals.allocations)).text, path);
-}
-
 static void print_unnamed(const struct stack_source *source)
 {
 	struct strbuf advice = {0}, line = {0};
@@ -147,7 +137,6 @@ static struct study *open_begun(const struct command *command, const char *path,
 u64 brief_findings(const struct command *command, const char *path, bool one_of_many,
 		   struct loading *loading)
 {
-	bool sample = loading_what(loading) == LOADING_SAMPLE;
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
 				       .min_share = FINDINGS_MIN_SHARE};
 	struct findings findings = {0};
@@ -159,8 +148,7 @@ u64 brief_findings(const struct command *command, const char *path, bool one_of_
 		struct stack_source source = shown_stacks(study, FORMAT_TEXT, DEPTH_TEXT);
 		int status;
 
-		if (!sample) /* whose chunks have other numbers */
-			query.pointers = study_pointers(study);
+		query.pointers = study_pointers(study);
 		status = findings_make(&findings, &source, &study->info, &query, &err);
 
 		progress_end();
@@ -172,8 +160,6 @@ u64 brief_findings(const struct command *command, const char *path, bool one_of_
 					"%s:\n",
 					path);
 			print_brief(&findings, &source);
-			if (found && sample)
-				print_sample(source.model, path);
 			print_unnamed(&source);
 		}
 	}

@@ -12,6 +12,9 @@
 #include "study/analysis/owners/result.h"
 #include "study/model/durations.h"
 
+/* A trace of so many is read in some 5 s, with 1 GB of memory. */
+enum { READ_EVENTS_MAX = 30000000 };
+
 static void say_losses(const struct run_result *result)
 {
 	static const char *const texts[] = {
@@ -184,7 +187,7 @@ static bool sums_estimate(struct run_sums *self, const struct run_args *args,
 			  const struct run_result *result, struct loading *loading)
 {
 	const struct model *model = loading_look(loading);
-	bool ok = result->all_allocations + result->all_frees <= LOADING_EVENTS_MAX;
+	bool ok = result->all_allocations + result->all_frees <= READ_EVENTS_MAX;
 
 	*self = (struct run_sums){.estimated = true};
 	if (model) {
@@ -270,9 +273,8 @@ bool run_may_brief(const struct run_args *args)
 	return !args->quiet && !args->report && !args->lisp;
 }
 
-/* The first findings; of several processes those of the one with the highest peak. Without a model
- * of it, reading a large trace would keep the user waiting for the prompt: true, there may be some.
- */
+/* The first findings; of several processes those of the one with the highest peak. Reading a trace
+ * that is too large for that is left to the user: true, there may be some. */
 static bool say_findings(const struct run_args *args, const struct run_result *result,
 			 struct loading *loading)
 {
@@ -283,10 +285,12 @@ static bool say_findings(const struct run_args *args, const struct run_result *r
 	if (!run_may_brief(args) || run_is_empty(args, result) || result->write_errno ||
 	    (many && !result->highest[0]))
 		return false;
-	if (many || loading_what(loading) == LOADING_NOTHING) {
-		if (events > LOADING_EVENTS_MAX)
-			return true;
+	if (many)
 		loading = NULL;
+	if (!loading_look(loading) && events > READ_EVENTS_MAX) {
+		fprintf(stderr, "heapwise: no findings yet: to read %s takes a while\n",
+			units_things(events, "event(s)").text);
+		return true;
 	}
 	return brief_findings(&cmd_run, args->children ? result->highest : result->output, many,
 			      loading);

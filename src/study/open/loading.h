@@ -15,8 +15,8 @@
 #include "study/model/model.h"
 #include "host/trace/stream.h"
 
-/* More events, contexts and pieces of memory would keep a user waiting for the prompt, and memory
- * from others: then the model is one of a sample, as if it had been recorded with --sample. */
+/* More events, contexts and pieces of memory would keep memory from others: then there is no model,
+ * and who wants one reads the trace. */
 enum { LOADING_EVENTS_MAX = 500000 };
 
 struct loading;
@@ -30,11 +30,7 @@ const struct stream_sink *loading_sink(struct loading *self);
  * trace and look for names. */
 void loading_analyse(struct loading *self);
 
-/* Which model there is to be taken. */
-enum loading_what { LOADING_NOTHING, LOADING_SAMPLE, LOADING_ALL };
-enum loading_what loading_what(struct loading *self);
-
-/* That model, when the recording has ended, until it is taken; NULL if there is none. */
+/* The model, when the recording has ended, until it is taken; NULL if there is none. */
 const struct model *loading_look(struct loading *self);
 
 /* When the recording has ended; the model is the caller's, and so is what its chunks did by the
