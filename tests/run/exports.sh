@@ -241,7 +241,7 @@ case_sqlite()
 	recorded "$HEAPWISE_TARGETS/containers"
 	export_to sqlite
 	equal "integrity" "$(sql 'PRAGMA integrity_check')" ok
-	equal "user_version" "$(sql 'PRAGMA user_version')" 1
+	equal "user_version" "$(sql 'PRAGMA user_version')" 2
 	for column in allocations bytes frees freed_bytes temporary duration_ns; do
 		equal "runs.$column" "$(sql "SELECT $column FROM runs")" "$(totals ".$column")"
 	done
@@ -253,6 +253,9 @@ case_sqlite()
 	equal "temporary chunks" "$(sql "SELECT count(*) FROM chunks WHERE others = 0 AND end = 'freed'")" "$(totals .temporary)"
 	equal "points" "$(sql 'SELECT count(*), sum(allocations), sum(bytes), sum(at_peak_bytes) FROM points')" \
 		"$(totals '"\(.points)|\(.allocations)|\(.bytes)|\(.peak.bytes)"')"
+	"$HEAPWISE" scores --all --format json t.hwt 2>/dev/null | jq -r '.points[] | "\(.point)|\(.allocations)|\(.bytes)"' | sort >scores
+	equal "points with other numbers than in scores" "$(comm -23 scores <(sql 'SELECT point, allocations, bytes FROM points' | sort))" ""
+	at_least "points of scores" "$(wc -l <scores)" 3
 	equal "points by chunks" "$(sql 'SELECT count(*) FROM points p WHERE bytes <> (SELECT sum(size) FROM chunks c WHERE c.point = p.point)')" 0
 	# the peak, from lives alone; what ended at that moment is gone
 	equal "highest of the timeline" "$(sql 'SELECT max(max_bytes) FROM timeline')" "$(totals .peak.bytes)"

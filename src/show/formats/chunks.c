@@ -157,7 +157,7 @@ static struct value *put_place(const struct chunk_lines *self, const struct expo
 {
 	const struct finding_frame *own = &self->places.data[chunk->point].own;
 
-	*cell++ = value_number((u64)chunk->point + 1);
+	*cell++ = value_number(chunk->point);
 	*cell++ = text_of(own->function);
 	*cell++ = text_of(own->file);
 	*cell++ = known_if(own->line, own->line);

@@ -11,7 +11,7 @@
 #include "show/formats/sqlite_db.h"
 #include "host/trace/kinds.h"
 
-#define SCHEMA_VERSION "1"
+#define SCHEMA_VERSION "2"
 
 static const char schema[] =
 	"PRAGMA user_version = " SCHEMA_VERSION ";"
@@ -249,7 +249,7 @@ static void put_points(struct filling *self)
 		u64 type =
 			answer && answer->confidence > TYPE_GUESS ? type_of(self, answer) : DB_NULL;
 
-		db_row(&self->db, "iotoiiiiiiiiiiiiitto", i + 1, stack_number(self, point->frame),
+		db_row(&self->db, "iotoiiiiiiiiiiiiitto", i, stack_number(self, point->frame),
 		       kind_name(point->kind), type,
 		       export_count(&sums[0], model, point->allocations), point->bytes,
 		       export_count(&sums[1], model, point->frees), point->freed_bytes,
@@ -270,7 +270,7 @@ static void put_chunk(struct filling *self, const struct export_chunk *chunk)
 	db_row(&self->db, "iiitiotiooriooottt", chunk->chunk, chunk->address, chunk->size,
 	       chunk->kind, chunk->alloc_ns, chunk->freed ? chunk->free_ns : DB_NULL, chunk->end,
 	       (u64)chunk->alloc_thread, chunk->freed ? (u64)chunk->free_thread : DB_NULL,
-	       chunk->freed ? chunk->others : DB_NULL, chunk->weight, (u64)chunk->point + 1,
+	       chunk->freed ? chunk->others : DB_NULL, chunk->weight, (u64)chunk->point,
 	       chunk->freed ? context_stack(self, chunk->free_context) : DB_NULL, type,
 	       typed && chunk->type.count ? chunk->type.count : DB_NULL,
 	       typed ? type_origin_name(chunk->type.origin) : NULL,
