@@ -179,10 +179,10 @@ while read -r command; do
 	cp "$work/stdout" "$work/help"
 	run_cli help $command
 	cmp -s "$work/stdout" "$work/help" || fail "help $command and $command --help differ"
-	# every option has its place in the manual
+	# every option has its place in the manual, limits in heapwise-limits(5)
 	page=$HEAPWISE_SOURCE_DIR/man/heapwise-${command// /-}.1
 	sed 's/\\-/-/g' "$page" >"$work/page"
-	for option in $(grep -oE -- '--[a-z][a-z-]+' "$work/help" | sort -u); do
+	for option in $(sed '/^limits, also/,/^$/d' "$work/help" | grep -oE -- '--[a-z][a-z-]+' | sort -u); do
 		grep -qF -- "$option" "$work/page" || fail "heapwise-$command(1) does not mention $option"
 	done
 done <<END
@@ -221,6 +221,10 @@ equal "completion of trace info" "$(completes trace info --)" "--modules --forma
 equal "completion of fleet push" "$(completes fleet push --sp)" "--spool --spool-max"
 
 # Limits come from a file, then from options; the default file is what is built in.
+for limit in mu k floor seed; do
+	run_cli excessive --help
+	says "$work/stdout" "[ ,]--$limit(,|$)"
+done
 run_cli help limits
 equal "status of help limits" "$status" 0
 cmp -s "$work/stdout" "$HEAPWISE_SOURCE_DIR/docs/heapwise.limits" || fail "out of date: heapwise help limits >docs/heapwise.limits"

@@ -438,6 +438,23 @@ static void write_wrapped(FILE *out, const char *text, int column)
 	fprintf(out, "%s\n", text);
 }
 
+/* Only their names: 'heapwise help limits' has what they mean. */
+static void write_limits(FILE *out, const struct option_spec *table)
+{
+	enum { INDENT = 6 };
+	struct strbuf names = {0};
+
+	for (; table->type != OPTION_NONE; table++)
+		if (table->limit)
+			strbuf_addf(&names, "%s--%s", names.count ? ", " : "", table->name);
+	if (names.count) {
+		fprintf(out, "\nlimits, also as options ('heapwise help limits' explains):\n%*s",
+			INDENT, "");
+		write_wrapped(out, strbuf_text(&names), INDENT);
+	}
+	strbuf_release(&names);
+}
+
 char *options_help(const struct option_spec *table)
 {
 	static const struct option_spec help = {.letter = 'h',
@@ -477,6 +494,7 @@ char *options_help(const struct option_spec *table)
 		if (last)
 			break;
 	}
+	write_limits(out, table);
 	if (fclose(out) != 0) {
 		free(text);
 		return NULL;
