@@ -171,6 +171,15 @@ static const char *title_of(const struct check *self, struct result *record)
 			     self->failed ? " for the part that was recorded" : "");
 }
 
+static bool limits_kept(const struct check *self)
+{
+	bool kept = false;
+
+	for (u64 i = 0; i < self->rows.count; i++)
+		kept |= self->rows.data[i].metric == COMPARE_KEPT;
+	return kept;
+}
+
 static void add_head(struct result *record, const struct check *self)
 {
 	const struct check_query *query = &self->query;
@@ -192,9 +201,11 @@ static void add_head(struct result *record, const struct check *self)
 		     "checked limits");
 	result_field(record, "over", NULL, VALUE_COUNT, value_number(self->over),
 		     "exceeded limits");
-	result_field(record, "hidden_kept_bytes", NULL, VALUE_BYTES,
-		     value_number(self->sets.data[0].hidden_bytes),
-		     "bytes that the C and C++ libraries keep on purpose; not counted as kept");
+	result_field(record, "hidden_kept_bytes", limits_kept(self) ? "suppressed" : NULL,
+		     VALUE_BYTES, value_number(self->sets.data[0].hidden_bytes),
+		     "bytes that the C and C++ libraries keep on purpose; not counted as kept",
+		     .hide_zero = true,
+		     .remark = "kept by the C and C++ libraries; limits do not count it");
 	result_field(record, "complete", NULL, VALUE_BOOL,
 		     value_number(!self->incomplete[0].count && !self->incomplete[1].count),
 		     "whether every event is in trace and baseline");
