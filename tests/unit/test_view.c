@@ -595,6 +595,26 @@ TEST(rows, "points are sorted as asked for, and have their sums")
 	study_free(heap.trace);
 }
 
+TEST(ties, "of points that are equal in what is asked for the larger comes first")
+{
+	struct heap heap;
+	struct points_page page = {0};
+	struct points_query_view query = {.sorts = {{POINT_THREADS, true}}, .sort_count = 1, .limit = 5};
+	struct view_scope scope;
+
+	heap_plain(&heap);
+	scope = scope_of(&heap, "all", NULL);
+	CHECK_EQ(points_page_make(&page, &scope, &query, &heap.err), 0);
+	CHECK_EQ(page.rows.count, 5);
+	for (u64 i = 1; i < page.rows.count; i++) {
+		CHECK_EQ(page.rows.data[i].sums.threads, page.rows.data[0].sums.threads);
+		CHECK(page.rows.data[i - 1].sums.bytes >= page.rows.data[i].sums.bytes);
+	}
+	points_page_release(&page);
+	view_scope_release(&scope);
+	study_free(heap.trace);
+}
+
 TEST(detail, "a point's detail has its sizes, lives, threads and who frees")
 {
 	struct heap heap;

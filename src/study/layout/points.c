@@ -205,7 +205,7 @@ static int compare_by(const struct order *self, u32 x, u32 y, u32 sort)
 	return (a < b) == falling ? 1 : -1;
 }
 
-/* Whether x comes before y. */
+/* Whether x comes before y: of equal ones the larger. */
 static bool comes_first(const struct order *self, u32 x, u32 y)
 {
 	for (u32 i = 0; i < self->query->sort_count; i++) {
@@ -214,6 +214,8 @@ static bool comes_first(const struct order *self, u32 x, u32 y)
 		if (order)
 			return order < 0;
 	}
+	if (self->sums[x].bytes != self->sums[y].bytes)
+		return self->sums[x].bytes > self->sums[y].bytes;
 	return x < y;
 }
 
