@@ -67,6 +67,13 @@ case_plain()
 		[ "$compiler" = valgrind ] || ends_once
 		[ "$compiler" = valgrind ] || equal "unwound at $level" "$(jq .unwound graph.json)" 0
 	done
+	[ "$compiler" = valgrind ] || return 0
+	silent() { equal "$1" "$(jq -r '.caveats[]' graph.json | grep -c 'no routine of the program itself')" "$2"; }
+	silent "words on a program with symbols" 0
+	strip program
+	"$HEAPWISE" run -o trace.hwt "${options[@]}" ./program plain >counts 2>stderr || fail "status $?"
+	graph trace.hwt >graph.txt
+	silent "words on a stripped one" 1
 }
 
 case_jumps()

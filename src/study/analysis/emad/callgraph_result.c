@@ -174,6 +174,21 @@ struct result *callgraph_result(const struct callgraph *self, u64 top, struct er
 	return result_made(result, err, "the call graph");
 }
 
+/* Whether a routine of the program's own file was recorded. */
+static bool has_program(const struct routine_graph *graph)
+{
+	bool found = false;
+
+	for (u64 i = 0; i < graph->nodes.count && !found; i++) {
+		const struct modmap_module *module =
+			modmap_module(&graph->modules, graph->nodes.data[i].module);
+
+		found = module && (!*module->path ||
+				   (graph->program && strcmp(module->path, graph->program) == 0));
+	}
+	return found;
+}
+
 void callgraph_add_caveats(struct result *result, const struct routine_graph *graph)
 {
 	const char *sample = routine_graph_note(graph, "routine_sample");
@@ -189,6 +204,11 @@ void callgraph_add_caveats(struct result *result, const struct routine_graph *gr
 				  "times of routines are coarse");
 	if (filter && *filter)
 		result_add_caveat(result, "only some routines were recorded: %s", filter);
+	else if (by && strcmp(by, "valgrind") == 0 && !has_program(graph))
+		result_add_caveat(
+			result,
+			"no routine of the program itself was recorded: Valgrind knows none "
+			"without symbols; record a program that is not stripped");
 	if (sample && *sample)
 		result_add_caveat(result,
 				  "one call in %s was recorded; counts are those of the sample",
