@@ -138,6 +138,42 @@ equal "status of garbage" "$status" 3
 says stderr "broken.hwx: the file is not a type index"
 [ -z "$(ls | grep '\.new$')" ] || fail "unfinished files are left behind"
 
+# An array of what has a destructor begins with the number of its elements.
+cat >arrays.cpp <<'SOURCE'
+#include <memory>
+#include <string>
+struct A { int x; ~A() { x = 0; } };
+struct Plain { int x; Plain() : x(1) {} };
+struct Base { virtual ~Base() = default; };
+struct Derived : Base { };
+struct Member { std::unique_ptr<int> p; };
+struct Defaulted { short s; ~Defaulted() = default; };
+template <class T> struct Holder { T t; ~Holder() {} };
+static void *volatile kept;
+int main()
+{
+	kept = new A[5];
+	kept = new Plain[6];
+	kept = new Derived[7];
+	kept = new Member[8];
+	kept = new Defaulted[9];
+	kept = new Holder<char>[10];
+	kept = new std::unique_ptr<int>[11];
+	kept = new std::string[12];
+	kept = new int[13];
+	kept = new A;
+	kept = new A[2][3];
+}
+SOURCE
+g++ -g -O1 -o arrays arrays.cpp || fail "cannot compile arrays.cpp"
+"$HEAPWISE" run -q -o arrays.hwt ./arrays 2>stderr || fail "cannot record: $(cat stderr)"
+index arrays.cpp -o arrays.hwx
+counts() { "$HEAPWISE" types "$@" --chunks --top 0 --format json arrays.hwt 2>/dev/null | jq -r '.chunks[] | select(.size < 4096) | "\(.type) \(.count)"' | tr '\n' ','; }
+equal "elements" "$(counts --index arrays.hwx)" \
+	"A 5,Plain 6,Derived 7,Member 8,Defaulted 9,Holder<char> 10,std::unique_ptr<int> 11,std::string 12,int 13,A 1,A [3] 2,"
+# By size alone a multiple of 4 tells nothing of 8 bytes before it.
+counts | grep -oE '(A|Plain|Member) [0-9]+' | grep -v " 1$" && fail "numbers of elements that nobody knows"
+
 HEAPWISE_LIBCLANG=/no/such/libclang.so "$HEAPWISE" trace types-index empty.c >stdout 2>stderr
 equal "status without the library" "$?" 3
 says stderr "libclang cannot be loaded: .*install"

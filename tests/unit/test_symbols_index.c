@@ -208,7 +208,7 @@ TEST(cpp_clang_2, "each form of C++ has its type: clang++ -O2")
 
 /* ---- the parser ---- */
 
-static const char small[] = "heapwise-types 1\n"
+static const char small[] = "heapwise-types 2\n"
 			    "v\tclang\n"
 			    "f\t1\t2\t/src/a/main.c\n"
 			    "f\t1\t2\t/src/b/main.c\n"
@@ -333,19 +333,19 @@ TEST(garbage, "what is no index, or a damaged one, is refused with a reason")
 		"\n",
 		"text",
 		"heapwise-types\n",
-		"heapwise-types 2\ne\n",
-		"heapwise-types 1\n",
-		"heapwise-types 1\ne",
-		"heapwise-types 1\ns\ne\n",
-		"heapwise-types 1\nf\t1\t2\ne\n",
-		"heapwise-types 1\nf\tx\t2\t/a\ne\n",
-		"heapwise-types 1\ns\t0\t1\t1\t1\t2\tnn-\t0\tT\t\t\t\t\ne\n",
-		"heapwise-types 1\nf\t1\t2\t/a\ns\t0\t9\t1\t1\t2\tnn-\t0\tT\t\t\t\t\ne\n",
-		"heapwise-types 1\nf\t1\t2\t/a\ns\t0\t1\t1\t1\t2\tqq-\t0\tT\t\t\t\t\ne\n",
-		"heapwise-types 1\nf\t1\t2\t/a\ns\t0\t99999999999\t1\t1\t2\tnn-\t0\tT\t\t\t\t\ne\n",
-		"heapwise-types 1\nf\t1\t2\t/a\nu\t1\t/a\t0-4294967295\t\ne\n",
-		"heapwise-types 1\nf\t1\t2\t/a\nu\t1\t/a\t0 0\t\ne\n",
-		"heapwise-types 1\ne\nf\t1\t2\t/a\n",
+		"heapwise-types 3\ne\n",
+		"heapwise-types 2\n",
+		"heapwise-types 2\ne",
+		"heapwise-types 2\ns\ne\n",
+		"heapwise-types 2\nf\t1\t2\ne\n",
+		"heapwise-types 2\nf\tx\t2\t/a\ne\n",
+		"heapwise-types 2\ns\t0\t1\t1\t1\t2\tnn-\t0\tT\t\t\t\t\ne\n",
+		"heapwise-types 2\nf\t1\t2\t/a\ns\t0\t9\t1\t1\t2\tnn-\t0\tT\t\t\t\t\ne\n",
+		"heapwise-types 2\nf\t1\t2\t/a\ns\t0\t1\t1\t1\t2\tqq-\t0\tT\t\t\t\t\ne\n",
+		"heapwise-types 2\nf\t1\t2\t/a\ns\t0\t99999999999\t1\t1\t2\tnn-\t0\tT\t\t\t\t\ne\n",
+		"heapwise-types 2\nf\t1\t2\t/a\nu\t1\t/a\t0-4294967295\t\ne\n",
+		"heapwise-types 2\nf\t1\t2\t/a\nu\t1\t/a\t0 0\t\ne\n",
+		"heapwise-types 2\ne\nf\t1\t2\t/a\n",
 	};
 	struct strbuf text = {0};
 	struct err err = {0};

@@ -52,7 +52,7 @@ static bool find_out(struct dumping *self, u64 chunk, struct type_answer *answer
 }
 
 /* The chunk's type, of identity 0 if it is unknown. False if there is no memory. */
-static bool find_type(struct dumping *self, u64 chunk, u64 size, struct chunk_type *type)
+static bool find_type(struct dumping *self, u64 chunk, struct chunk_type *type)
 {
 	struct type_answer found = {0};
 	const char *name = NULL;
@@ -60,7 +60,8 @@ static bool find_type(struct dumping *self, u64 chunk, u64 size, struct chunk_ty
 	if (find_out(self, chunk, &found)) {
 		name = found.name;
 		*type = (struct chunk_type){.identity = identity_of(self, name),
-					    .count = type_elements(self->job->types, &found, size)};
+					    .count =
+						    type_elements(self->job->types, &found, chunk)};
 	} else if (model_chunk_type(self->model, chunk, type)) {
 		name = self->model->types.data[type->type];
 	}
@@ -80,7 +81,7 @@ static int put_entry(struct dumping *self, FILE *out, u64 chunk, struct err *err
 			freed_tick = tick;
 		freed_tick += !freed_tick; /* 0 would be: not freed */
 	}
-	if (!find_type(self, chunk, page->size[k], &type))
+	if (!find_type(self, chunk, &type))
 		return err_memory(err);
 	if (context < self->nodes.count)
 		self->nodes.data[context] = 1;

@@ -34,6 +34,8 @@
 	X(getCursorDefinition)                                                                     \
 	X(getCursorSemanticParent)                                                                 \
 	X(getSpecializedCursorTemplate)                                                            \
+	X(CXXMethod_isDefaulted)                                                                   \
+	X(CXXMethod_isVirtual)                                                                     \
 	X(getNullCursor)                                                                           \
 	X(Cursor_isNull)                                                                           \
 	X(Cursor_getNumArguments)                                                                  \

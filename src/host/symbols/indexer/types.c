@@ -76,6 +76,62 @@ bool type_is_byte(const struct walk *self, CXType type)
 	}
 }
 
+/* Whether one of a class, its bases and members has to be called. */
+struct destructor {
+	struct walk *walk;
+	u32 depth;
+	bool found;
+};
+
+static void find_destructor(struct destructor *self, CXType type);
+
+static enum CXChildVisitResult take_destructor(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+	struct destructor *self = data;
+	const struct clang *clang = self->walk->clang;
+
+	(void)parent;
+	switch (clang->getCursorKind(cursor)) {
+	case CXCursor_Destructor:
+		self->found =
+			!clang->CXXMethod_isDefaulted(cursor) || clang->CXXMethod_isVirtual(cursor);
+		break;
+	case CXCursor_CXXBaseSpecifier:
+	case CXCursor_FieldDecl: find_destructor(self, clang->getCursorType(cursor)); break;
+	default: break;
+	}
+	return self->found ? CXChildVisit_Break : CXChildVisit_Continue;
+}
+
+static void find_destructor(struct destructor *self, CXType type)
+{
+	enum { DEPTH_MAX = 16 };
+	const struct clang *clang = self->walk->clang;
+	CXCursor class, template;
+
+	type = clang->getCanonicalType(type);
+	while (clang->getArrayElementType(type).kind != CXType_Invalid)
+		type = clang->getCanonicalType(clang->getArrayElementType(type));
+	if (type.kind != CXType_Record || self->depth == DEPTH_MAX)
+		return;
+	class = clang->getTypeDeclaration(type);
+	/* an instantiation that nobody wrote has no children of its own */
+	template = clang->getSpecializedCursorTemplate(class);
+	self->depth++;
+	clang->visitChildren(class, take_destructor, self);
+	if (!self->found && !clang->Cursor_isNull(template))
+		clang->visitChildren(clang->getCursorDefinition(template), take_destructor, self);
+	self->depth--;
+}
+
+bool type_has_destructor(struct walk *self, CXType type)
+{
+	struct destructor search = {.walk = self};
+
+	find_destructor(&search, type);
+	return search.found;
+}
+
 bool type_describe(struct walk *self, CXType type, struct said_type *out)
 {
 	CXType plain = self->clang->getCanonicalType(type);

@@ -355,6 +355,8 @@ static void find_new(struct walk *self, CXCursor cursor)
 		sizeof_types(self, cursor, &sizes);
 		judge(self, &uses, &sizes, &out);
 	}
+	if (type_has_destructor(self, type))
+		said.how = HOW_COUNTED;
 	if (type_describe(self, type, &said))
 		said_add(&out, &said);
 	add_sites(self, cursor, SITE_NEW, "", &out);

@@ -44,6 +44,8 @@ bool walk_is_spelled(const struct walk *self, CXSourceLocation location);
 
 /* Fills in name, size and the rest of a type; false if it is none (void, int). */
 bool type_describe(struct walk *self, CXType type, struct said_type *out);
+/* Whether arrays of it begin with their number. */
+bool type_has_destructor(struct walk *self, CXType type);
 
 bool type_is_byte(const struct walk *self, CXType type); /* char and the like, std::byte, void */
 

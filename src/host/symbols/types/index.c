@@ -264,8 +264,9 @@ static const char *site_type(const struct type_site *site, const char *function,
 
 static enum type_index_confidence confidence_of(const struct type_site *site)
 {
-	return site->how == HOW_NEW || site->how == HOW_AGREED ? TYPE_INDEX_EXACT
-							       : TYPE_INDEX_LIKELY;
+	return site->how == HOW_NEW || site->how == HOW_COUNTED || site->how == HOW_AGREED
+		       ? TYPE_INDEX_EXACT
+		       : TYPE_INDEX_LIKELY;
 }
 
 static void lower_to(struct type_index_answer *answer, enum type_index_confidence confidence)

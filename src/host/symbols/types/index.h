@@ -20,7 +20,7 @@
 #include "host/trace/symtab.h"
 
 #define TYPE_INDEX_NAME "heapwise-types.hwx"
-#define TYPE_INDEX_VERSION 1
+#define TYPE_INDEX_VERSION 2
 
 /* What stands in the source. The letters are those of the file. */
 enum site_kind {
@@ -33,8 +33,9 @@ enum site_kind {
 
 /* Where the type comes from. */
 enum site_how {
-	HOW_NEW = 'n',    /* of the new expression */
-	HOW_AGREED = 'a', /* cast, or what it is assigned to, and sizeof say the same */
+	HOW_NEW = 'n',     /* of the new expression */
+	HOW_COUNTED = 'd', /* the same; it has a destructor, so arrays begin with their number */
+	HOW_AGREED = 'a',  /* cast, or what it is assigned to, and sizeof say the same */
 	HOW_CAST = 'c',   /* of a cast around the call: of several the first that is no byte type */
 	HOW_TARGET = 't', /* what the result is converted to: a variable, a member, a parameter */
 	HOW_SIZEOF = 's', /* operand of a sizeof in the arguments */

@@ -120,7 +120,7 @@ static bool read_site(struct reading *self)
 	    !number32(f[5], LINE_MAX_NUMBER, &site.end_column) ||
 	    !number(f[7], UINT64_MAX, &site.size))
 		return false;
-	if (strlen(f[6]) != 3 || !is_one_of(f[6][0], "ncw") || !is_one_of(f[6][1], "nactsob-") ||
+	if (strlen(f[6]) != 3 || !is_one_of(f[6][0], "ncw") || !is_one_of(f[6][1], "ndactsob-") ||
 	    !is_one_of(f[6][2], "p-") || site.end_line < site.line)
 		return false;
 	site.kind = (u8)f[6][0];

@@ -53,16 +53,6 @@ static struct type_sums *row_of_place(struct work *self, u64 place)
 
 /* ---- chunks ---- */
 
-u64 type_elements(const struct type_cascade *types, const struct type_answer *answer, u64 size)
-{
-	u64 one;
-
-	if (answer->count)
-		return answer->count;
-	one = answer->size ? answer->size : answer->name ? type_size(types, answer->name) : 0;
-	return one ? (size >= one ? size / one : 1) : 0;
-}
-
 static u32 bin_of(const struct work *self, u64 ticks)
 {
 	u64 start = self->model->image.start_ticks;
@@ -103,7 +93,7 @@ static void add_sums(struct work *self, struct type_sums *row, const struct type
 	model_weigh(self->model, size, &units, &bytes);
 	row->chunks += units;
 	row->bytes += bytes;
-	elements = type_elements(self->types, answer, size);
+	elements = type_elements(self->types, answer, chunk->number);
 	row->elements += elements * units;
 	row->all_elements &= elements > 0;
 	row->origins |= 1u << answer->origin;

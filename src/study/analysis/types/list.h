@@ -59,9 +59,6 @@ void type_list_release(struct type_list *self);
 /* The same with the types of one template as one row. */
 int type_list_fold(struct type_list *self, const struct type_list *from, struct err *err);
 
-/* Elements in a chunk, 0 = not known. */
-u64 type_elements(const struct type_cascade *types, const struct type_answer *answer, u64 size);
-
 /* The line of a row in so many parts (up to TYPE_BINS), 255 = its highest. */
 void type_spark(const struct type_sums *row, u8 *spark, u32 bins);
 

@@ -228,7 +228,7 @@ static struct result *chunks_table(struct type_cascade *types, const struct type
 		answer = type_of_chunk(types, chunk.number);
 		result_row(table, value_number(chunk.number),
 			   value_number(chunk.page->address[chunk.at]), value_number(size),
-			   value_some(type_elements(types, &answer, size)),
+			   value_some(type_elements(types, &answer, chunk.number)),
 			   result_text(table, answer.name),
 			   value_text(origin_word(answer.origin, answer.sampled)),
 			   value_text(type_confidence_name(answer.confidence)),

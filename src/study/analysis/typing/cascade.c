@@ -8,6 +8,7 @@
 #include "host/base/path.h"
 #include "study/analysis/typing/guess.h"
 #include "host/symbols/types/frame.h"
+#include "host/symbols/types/source.h"
 #include "study/model/each.h"
 
 enum {
@@ -62,8 +63,8 @@ static struct type_answer ask_index(struct type_cascade *self, u64 size)
 	if (!type_index_find_stack(self->index, &query, &found))
 		return (struct type_answer){0};
 	return (struct type_answer){.name = type_keep_readable(self, found.type, ""),
-				    .count = found.size ? size / found.size : 0,
 				    .size = found.size,
+				    .counted = found.site->how == HOW_COUNTED,
 				    .origin = ORIGIN_INDEX,
 				    .confidence = confidences[found.confidence]};
 }
@@ -313,6 +314,26 @@ static struct type_answer ask_sample(const struct type_cascade *self, struct poi
 
 /* ---- answers ---- */
 
+u64 type_elements(const struct type_cascade *self, const struct type_answer *answer, u64 chunk)
+{
+	enum { NUMBER = 8 }; /* bytes of that of an array of what has a destructor */
+	const struct chunk_page *page = chunk_at(&self->query.source->model->chunks, chunk);
+	u64 one = answer->size ? answer->size : answer->name ? type_size(self, answer->name) : 0;
+	u64 size = page->size[chunk % CHUNK_PAGE];
+
+	if (answer->count || !one)
+		return answer->count;
+	if (page->kind[chunk % CHUNK_PAGE] != HW_NEW_ARRAY || size <= NUMBER)
+		return size >= one ? size / one : 1;
+	if (answer->counted)
+		return (size - NUMBER) / one;
+	/* with and without a number it is a multiple */
+	if (answer->origin != ORIGIN_INDEX && NUMBER % one == 0 &&
+	    !source_scalar_size(answer->name) && !strchr(answer->name, '*'))
+		return 0;
+	return size / one;
+}
+
 struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk)
 {
 	const struct model *model = self->query.source->model;
@@ -329,8 +350,8 @@ struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk)
 	place = type_place_of(self, point, page->size[at]);
 	if (place != UINT64_MAX)
 		known = self->places.data[place].answer;
-	if (known.size && !known.count)
-		known.count = page->size[at] / known.size;
+	if (known.size)
+		known.count = type_elements(self, &known, chunk);
 	sampled = ask_sample(self, point, page->size[at]);
 	/* The stack knows the type of all; a class that others have is better than its guesses. */
 	if (known.confidence > TYPE_GUESS)

@@ -355,7 +355,6 @@ static void take_hint(struct guesses *self, u64 from, u64 end)
 	place->answer = (struct type_answer){.name = type_keep_readable(self->types, best_name,
 									best->pointer ? "*" : ""),
 					     .size = best_size,
-					     .count = place->size / best_size,
 					     .origin = ORIGIN_SIZE,
 					     .confidence = TYPE_GUESS};
 }

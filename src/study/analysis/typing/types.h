@@ -29,6 +29,7 @@ struct type_answer {
 	const char *candidates;
 	u64 count;     /* elements, 0 = unknown */
 	u64 size;      /* of the type in bytes, 0 = unknown */
+	bool counted;  /* it has a destructor: arrays begin with their number; the index knows */
 	u8 origin;     /* enum type_origin */
 	u8 confidence; /* enum type_confidence */
 	/* it is that of other chunks of this point and size, which were looked into */
@@ -111,6 +112,9 @@ int type_cascade_init(struct type_cascade *self, const struct type_query *query,
 void type_cascade_release(struct type_cascade *self);
 
 struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk);
+
+/* Elements in a chunk of that type, 0 = not known. */
+u64 type_elements(const struct type_cascade *self, const struct type_answer *answer, u64 chunk);
 
 /* Whether something was told of single chunks. If not, type_place_of tells all: a number of
  * `places`, or UINT64_MAX if there is no memory. */
