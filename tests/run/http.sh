@@ -166,9 +166,11 @@ case_sizes()
 {
 	serve --
 	head -c 100000 /dev/zero | tr '\0' a >"$work/long"
-	equal "status of a long header" "$(ask GET /status -H "X-Long: $(cat "$work/long")")" 431
+	# 000: libmicrohttpd 1.0 closes the connection, and its answer is lost if the rest is still on its way.
+	code=$(ask GET /status -H "X-Long: $(cat "$work/long")")
+	[[ $code =~ ^(431|000)$ ]] || fail "status of a long header is '$code'"
 	code=$(ask GET "/status?x=$(cat "$work/long")")
-	[[ $code =~ ^(414|431|000)$ ]] || fail "status of a long address is '$code'" # 000: libmicrohttpd 1.0 closes the connection
+	[[ $code =~ ^(414|431|000)$ ]] || fail "status of a long address is '$code'"
 	refused "a long body" "$(ask POST /pause --data-binary "@$work/long")" 413
 	refused "a body without a length" "$(ask POST /pause -H "Transfer-Encoding: chunked" -d x)" 411
 	equal "state" "$(state)" recording

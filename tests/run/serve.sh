@@ -481,9 +481,11 @@ case_requests()
 	says "$work/headers" "^Allow: GET"
 	refused "an unknown method" "$(get /api/v1/flame -X BREW)" 405 bad_method
 	head -c 100000 /dev/zero | tr '\0' a >"$work/long"
-	equal "status of a long header" "$(get /api/v1/status -H "X-Long: $(cat "$work/long")")" 431
+	# 000: libmicrohttpd 1.0 closes the connection, and its answer is lost if the rest is still on its way.
+	code=$(get /api/v1/status -H "X-Long: $(cat "$work/long")")
+	[[ $code =~ ^(431|000)$ ]] || fail "status of a long header is '$code'"
 	code=$(get "/api/v1/status?x=$(cat "$work/long")")
-	[[ $code =~ ^(414|431|000)$ ]] || fail "status of a long address is '$code'" # 000: libmicrohttpd 1.0 closes the connection
+	[[ $code =~ ^(414|431|000)$ ]] || fail "status of a long address is '$code'"
 	head -c 300000 /dev/zero | tr '\0' ' ' >"$work/long"
 	refused "a long body" "$(get /api/v1/query/check -X POST -H "X-Heapwise: 1" --data-binary "@$work/long")" 413 too_large
 	refused "a body that is not JSON" "$(get /api/v1/query/check -X POST -H "X-Heapwise: 1" -d '{"text":')" 400 bad_request
