@@ -226,7 +226,7 @@ endforeach()
 foreach(case modes links users squatted index silent stale garbage records damaged lobby shrink listens escapes claims)
 	heapwise_run(security-${case} security ${case})
 endforeach()
-foreach(case churn idle pool long rare calls alone)
+foreach(case churn idle pool long rare labels calls alone)
 	heapwise_run(excessive-${case} excessive ${case})
 endforeach()
 foreach(case pprof pprof_sampled folded dhat dhat_accesses sqlite lines speedscope massif callgrind perfetto

@@ -10,6 +10,23 @@ if [ "$1" = calls ]; then
 	program=./excessive
 	"$HEAPWISE" c++ --routines -g -O2 "$HEAPWISE_SOURCE_DIR/tests/targets/excessive.cpp" -o excessive || fail "cannot build"
 fi
+if [ "$1" = labels ]; then
+	# 25 objects of nearly the same frequency and life among 80 that are rare and live long.
+	python3 - >labels.c <<-'SOURCE'
+		print("#include <stdlib.h>\n#include <unistd.h>\nvoid *volatile k, *old[400];")
+		for i in range(25):
+		    print(f"__attribute__((noinline)) void often_{i}(void) {{ k = malloc({24 + i}); free(k); }}")
+		for i in range(80):
+		    print(f"__attribute__((noinline)) void seldom_{i}(int n) {{ old[{4 * i} + n] = malloc({1000 + 8 * i}); }}")
+		print("int main(void) {")
+		for i in range(80):
+		    print(f"for (int j = 0; j < {1 + i % 4}; j++) seldom_{i}(j);")
+		print("for (int i = 0; i < 4000; i++) {" + " ".join(f"for (int j = 0; j < {1 + i % 3}; j++) often_{i}();" for i in range(25)) + "}")
+		print("usleep(300000); for (int i = 0; i < 400; i++) free(old[i]); return 0; }")
+	SOURCE
+	cc -g -O1 -o labels labels.c || fail "cannot build"
+	program=./labels
+fi
 "$HEAPWISE" run -q -o trace -- "$program" "$1" || fail "the program failed"
 "$HEAPWISE" excessive --format json trace >json 2>stderr || fail "cannot judge: $(cat stderr)"
 "$HEAPWISE" excessive --svg both.svg trace >text 2>stderr || fail "cannot draw: $(cat stderr)"
@@ -35,6 +52,19 @@ churn)
 	equal "ratios above a huge mu" "$("$HEAPWISE" excessive --method iqr --mu 1e30 --format json trace | jq .iqr.found)" 0
 	equal "clusters" "$("$HEAPWISE" excessive --k 3 --format json trace | jq -c '[.kmeans.k, (.clusters | length)]')" "[3,3]"
 	equal "raw clusters find" "$("$HEAPWISE" excessive --raw --k 3 --method kmeans --format json trace | jq -c '[.found[].caller]')" '["make_foo(int)"]'
+	;;
+labels)
+	at_least "objects" "$(jq '.found | length' json)" 10
+	python3 - both.svg <<-'PYTHON' || fail "names in the drawing cannot be read"
+		import re, sys
+		rows = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)"([^>]*)>([^<]*, [0-9]+ B)</text>', open(sys.argv[1]).read())
+		boxes = [(x - 6 * len(name) if "end" in how else x, x if "end" in how else x + 6 * len(name), y)
+		         for x, y, how, name in ((float(x), float(y), how, name) for x, y, how, name in rows)]
+		on = [(a, b) for at, a in enumerate(boxes) for b in boxes[:at] if a[0] < b[1] and b[0] < a[1] and abs(a[2] - b[2]) < 11]
+		print(len(boxes), "names,", len(on), "on others")
+		sys.exit(len(boxes) < 8 or len(on) > 0)
+	PYTHON
+	finish
 	;;
 idle)
 	# Not 1 % of the time by the clock, but of what the program computes.

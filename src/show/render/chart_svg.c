@@ -17,7 +17,10 @@ enum {
 	TOP = 50,
 	BOTTOM = 60,
 	GRID = 2, /* dots nearer than this many units are one */
-	LABELS_MAX = 12
+	LABELS_MAX = 12,
+	LABEL_HEIGHT = 14,
+	RING = 8,   /* around a marked dot */
+	LETTER = 7, /* of a label, at most on average */
 };
 
 /* Told apart also without colour, by their shapes. Okabe and Ito's colours. */
@@ -30,6 +33,10 @@ struct plot {
 	struct chart_axis x, y;
 	double top; /* of the diagram in the document */
 	FILE *out;
+	struct label {
+		double left, right, y;
+	} labels[LABELS_MAX]; /* that are printed */
+	u32 label_count;
 };
 
 static double at_x(const struct plot *self, double x)
@@ -77,18 +84,24 @@ static void put_axes(const struct plot *self)
 	put_text(self, left - 70, top - 10, "", self->chart->y_label);
 }
 
+/* Their names one above the other where the lines are close. */
 static void put_lines(const struct plot *self)
 {
+	double last = 0;
+
 	for (u32 i = 0; i < self->chart->line_count; i++) {
 		const struct chart_line *line = &self->chart->lines[i];
+		double y;
 
 		if (self->chart->log_y && !(line->y > 0))
 			continue;
 		fprintf(self->out,
 			"<path d=\"M%d %.1fH%d\" stroke=\"#d55e00\" stroke-dasharray=\"6 4\"/>\n",
 			LEFT, at_y(self, line->y), WIDTH - RIGHT);
-		put_text(self, WIDTH - RIGHT + 6, at_y(self, line->y) + 4, " fill=\"#a04000\"",
-			 line->label);
+		y = at_y(self, line->y) + 4;
+		y = i && fabs(y - last) < LABEL_HEIGHT ? last - LABEL_HEIGHT : y;
+		put_text(self, WIDTH - RIGHT + 6, y, " fill=\"#a04000\"", line->label);
+		last = y;
 	}
 }
 
@@ -108,35 +121,78 @@ static void put_shape(const struct plot *self, double x, double y, u32 group)
 	fprintf(self->out, " fill=\"%s\" fill-opacity=\"0.75\"/>\n", colour);
 }
 
-static void put_marked(const struct plot *self, const struct chart_dot *dot, bool named)
+static bool is_free(const struct plot *self, const struct label *place)
+{
+	bool free = place->y > self->top + TOP && place->y < self->top + HEIGHT - BOTTOM;
+
+	for (u32 i = 0; i < self->label_count && free; i++) {
+		const struct label *other = &self->labels[i];
+
+		free = place->left >= other->right || place->right <= other->left ||
+		       fabs(place->y - other->y) >= LABEL_HEIGHT;
+	}
+	for (u64 i = 0; i < self->chart->count && free; i++) {
+		const struct chart_dot *dot = &self->chart->dots[i];
+		double x = at_x(self, dot->x), y = at_y(self, dot->y);
+
+		free = !dot->marked || x < place->left - RING || x > place->right + RING ||
+		       y < place->y - LABEL_HEIGHT - RING || y > place->y + RING;
+	}
+	return free;
+}
+
+/* Beside the dot, or some lines higher or lower with a line to it; where all that is taken the dot
+ * has its name under the pointer only. */
+static void put_label(struct plot *self, double x, double y, const char *label)
+{
+	enum { STEPS = 40 };
+	struct strbuf name = {0};
+	bool right = x > (WIDTH - RIGHT + LEFT) * 0.6;
+	double width;
+
+	text_add_cut(&name, label, 48);
+	width = LETTER * (double)text_columns(strbuf_text(&name));
+	for (u32 i = 0; i < STEPS && self->label_count < LABELS_MAX; i++) {
+		double from = right ? x - 12 : x + 12;
+		int shift = (int)((i + 1) / 2) * (i % 2 ? LABEL_HEIGHT : -LABEL_HEIGHT);
+		struct label place = {right ? from - width : from, right ? from : from + width,
+				      y + 4 + shift};
+
+		if (!is_free(self, &place))
+			continue;
+		self->labels[self->label_count++] = place;
+		if (i)
+			fprintf(self->out, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"#c99\"/>\n",
+				x, y, from, y + shift);
+		put_text(self, from, place.y, right ? " text-anchor=\"end\"" : "",
+			 strbuf_text(&name));
+		break;
+	}
+	strbuf_release(&name);
+}
+
+static void put_marked(struct plot *self, const struct chart_dot *dot)
 {
 	double x = at_x(self, dot->x), y = at_y(self, dot->y);
 
 	fprintf(self->out,
-		"<g><circle cx=\"%.1f\" cy=\"%.1f\" r=\"8\" fill=\"none\" stroke=\"#c00\" "
+		"<g><circle cx=\"%.1f\" cy=\"%.1f\" r=\"%d\" fill=\"none\" stroke=\"#c00\" "
 		"stroke-width=\"2\"/>",
-		x, y);
+		x, y, RING);
 	if (dot->label) {
 		fputs("<title>", self->out);
 		text_put_xml(self->out, dot->label);
 		fputs("</title>", self->out);
 	}
 	fputs("</g>\n", self->out);
-	if (named && dot->label) {
-		struct strbuf name = {0};
-		bool right = x > (WIDTH - RIGHT + LEFT) * 0.6;
-
-		text_add_cut(&name, dot->label, 48);
-		put_text(self, right ? x - 12 : x + 12, y + 4, right ? " text-anchor=\"end\"" : "",
-			 strbuf_text(&name));
-		strbuf_release(&name);
-	}
+	if (dot->label)
+		put_label(self, x, y, dot->label);
 }
 
 /* A million dots make no better picture than those that do not hide each other. */
-static bool put_dots(const struct plot *self)
+static bool put_dots(struct plot *self)
 {
-	u32 columns = WIDTH / GRID + 1, rows = HEIGHT / GRID + 1, labels = 0;
+	u32 columns = WIDTH / GRID + 1, rows = HEIGHT / GRID + 1;
 	u8 *taken = calloc(columns, rows);
 	const struct chart *chart = self->chart;
 
@@ -160,7 +216,7 @@ static bool put_dots(const struct plot *self)
 		if (!dot->marked || *cell)
 			continue;
 		*cell = 1;
-		put_marked(self, dot, labels++ < LABELS_MAX);
+		put_marked(self, dot);
 	}
 	free(taken);
 	return true;
