@@ -64,7 +64,7 @@ endforeach()
 if(NOT CMAKE_CROSSCOMPILING)
 	heapwise_script_test(run.owners-truth-sqlite3 ${run_dir}/owners_truth.py sqlite3)
 endif()
-foreach(case c c-optimised c-clang c-stripped gcc gcc-optimised clang libcxx retained stack-gcc stack-gcc-optimised stack-clang
+foreach(case c c-optimised c-clang c-stripped gcc gcc-optimised clang libcxx retained held stack-gcc stack-gcc-optimised stack-clang
 	stack-clang-optimised stack-clang-aligned)
 	heapwise_run(containers-${case} containers ${case})
 endforeach()

@@ -98,5 +98,34 @@ case_retained()
 		"server (collections.c) .db.dict → dict .table (hash table) holds 3,000 elements in 1,024 buckets and retains 371 KiB"
 }
 
+# The end of a map lies in what has the map, and nodes point there: that does not make it one of them.
+case_held()
+{
+	needs g++
+	cat >"$work/held.cpp" <<-'SOURCE'
+		#include <map>
+		#include <set>
+		struct Registry {
+			std::map<int, int> sessions;
+			std::set<long> ids;
+		};
+		static Registry *registry;
+		int main()
+		{
+			registry = new Registry;
+			for (int i = 0; i < 5000; i++) {
+				registry->sessions[i] = i;
+				registry->ids.insert(i);
+			}
+			return registry->ids.size() != 5000;
+		}
+	SOURCE
+	g++ -g -O0 -o "$work/held" "$work/held.cpp" || fail "cannot compile"
+	"$HEAPWISE" run -q --owners -o "$work/trace" -- "$work/held"
+	"$HEAPWISE" owners --format json "$work/trace" >"$work/json" 2>"$work/stderr"
+	equal "maps" "$(jq -r '.containers[] | "\(.elements) \(.container) \(.kind)"' "$work/json" | sort)" \
+		"$(printf '5000 %s\n' "Registry .ids std::set<long>" "Registry .sessions std::map<int, int>")"
+}
+
 run_case "$1"
 finish

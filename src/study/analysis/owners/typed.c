@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Follows declared pointers from variables, and from chunks whose type is known, to chunks whose
- * type is not. The shortest way counts.
+ * type is not. The shortest way counts; what only pointers to the inside lead to comes last: the
+ * nodes of a map point to its end, which lies in whatever has the map.
  * Host. Reads the debug information of types on the way only. */
 #include "study/analysis/owners/typed.h"
 
@@ -10,11 +11,17 @@ enum {
 	COOKIE_MAX = 16, /* bytes before an array's elements, or before what make_shared makes */
 };
 
+/* A pointer to the inside of a chunk. */
+struct inside {
+	u32 target, type, at;
+};
+
 struct typing {
 	struct owners *owners;
 	u32 *queue;
 	u64 count;
-	VEC(u32) kinds; /* by type: kind + 1, 0 = not asked yet */
+	VEC(u32) kinds;             /* by type: kind + 1, 0 = not asked yet */
+	VEC(struct inside) insides; /* that wait */
 };
 
 /* A chunk whose bytes are a multiple of its type's has so many; else one, and more follows. */
@@ -86,6 +93,16 @@ static bool fits(const struct owners *self, const struct declared_type *type, u3
 	       bytes - at >= type->size;
 }
 
+static bool take_type(struct typing *self, u32 node, u32 type, u32 at)
+{
+	struct owners *owners = self->owners;
+
+	owners->type_of[node] = type;
+	owners->base_of[node] = (u8)at;
+	self->queue[self->count++] = node;
+	return owners_kind(owners, node)->what != OWNER_PLACE || name_chunk(self, node, type);
+}
+
 static bool take_edge(struct typing *self, u32 node, const struct owner_object *object, u64 edge)
 {
 	struct owners *owners = self->owners;
@@ -104,19 +121,17 @@ static bool take_edge(struct typing *self, u32 node, const struct owner_object *
 		owners->base_of[at->target] = (u8)at->to;
 	if (owners->type_of[at->target] != NO_DECLARED)
 		return true;
-	owners->type_of[at->target] = lead;
-	owners->base_of[at->target] = (u8)at->to;
-	self->queue[self->count++] = at->target;
-	return owners_kind(owners, at->target)->what != OWNER_PLACE ||
-	       name_chunk(self, at->target, lead);
+	if (at->to)
+		return vec_push(&self->insides, (struct inside){at->target, lead, at->to});
+	return take_type(self, at->target, lead, 0);
 }
 
-static bool follow(struct typing *self)
+static bool follow(struct typing *self, u64 from)
 {
 	const struct stream_graph *graph = owners_graph(self->owners);
 	bool good = true;
 
-	for (u64 at = 0; at < self->count; at++) {
+	for (u64 at = from; at < self->count && good; at++) {
 		u32 node = self->queue[at];
 		struct owner_object object = owner_object(self->owners, node);
 
@@ -126,6 +141,21 @@ static bool follow(struct typing *self)
 				good = take_edge(self, node, &object, i);
 	}
 	return good && !self->owners->members.failed;
+}
+
+static bool follow_all(struct typing *self)
+{
+	bool good = follow(self, 0);
+
+	for (u64 i = 0; i < self->insides.count && good; i++) {
+		struct inside inside = self->insides.data[i];
+		u64 from = self->count;
+
+		if (self->owners->type_of[inside.target] == NO_DECLARED)
+			good = take_type(self, inside.target, inside.type, inside.at) &&
+			       follow(self, from);
+	}
+	return good;
 }
 
 /* What is known of each node before: variables, and chunks by the names of their types. */
@@ -166,8 +196,9 @@ bool owner_types_find(struct owners *self)
 	bool good;
 
 	self->members.declared = self->roots.declared;
-	good = typing.queue && begin(&typing) && follow(&typing);
+	good = typing.queue && begin(&typing) && follow_all(&typing);
 	free(typing.queue);
 	vec_release(&typing.kinds);
+	vec_release(&typing.insides);
 	return good;
 }
