@@ -204,6 +204,17 @@ case_details()
 	until_true ready
 	python3 "$here/serve_check.py" idle || fail "idle memory"
 	end
+	# Libraries start before the program does, in the same thread.
+	echo '__attribute__((constructor)) void library_start(void) { for (int i = 0; i < 100; i++) __builtin_malloc(16); }' >"$work/early.c"
+	echo 'void library_start(void); int main(void) { char *volatile own = __builtin_malloc(5); (void)own; return 0; }' >"$work/late.c"
+	gcc -g -O0 -shared -fPIC -o "$work/libearly.so" "$work/early.c" &&
+		gcc -g -O0 -Wl,--no-as-needed -o "$work/late" "$work/late.c" -L"$work" -learly -Wl,-rpath,"$work" || fail "cannot build a library"
+	record "$work/l.hwt" -- "$work/late"
+	serve "$work/l.hwt"
+	until_true ready
+	get /api/v1/threads >"$work/status"
+	equal "where the first thread begins" "$(value '.data.rows[0].begins_in')" main
+	end
 }
 
 # Columns, pages, lines and costs; functions that call each other; a report with the same answers.

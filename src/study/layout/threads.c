@@ -21,14 +21,18 @@ static void note_time(struct thread_row *row, u64 ticks)
 		row->last_ticks = ticks;
 }
 
-static const char *outermost_own(const struct stack_source *source, struct frame_id id)
+/* in_program: of the program's own file. */
+static const char *outermost_own(const struct stack_source *source, struct frame_id id,
+				 bool in_program)
 {
 	const struct context_table *contexts = &source->model->contexts;
-	const char *found = "";
+	const char *program = source->model->image.program, *found = "";
 
 	for (u32 at = id.index; at; at = contexts->frames.data[at].parent) {
 		struct stack_names names = stack_names(source, (struct frame_id){at});
 
+		if (in_program && strcmp(names.module, program) != 0)
+			continue;
 		for (u32 i = 0; i < names.count; i++)
 			if (frame_is_own(names.module, names.frames[i].function,
 					 names.frames[i].file))
@@ -37,18 +41,22 @@ static const char *outermost_own(const struct stack_source *source, struct frame
 	return found;
 }
 
-/* All stacks of a thread begin alike, except where one could not be walked to its end. */
+/* All stacks of a thread begin alike, except where one could not be walked to its end, and those of
+ * the first one, in which libraries start before the program does. */
 static void note_begin(struct thread_row *row, const struct view_scope *scope,
 		       const struct view_chunk *chunk)
 {
-	enum { LOOKS = 16 };
-	const struct model_point *points = scope->trace->model->points.data;
+	enum { LOOKS = 16, FIRST_LOOKS = 4096 };
+	const struct model *model = scope->trace->model;
+	const struct model_point *points = model->points.data;
+	bool first = row->thread < model->threads.count &&
+		     model->threads.data[row->thread].tid == model->image.pid;
 
-	if (*row->begins_in || row->looks == LOOKS)
+	if (*row->begins_in || row->looks == (first ? FIRST_LOOKS : LOOKS))
 		return;
 	row->looks++;
 	row->begins_in = outermost_own(&scope->trace->stacks,
-				       points[view_point_of(scope, chunk).index].frame);
+				       points[view_point_of(scope, chunk).index].frame, first);
 }
 
 static void add_chunk(struct threads_view *self, const struct view_scope *scope,
