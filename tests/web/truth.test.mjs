@@ -65,6 +65,8 @@ for (const name of ["logstat", "contrived", "threads"])
 			}
 			shows(/, (\S+ %) from/.exec(sentence)[1], Math.max(...Object.values(held)) / report.peak.bytes, "of the function that held most");
 			shows(await shown("leaked"), report.leaks.bytes, "leaked");
+			const lost = report.leaks.bytes - report.leaks.possible_bytes;
+			if (lost > 0) shows(/; (\S+ \S+) lost\.$/.exec(sentence)[1], lost, "lost in words");
 			const head = await page.locator("header.run").innerText();
 			assert.ok(head.includes(report.command) && head.includes("recording cost"), head);
 			for (const [label, key] of [["Lifetime", "lifetime"], ["Usage", "usage"], ["Useful life", "useful"]]) {

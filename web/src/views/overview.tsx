@@ -23,7 +23,7 @@ import { Strip } from "../strip";
 /** Of `heapwise report`: what the overview has not. */
 interface Report {
 	end: { words: string } | null;
-	leaks: { bytes: number | null; chunks: number | null } | null;
+	leaks: { bytes: number | null; chunks: number | null; possible_bytes: number | null } | null;
 	kept: { bytes: number };
 	allocator_share: number | null;
 }
@@ -81,14 +81,14 @@ function holder(data: Data): Holder | null {
 
 function Sentence({ data, report }: { data: Data; report: Report | undefined }) {
 	const most = holder(data);
-	const lost = report?.leaks?.bytes ?? 0;
+	const [lost, maybe] = leaks(report);
 	const others = (most?.places.size ?? 1) - 1;
 	const where = most?.file ? ` (${most.file.replace(/^.*\//, "")}:${most.line}${others > 0 ? ` and ${others === 1 ? "another line" : `${others} other lines`}` : ""})` : "";
 	return (
 		<p class="sentence" data-t="sentence">
 			Peak <a href={linkTo("flame", { metric: "peak" })}>{bytes(data.bytes.peak)}</a> at <a href={linkTo("time", { at: Math.round(data.bytes.peak_t) })}>{ns(data.bytes.peak_t)}</a>
 			{most && data.bytes.peak > 0 && <>, {share(most.value / data.bytes.peak)} from <button class="plain" title={most.name} onClick={() => select("f", most.name)}>{plainName(most.name)}</button>{most.file && sourced ? <a href={linkTo(lineOf(most.file, most.line))}>{where}</a> : where}</>}
-			; {lost > 0 ? <><a href={linkTo("flame", { metric: "lost" })}>{bytes(lost)}</a> leaked</> : data.bytes.kept > 0 ? <><a href={linkTo("flame", { metric: "kept" })}>{bytes(data.bytes.kept)}</a> kept at the end</> : "nothing kept at the end"}.
+			; {lost > 0 ? <><a href={linkTo("flame", { metric: "lost" })}>{bytes(lost)}</a> lost</> : maybe > 0 ? <><a href={linkTo("flame", { metric: "kept" })}>{bytes(maybe)}</a> possibly lost</> : data.bytes.kept > 0 ? <><a href={linkTo("flame", { metric: "kept" })}>{bytes(data.bytes.kept)}</a> kept at the end</> : "nothing kept at the end"}.
 		</p>
 	);
 }
@@ -163,12 +163,18 @@ function growthTile(data: Data): { state: State; why: string } {
 	return grew ? { state: "look", why: "more at the end than half-way through" } : { state: "good", why: "no place grows until the end" };
 }
 
+/** Bytes that are lost, and those that only pointers to their inside lead to. */
+function leaks(report: Report | undefined): [number, number] {
+	const maybe = report?.leaks?.possible_bytes ?? 0;
+	return [(report?.leaks?.bytes ?? 0) - maybe, maybe];
+}
+
 function leakTile(data: Data, report: Report | undefined): { state: State; why: string } {
-	const lost = report?.leaks?.bytes;
-	if (lost == null) return { state: "none", why: report ? "lost memory was not looked for" : "" };
-	if (lost > 0) {
+	const [lost, maybe] = leaks(report);
+	if (report?.leaks?.bytes == null) return { state: "none", why: report ? "lost memory was not looked for" : "" };
+	if (lost + maybe > 0) {
 		const found = worst(data.findings.filter((finding) => finding.kind === "leak"));
-		return { state: levels[found?.level ?? ""] ?? "minor", why: `${count(report?.leaks?.chunks)} chunks that nothing points to${found ? `, most from ${nameIn(found)}` : ""}` };
+		return { state: levels[found?.level ?? ""] ?? "minor", why: `${lost > 0 ? (maybe > 0 ? `${bytes(maybe)} only possibly: ` : "nothing points to ") : "only pointers to the inside of "}${count(report.leaks.chunks)} chunks${found ? `, most from ${nameIn(found)}` : ""}` };
 	}
 	return { state: "good", why: data.bytes.kept > 0 ? `${bytes(data.bytes.kept)} kept, still pointed to` : "everything was freed" };
 }
@@ -185,7 +191,7 @@ function Tiles({ data, report, before }: { data: Data; report: Report | undefine
 		<div class="tiles">
 			<Tile name="peak" label="Peak" value={bytes(data.bytes.peak)} {...peakTile(data)} href={linkTo("flame", { metric: "peak" })} before={before && data.bytes.peak - before.bytes.peak} />
 			<Tile name="growth" label="Growth" value={growthOf(data) > 0 ? `+${bytes(growthOf(data))}` : "none"} {...growthTile(data)} href={linkTo("time", { by: "point" })} before={before && Math.max(0, growthOf(data)) - Math.max(0, growthOf(before))} />
-			<Tile name="leaked" label="Leaked" value={report?.leaks?.bytes == null ? (report ? "unknown" : "…") : bytes(report.leaks.bytes)} {...leakTile(data, report)} href={linkTo("flame", { metric: report?.leaks?.bytes ? "lost" : "kept" })} />
+			<Tile name="leaked" label={leaks(report)[0] || !leaks(report)[1] ? "Leaked" : "Possibly lost"} value={report?.leaks?.bytes == null ? (report ? "unknown" : "…") : bytes(report.leaks.bytes)} {...leakTile(data, report)} href={linkTo("flame", { metric: leaks(report)[0] > 0 ? "lost" : "kept" })} />
 			<Tile name="alloc-time" label="Allocator time" {...time} href={linkTo("flame", { metric: "alloc_time" })} />
 		</div>
 	);

@@ -109,6 +109,9 @@ void leak_report_mention(const struct leak_report *self, const struct model *mod
 			       "FILE'");
 	result_field(report, "leaks.chunks", NULL, VALUE_COUNT,
 		     value_if(scanned, value_units(model, sum.chunks)), "the same in chunks");
+	result_field(report, "leaks.possible_bytes", NULL, VALUE_BYTES,
+		     value_if(scanned, value_number(self->leaks.classes[CLASS_POSSIBLE].bytes)),
+		     "those that are only possibly lost");
 	result_field(report, "leaks.growing_points", "growth", VALUE_COUNT,
 		     value_if(!self->growth.not_judged, value_number(self->growth.rows.count)),
 		     "points whose live bytes rise until the end", .hide_zero = true,
