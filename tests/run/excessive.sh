@@ -96,9 +96,12 @@ calls)
 		"$(jq '[.caveats[] | select(test("instrumentation slowed the run"))] | length' json routines.json | xargs)" "0 1"
 	;;
 alone)
-	equal "judged" "$(jq .judged json)" false
-	says text "^Cannot be judged"
+	equal "found" "$(jq -c '[.judged, (.found[] | [.caller, .frequency, .found_by])]' json)" '[true,["make_foo(int)",300000,"floor"]]'
+	says text "^Excessive allocation, of [1-3] objects?: 1 by number, life and cost alone"
 	says text "make_foo\(int\) .* 300,000"
+	# The paper's rule needs quartiles and clusters.
+	equal "judged by the paper's rule" "$("$HEAPWISE" excessive --rule paper --format json trace | jq -c '[.judged, .found[].found_by]')" '[false,null]'
+	says <("$HEAPWISE" excessive --rule paper trace) "^Cannot be judged"
 	;;
 million)
 	# Processor time: the machine may be busy with other things.

@@ -392,6 +392,23 @@ static int find_outliers(struct excessive *self, struct err *err)
 	return 0;
 }
 
+/* ---- too few ---- */
+
+/* Nothing is frequent among so few, but what is made and freed a million times is excessive all the
+ * same. The paper's rule says nothing of them. */
+static void judge_few(struct excessive *self)
+{
+	for (u64 i = 0; i < self->rows.count && !self->query->paper; i++) {
+		struct excessive_row *row = &self->rows.data[i];
+		struct weight weight = {0};
+
+		weigh(self, row, &weight);
+		if (weight.allocations >= UNSAMPLED_MIN && !reason_against(self, row) &&
+		    matters(self, &weight))
+			row->found_by = BY_FLOOR;
+	}
+}
+
 /* ---- both ---- */
 
 static int by_frequency(const void *a, const void *b, void *rows)
@@ -539,6 +556,8 @@ int excessive_find(struct excessive *self, const struct stack_source *source,
 	}
 	if (status == 0 && self->enough && (query->methods & BY_IQR))
 		status = find_outliers(self, err);
+	if (status == 0 && !self->enough)
+		judge_few(self);
 	if (status == 0 && list_found(self) < 0)
 		status = err_memory(err);
 	return status < 0 ? status : find_varied(self, source, err);

@@ -12,7 +12,12 @@
 #include "study/model/durations.h"
 #include "study/result/chart.h"
 
-enum { BY_KMEANS = 1, BY_IQR = 2, BY_BOTH = 3 };
+enum {
+	BY_KMEANS = 1,
+	BY_IQR = 2,
+	BY_BOTH = 3,
+	BY_FLOOR = 4 /* of too few objects for either */
+};
 enum { EXCESSIVE_MIN_OBJECTS = 4 }; /* fewer have no quartiles */
 enum { EXCESSIVE_LIFE_MIN_NS = 1 }; /* a life of 0 has no logarithm, and no ratio */
 

@@ -43,7 +43,7 @@ static const char *found_word(u32 by)
 {
 	static const char *const words[] = {NULL, "kmeans", "iqr", "both"};
 
-	return words[by & BY_BOTH];
+	return by & BY_FLOOR ? "floor" : words[by & BY_BOTH];
 }
 
 static const char *const reasons[] = {
@@ -316,8 +316,8 @@ static void add_totals(struct result *result, const struct excessive *self,
 	result_field(result, "set_aside_objects", self->set_aside.count ? "set aside" : NULL,
 		     VALUE_COUNT, value_number(self->set_aside.count),
 		     "objects found that are rare, lasting or cheap");
-	result_field(result, "judged", NULL, VALUE_BOOL, value_number(self->enough),
-		     "there were enough objects");
+	result_field(result, "judged", NULL, VALUE_BOOL,
+		     value_number(self->enough || self->found.count), "there were enough objects");
 	result_field(result, "freed_objects", NULL, VALUE_COUNT, value_number(self->rows.count),
 		     "freed allocation objects");
 	result_field(result, "never_freed_objects", NULL, VALUE_COUNT,

@@ -95,6 +95,16 @@ static void say_varied(const struct excessive *self, struct strbuf *text)
 static void say_verdict(const struct excessive *self, const struct excessive_cost *cost,
 			struct strbuf *text)
 {
+	if (!self->enough && self->found.count) {
+		strbuf_addf(
+			text,
+			"Excessive allocation, of %s: %s by number, life and cost alone; quartiles "
+			"and clusters need %d.",
+			units_things(self->rows.count, "object(s)").text,
+			units_count(self->found.count).text, EXCESSIVE_MIN_OBJECTS);
+		say_cost(self, cost, text);
+		return;
+	}
 	if (!self->enough) {
 		strbuf_addf(text,
 			    "Cannot be judged: only %s freed, and quartiles and clusters need %d. "
