@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A tool made with the monitor toolkit: for how long areas have not been touched, once a second (the second
- * tool of the Memcov paper). Each second whatever is not monitored is monitored again.
+ * tool of the Memcov paper). Each second whatever is not monitored is monitored again. Areas of which nobody can
+ * say it, because others on their pages are in use, are counted apart.
  *	ageing PROGRAM [ARGUMENT...]
  *	ageing -p PID     of a program that `heapwise watch` or `heapwise run` has started */
 #include <heapwise/client.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { BINS = 7 }; /* less than 1, 2, 4, 8, 16, 32 seconds, and more */
+enum { BINS = 8, UNKNOWN = 7 }; /* less than 1, 2, 4, 8, 16, 32 seconds, and more; not known */
 
 struct ageing {
 	struct heapwise_client *client;
@@ -20,7 +21,7 @@ static int bin_of(uint64_t age_ns)
 {
 	int bin = 0;
 
-	for (uint64_t limit = 1000000000; bin < BINS - 1 && age_ns >= limit; limit *= 2)
+	for (uint64_t limit = 1000000000; bin < UNKNOWN - 1 && age_ns >= limit; limit *= 2)
 		bin++;
 	return bin;
 }
@@ -41,14 +42,14 @@ static void on_tick(void *self, uint64_t now_ns)
 
 	if (!ageing->start_ns) {
 		ageing->start_ns = now_ns;
-		fprintf(stderr, "%8s %8s %8s %8s %8s %8s %8s %8s   %6s\n", "seconds", "<1 s", "<2 s", "<4 s",
-			"<8 s", "<16 s", "<32 s", "more", "cost");
+		fprintf(stderr, "%8s %8s %8s %8s %8s %8s %8s %8s %8s   %6s\n", "seconds", "<1 s", "<2 s", "<4 s",
+			"<8 s", "<16 s", "<32 s", "more", "unknown", "cost");
 	}
 	for (struct heapwise_area *area = heapwise_next(ageing->client, NULL); area;
 	     area = heapwise_next(ageing->client, area)) {
-		uint64_t seen = heapwise_area_seen_ns(area);
+		uint64_t seen = heapwise_area_seen_ns(area), age = now_ns > seen ? now_ns - seen : 0;
 
-		bins[bin_of(now_ns > seen ? now_ns - seen : 0)]++;
+		bins[age < 1000000000 || heapwise_is_known(area) ? bin_of(age) : UNKNOWN]++;
 		if (!heapwise_is_monitored(area))
 			heapwise_monitor(ageing->client, area);
 	}

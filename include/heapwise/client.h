@@ -94,6 +94,9 @@ uint64_t heapwise_area_size(const struct heapwise_area *area);
 uint64_t heapwise_area_birth_ns(const struct heapwise_area *area);
 /* When it was last known to be touched: its birth, or its last HEAPWISE_ACCESS. */
 uint64_t heapwise_area_seen_ns(const struct heapwise_area *area);
+/* Whether an access would have been noticed for most of the time since then. Areas share pages: after an access to one, those
+ * to the others go unseen until the page is watched again, and what is not monitored is not seen at all. */
+int heapwise_is_known(const struct heapwise_area *area);
 uint32_t heapwise_area_context(const struct heapwise_area *area); /* of its allocation */
 
 /* A private pointer of the tool for each area; initially NULL. */

@@ -643,6 +643,25 @@ case_examples()
 	says stderr "^ +[0-9.]+ +[0-9]+ +[0-9]+ +[0-9]+ +101 "
 	"$folder/ageing" "$watched" known 5 2>stderr || fail "ageing: status $?"
 	equal "areas that are not touched" "$(tail -1 stderr | awk '{ print $5 + $6 }')" 90
+	# Areas that share pages hide each other: the age of most of these is not known, and none looks idle.
+	cat >shared.c <<-'C'
+		#include <stdlib.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			volatile char *area[50];
+			for (int i = 0; i < 50; i++)
+				area[i] = malloc(200);
+			for (int round = 0; round < 2500; round++, usleep(2000))
+				for (int i = 0; i < 50; i++)
+					area[i][round % 200]++;
+			return 0;
+		}
+	C
+	cc -g -O1 -o shared shared.c || fail "cannot compile"
+	"$folder/ageing" ./shared 2>stderr || fail "ageing: status $?"
+	at_most "areas in use that look idle" "$(tail -1 stderr | awk '{ print $4 + $5 + $6 + $7 + $8 }')" 3
+	at_least "areas that are known to be in use, or not known" "$(tail -1 stderr | awk '{ print $2 + $3 + $9 }')" 50
 }
 
 run_case "$1"

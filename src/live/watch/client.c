@@ -439,6 +439,12 @@ PUBLIC uint64_t heapwise_area_seen_ns(const struct heapwise_area *area)
 {
 	return inside(area)->seen_ns;
 }
+PUBLIC int heapwise_is_known(const struct heapwise_area *area)
+{
+	u64 now = now_ns();
+
+	return area_idle(inside(area), now) >= area_age(inside(area), now) / 2;
+}
 PUBLIC uint32_t heapwise_area_context(const struct heapwise_area *area)
 {
 	return inside(area)->context;
