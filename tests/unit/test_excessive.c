@@ -424,7 +424,7 @@ TEST(varied, "a caller whose sizes vary is found by all of them together, though
 	program_free(program);
 }
 
-TEST(too_few, "fewer than four objects are not judged")
+TEST(too_few, "fewer than four objects are judged one by one, and not at all by the paper's rule")
 {
 	struct wrappers none = {0};
 	struct excessive_query query = query_for(&none);
@@ -437,6 +437,12 @@ TEST(too_few, "fewer than four objects are not judged")
 	finish(program);
 	found = judge(program, &query);
 	CHECK(!found.enough);
+	CHECK_EQ(found.found.count, 1);
+	CHECK_EQ((u64)found.rows.data[found.found.data[0]].frequency, 1000);
+	CHECK_EQ(found.rows.data[found.found.data[0]].found_by, BY_FLOOR);
+	excessive_release(&found);
+	query.paper = true;
+	found = judge(program, &query);
 	CHECK_EQ(found.found.count, 0);
 	excessive_release(&found);
 	program_free(program);

@@ -129,8 +129,8 @@ TEST(csv_text, "each chunk is a line with the columns that are documented")
 	CHECK_EQ(count_of(text, "\n"), 4);
 	CHECK(strstr(
 		text,
-		"\n0,0x1000,100,malloc,10,20,freed,100,100,0,1,1,inner,src/prog.c,,/bin/prog,"));
-	CHECK(strstr(text, "\n2,0x1020,7,malloc,40,,kept,100,,,1,2,main,"));
+		"\n0,0x1000,100,malloc,10,20,freed,100,100,0,1,0,inner,src/prog.c,,/bin/prog,"));
+	CHECK(strstr(text, "\n2,0x1020,7,malloc,40,,kept,100,,,1,1,main,"));
 	free(text);
 	model_free(feed.model);
 }

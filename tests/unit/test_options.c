@@ -175,7 +175,7 @@ TEST(help_wanted, "--help, a prefix of it and -h ask for help")
 	CHECK(!parse("--loud", false).help);
 }
 
-TEST(help_text, "help has a line per option, aligned, without the hidden ones")
+TEST(help_text, "help has a line per option, aligned, without the hidden ones, and the names of limits")
 {
 	char *help = options_help(table);
 
@@ -186,10 +186,12 @@ TEST(help_text, "help has a line per option, aligned, without the hidden ones")
 			"  -l, --loud                  say more\n"
 			"      --no-stacks             leave stacks out\n"
 			"      --kinds[=LIST]          show kinds\n"
-			"  -h, --help                  show this text\n");
+			"  -h, --help                  show this text\n"
+			"\nlimits, also as options ('heapwise help limits' explains):\n"
+			"      --growth-min\n");
 	free(help);
 	CHECK_EQ(parse("--test-secret 7", false).args.top, 7);
-	CHECK_EQ(parse("--growth-min 3K", false).args.size, 3072); /* a limit: works, is not shown */
+	CHECK_EQ(parse("--growth-min 3K", false).args.size, 3072); /* a limit */
 }
 
 TEST(headings, "a heading begins a group of options in the help")
