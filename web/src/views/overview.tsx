@@ -174,7 +174,7 @@ function leakTile(data: Data, report: Report | undefined): { state: State; why: 
 	if (report?.leaks?.bytes == null) return { state: "none", why: report ? "lost memory was not looked for" : "" };
 	if (lost + maybe > 0) {
 		const found = worst(data.findings.filter((finding) => finding.kind === "leak"));
-		return { state: levels[found?.level ?? ""] ?? "minor", why: `${lost > 0 ? (maybe > 0 ? `${bytes(maybe)} only possibly: ` : "nothing points to ") : "only pointers to the inside of "}${count(report.leaks.chunks)} chunks${found ? `, most from ${nameIn(found)}` : ""}` };
+		return { state: levels[found?.level ?? ""] ?? "minor", why: `${count(report.leaks.chunks)} chunks that ${lost > 0 ? `nothing points to${maybe > 0 ? ` (${bytes(maybe)}: only to their inside)` : ""}` : "only pointers to their inside lead to"}${found ? `, most from ${nameIn(found)}` : ""}` };
 	}
 	return { state: "good", why: data.bytes.kept > 0 ? `${bytes(data.bytes.kept)} kept, still pointed to` : "everything was freed" };
 }
