@@ -212,9 +212,9 @@ static bool exceeds(const struct leaks *self, enum limit limit)
 
 static void say_failed(const struct leaks *self, enum limit limit)
 {
+	static const char growth[] = "of growth at one point in the second half of the run";
 	static const char *const texts[LIMITS] = {"lost", "indirectly lost", "possibly lost",
-						  "of growth at one point in the second half of "
-						  "the run"};
+						  growth};
 	u64 value = measured(&self->report, limit);
 
 	if (limit == LIMIT_MISUSE)

@@ -381,7 +381,7 @@ static int running_record(struct running *self, struct err *err)
 
 /* What was read ahead is given back by the end of the process, which is a good deal quicker at
  * it. */
-static struct prepare *prepared;
+static struct prepare *prepared __attribute__((unused));
 
 /* Everything that is said and made of the trace once the program has ended. */
 static void running_finish(struct running *self)

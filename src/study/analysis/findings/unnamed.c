@@ -115,14 +115,14 @@ static void put_modules(const struct advice *self, struct strbuf *out)
 
 	for (u32 i = 0; i < self->count; i++) {
 		const struct unnamed_module *row = &unnamed->modules.data[i];
-		const char *share = units_percent(units_share(row->bytes, unnamed->of_bytes)).text;
+		struct unit_text share = units_percent(units_share(row->bytes, unnamed->of_bytes));
 
 		strbuf_add(out, i ? ", " : ": ");
 		if (*row->path)
-			strbuf_addf(out, "%s (%s, %s)", path_file(row->path), share,
+			strbuf_addf(out, "%s (%s, %s)", path_file(row->path), share.text,
 				    states[self->remedies[i].state]);
 		else
-			strbuf_addf(out, "JIT or other code outside files (%s)", share);
+			strbuf_addf(out, "JIT or other code outside files (%s)", share.text);
 	}
 	if (unnamed->modules.count > self->count)
 		strbuf_addf(out, ", and %s more",
