@@ -163,6 +163,7 @@ int main()
 	kept = new int[13];
 	kept = new A;
 	kept = new A[2][3];
+	kept = new A[0];
 }
 SOURCE
 g++ -g -O1 -o arrays arrays.cpp || fail "cannot compile arrays.cpp"
@@ -170,7 +171,7 @@ g++ -g -O1 -o arrays arrays.cpp || fail "cannot compile arrays.cpp"
 index arrays.cpp -o arrays.hwx
 counts() { "$HEAPWISE" types "$@" --chunks --top 0 --format json arrays.hwt 2>/dev/null | jq -r '.chunks[] | select(.size < 4096) | "\(.type) \(.count)"' | tr '\n' ','; }
 equal "elements" "$(counts --index arrays.hwx)" \
-	"A 5,Plain 6,Derived 7,Member 8,Defaulted 9,Holder<char> 10,std::unique_ptr<int> 11,std::string 12,int 13,A 1,A [3] 2,"
+	"A 5,Plain 6,Derived 7,Member 8,Defaulted 9,Holder<char> 10,std::unique_ptr<int> 11,std::string 12,int 13,A 1,A [3] 2,A null,"
 # By size alone a multiple of 4 tells nothing of 8 bytes before it.
 counts | grep -oE '(A|Plain|Member) [0-9]+' | grep -v " 1$" && fail "numbers of elements that nobody knows"
 

@@ -123,22 +123,22 @@ static void put_shape(const struct plot *self, double x, double y, u32 group)
 
 static bool is_free(const struct plot *self, const struct label *place)
 {
-	bool free = place->y > self->top + TOP && place->y < self->top + HEIGHT - BOTTOM;
+	bool unused = place->y > self->top + TOP && place->y < self->top + HEIGHT - BOTTOM;
 
-	for (u32 i = 0; i < self->label_count && free; i++) {
+	for (u32 i = 0; i < self->label_count && unused; i++) {
 		const struct label *other = &self->labels[i];
 
-		free = place->left >= other->right || place->right <= other->left ||
-		       fabs(place->y - other->y) >= LABEL_HEIGHT;
+		unused = place->left >= other->right || place->right <= other->left ||
+			 fabs(place->y - other->y) >= LABEL_HEIGHT;
 	}
-	for (u64 i = 0; i < self->chart->count && free; i++) {
+	for (u64 i = 0; i < self->chart->count && unused; i++) {
 		const struct chart_dot *dot = &self->chart->dots[i];
 		double x = at_x(self, dot->x), y = at_y(self, dot->y);
 
-		free = !dot->marked || x < place->left - RING || x > place->right + RING ||
-		       y < place->y - LABEL_HEIGHT - RING || y > place->y + RING;
+		unused = !dot->marked || x < place->left - RING || x > place->right + RING ||
+			 y < place->y - LABEL_HEIGHT - RING || y > place->y + RING;
 	}
-	return free;
+	return unused;
 }
 
 /* Beside the dot, or some lines higher or lower with a line to it; where all that is taken the dot

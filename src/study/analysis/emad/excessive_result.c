@@ -317,7 +317,8 @@ static void add_totals(struct result *result, const struct excessive *self,
 		     VALUE_COUNT, value_number(self->set_aside.count),
 		     "objects found that are rare, lasting or cheap");
 	result_field(result, "judged", NULL, VALUE_BOOL,
-		     value_number(self->enough || self->found.count), "there were enough objects");
+		     value_number(self->enough || self->found.count),
+		     "whether there were enough objects, or one is excessive among few");
 	result_field(result, "freed_objects", NULL, VALUE_COUNT, value_number(self->rows.count),
 		     "freed allocation objects");
 	result_field(result, "never_freed_objects", NULL, VALUE_COUNT,

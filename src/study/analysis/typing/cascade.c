@@ -318,12 +318,15 @@ u64 type_elements(const struct type_cascade *self, const struct type_answer *ans
 {
 	enum { NUMBER = 8 }; /* bytes of that of an array of what has a destructor */
 	const struct chunk_page *page = chunk_at(&self->query.source->model->chunks, chunk);
-	u64 one = answer->size ? answer->size : answer->name ? type_size(self, answer->name) : 0;
-	u64 size = page->size[chunk % CHUNK_PAGE];
+	u64 one = answer->size, size = page->size[chunk % CHUNK_PAGE];
 
-	if (answer->count || !one)
+	if (answer->count)
 		return answer->count;
-	if (page->kind[chunk % CHUNK_PAGE] != HW_NEW_ARRAY || size <= NUMBER)
+	if (!one && answer->name)
+		one = type_size(self, answer->name);
+	if (!one)
+		return 0;
+	if (page->kind[chunk % CHUNK_PAGE] != HW_NEW_ARRAY || size < NUMBER)
 		return size >= one ? size / one : 1;
 	if (answer->counted)
 		return (size - NUMBER) / one;
