@@ -7,8 +7,8 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 MINUTES ?= 5
 CMAKE_FLAGS ?=
 
-# Tests wait as much as they compute, so one more than there are CPUs.
-CTEST = tools/run-tests $(BUILD) -j$(shell expr $(JOBS) + 1)
+# Tests wait as much as they compute.
+CTEST = tools/run-tests $(BUILD) -j$(shell expr $(JOBS) \* 2)
 
 all: configure
 	@cmake --build $(BUILD) -j$(JOBS)

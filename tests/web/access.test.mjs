@@ -21,7 +21,7 @@ const more = ["time?by=type", "chunks?point=1&y=0", "mprof?tab=graph", "mprof?ta
 
 describe("axe", () => {
 	for (const colorScheme of ["light", "dark"])
-		test(`finds nothing serious in any view, ${colorScheme}`, async () => {
+		test(`finds nothing serious in any view, ${colorScheme}`, colorScheme === "light" ? {} : slow, async () => {
 			const page = await open(browser, server, { colorScheme });
 			await page.evaluate(axeSource());
 			const found = [];

@@ -335,7 +335,7 @@ describe("a program that runs", () => {
 	});
 
 	for (const colorScheme of ["light", "dark"])
-		test(`axe finds nothing serious, ${colorScheme}, also as a table and small`, async () => {
+		test(`axe finds nothing serious, ${colorScheme}, also as a table and small`, colorScheme === "light" ? {} : slow, async () => {
 			const page = await openLive(watched.url, { colorScheme });
 			for (const [hash, size] of [["#/live", [1280, 800]], ["#/live?as=table", [1280, 800]], ["#/live", [390, 844]]]) {
 				await page.setViewportSize({ width: size[0], height: size[1] });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { axeSource, cli, end, launch, open, record, rows, serve, settle, shows, targets, view } from "./lib.mjs";
+import { axeSource, cli, end, launch, open, record, rows, serve, settle, shows, slow, targets, view } from "./lib.mjs";
 
 let browser;
 let trace;
@@ -127,7 +127,7 @@ describe("thread caches", () => {
 
 describe("memory map by account", () => {
 	for (const colorScheme of ["light", "dark"])
-		test(`a click on a page says who holds it, ${colorScheme}`, async () => {
+		test(`a click on a page says who holds it, ${colorScheme}`, colorScheme === "light" ? {} : slow, async () => {
 			const { time_ns: at } = burst();
 			const page = await open(browser, server, { colorScheme });
 			await view(page, `#/map?color=account&at=${at}&bpp=64`);
