@@ -5,8 +5,8 @@ if(HEAPWISE_SANITIZE MATCHES "thread") # it writes code, of which ThreadSanitize
 	list(FILTER unit_sources EXCLUDE REGEX "/test_(detour|gates|sites)\\.c$")
 endif()
 
-# What runs more than one thread of ours: rings, drain, trace writer, HTTP server, query engine.
-set(HEAPWISE_TSAN_TESTS "/test_(monitor|trace|ring|serve|query_engine|writer)[^/]*\\.c$")
+# What runs more than one thread of ours: rings, drain, trace writer and its follower, HTTP server, query engine.
+set(HEAPWISE_TSAN_TESTS "/test_(loading|monitor|trace|ring|serve|query_engine|writer)[^/]*\\.c$")
 
 # What reads files that others wrote, and needs no room above those that read them.
 set(HEAPWISE_ASAN_TESTS "/test_(access_output|base|checks|format|model(_(access|contexts|graphs|narrow))?|options|outfile|symbols_[a-z_]+|toml|trace_[a-z_]+|untag|writer)\\.c$")

@@ -339,7 +339,7 @@ TEST(peak, "what holds most of the peak is told, as a burst if it is there only 
 		{98, 3 << 20, "peak", "Holds 3.0 MiB at the peak: hold less at once, or store it more compactly.", LEVEL_LOOK},
 		{98, 1 << 20, NULL, NULL, 0},
 		{45, 9 << 20, "burst",
-		 "Holds 9.0 MiB at the peak, at least half of it for only 4.6 % of the run: work in smaller pieces.", LEVEL_COSTLY},
+		 "Holds 9.0 MiB at the peak, at least half of it for only 4.2 % of the run: work in smaller pieces.", LEVEL_COSTLY},
 	};
 
 	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -773,7 +773,7 @@ TEST(trend, "what grows is costly, with a forecast, only in a run that is long e
 		{7, "Live bytes grew to 2.3 MiB until the end of this short run: limit the size, or free what is no longer needed.", LEVEL_LOOK},
 		{9, "Live bytes grew to 2.3 MiB until the end of this short run: limit the size, or free what is no longer needed.", LEVEL_LOOK},
 		{60, "Live bytes grew to 2.3 MiB until the end of this short run: limit the size, or free what is no longer needed.", LEVEL_LOOK},
-		{200, "Live bytes grow until the end, by 97.7 KiB a second (1 GiB in 2 h 58 min): limit the size, or free what is no longer needed.",
+		{200, "Live bytes grow until the end, by 97.0 KiB a second (1 GiB in 3 h 00 min): limit the size, or free what is no longer needed.",
 		 LEVEL_COSTLY},
 	};
 

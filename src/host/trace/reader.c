@@ -415,6 +415,44 @@ static int check_image(const struct trace_reader *reader, int image, struct err 
 	return 0;
 }
 
+static void reading_free(struct reading *r)
+{
+	scan_gather_release(&r->gather);
+	graph_forget(r);
+	decoder_free(r->decoder);
+	routine_reader_free(r->routines);
+	guard_free(r->guard);
+	free(r);
+}
+
+static struct reading *reading_new(struct trace_reader *reader,
+				   const struct trace_read_options *options,
+				   const struct stream_sink *sink)
+{
+	struct reading *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->reader = reader;
+	r->options = options;
+	r->decoder_image = HW_NO_IMAGE;
+	r->wants_accesses = sink->accesses;
+	r->wants_types = sink->types;
+	r->wants_graphs = sink->graph;
+	r->wants_events = sink->events || r->wants_accesses; /* which number the chunks */
+	r->decoder = decoder_new();
+	r->guard = guard_new(sink);
+	if (sink->routines)
+		r->routines = routine_reader_new();
+	r->gather.decoder = r->decoder;
+	r->graph.decoder = r->wants_events ? r->decoder : NULL;
+	r->graph.guard = r->guard;
+	if (r->decoder && r->guard && (r->routines || !sink->routines))
+		return r;
+	reading_free(r);
+	return NULL;
+}
+
 int trace_read(struct trace_reader *reader, const struct trace_read_options *options,
 	       const struct stream_sink *sink, struct err *err)
 {
@@ -427,36 +465,99 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 	info->damaged_blocks = info->damaged_bytes = info->lost_chunks = info->lost_names = 0;
 	info->lost_accesses = info->lost_types = 0;
 	info->damage[0] = '\0';
-	r = calloc(1, sizeof(*r));
+	r = reading_new(reader, options, sink);
 	if (!r)
 		return err_memory(err);
-	r->reader = reader;
-	r->options = options;
-	r->decoder_image = HW_NO_IMAGE;
-	r->wants_accesses = sink->accesses;
-	r->wants_types = sink->types;
-	r->wants_graphs = sink->graph;
-	r->wants_events = sink->events || r->wants_accesses; /* which number the chunks */
-	r->decoder = decoder_new();
-	r->guard = guard_new(sink);
-	if (sink->routines)
-		r->routines = routine_reader_new();
-	status = ERR_MEMORY;
-	if (r->decoder && r->guard && (r->routines || !sink->routines)) {
-		r->gather.decoder = r->decoder;
-		r->graph.decoder = r->wants_events ? r->decoder : NULL;
-		r->graph.guard = r->guard;
-		status = read_all(r, err);
-		info->lost_chunks = decoder_lost_chunks(r->decoder);
-		info->lost_names = guard_lost_names(r->guard);
-	} else {
-		err_memory(err);
+	status = read_all(r, err);
+	info->lost_chunks = decoder_lost_chunks(r->decoder);
+	info->lost_names = guard_lost_names(r->guard);
+	reading_free(r);
+	return status < 0 ? status : 0;
+}
+
+/* ---- a file that grows ---- */
+
+struct trace_follow {
+	struct trace_reader reader;
+	struct trace_read_options options;
+	struct reading *reading;
+	u64 offset;
+};
+
+struct trace_follow *trace_follow_begin(const char *path, const struct stream_sink *sink,
+					struct err *err)
+{
+	struct trace_follow *self = calloc(1, sizeof(*self));
+
+	if (!self)
+		goto no_memory;
+	self->reader.fd = -1;
+	self->reader.path = strdup(path);
+	if (!self->reader.path)
+		goto no_memory;
+	if (open_file(&self->reader, err) < 0)
+		goto fail;
+	self->reader.memory_max = UINT64_MAX; /* we write it ourselves */
+	self->options = (struct trace_read_options){.image = TRACE_ALL_IMAGES, .strict = true};
+	self->reader.loader = block_loader_new(self->reader.fd);
+	self->reading = reading_new(&self->reader, &self->options, sink);
+	if (self->reader.loader && self->reading)
+		return self;
+no_memory:
+	err_memory(err);
+fail:
+	trace_follow_end(self);
+	return NULL;
+}
+
+void trace_follow_end(struct trace_follow *self)
+{
+	if (!self)
+		return;
+	if (self->reading)
+		reading_free(self->reading);
+	block_loader_free(self->reader.loader);
+	if (self->reader.fd >= 0)
+		close(self->reader.fd);
+	free(self->reader.path);
+	free(self);
+}
+
+u64 trace_follow_offset(const struct trace_follow *self) { return self->offset; }
+
+/* 0 = a block was read, 1 = it has not come yet. */
+static int follow_block(struct trace_follow *self, u64 end, struct err *err)
+{
+	struct trace_reader *reader = &self->reader;
+	struct reading *r = self->reading;
+	struct hw_block_header header;
+	const u8 *payload;
+	int status = (int)block_load_header(reader->loader, self->offset, &header);
+
+	if (status != BLOCK_OK || header.stored_bytes + sizeof(header) > end - self->offset)
+		return 1;
+	if (is_told(r, header.type))
+		status = (int)block_load(reader->loader, self->offset, &header, &payload);
+	if (status == BLOCK_OK && is_told(r, header.type))
+		status = read_payload(r, &header, payload, err);
+	self->offset += sizeof(header) + header.stored_bytes;
+	return status > 0 ? note_damage(r, block_status_text((enum block_status)status), 0, err)
+			  : status;
+}
+
+int trace_follow_read(struct trace_follow *self, struct err *err)
+{
+	struct stat file;
+	int status = 0;
+
+	if (fstat(self->reader.fd, &file) != 0)
+		return err_set(err, ERR_SYSTEM, "cannot read %s: %s", self->reader.path,
+			       strerror(errno));
+	if (!self->offset && (u64)file.st_size >= sizeof(struct hw_trace_header)) {
+		status = check_header(&self->reader, err);
+		self->offset = sizeof(struct hw_trace_header);
 	}
-	scan_gather_release(&r->gather);
-	graph_forget(r);
-	decoder_free(r->decoder);
-	routine_reader_free(r->routines);
-	guard_free(r->guard);
-	free(r);
+	while (status == 0 && self->offset && self->offset < (u64)file.st_size)
+		status = follow_block(self, (u64)file.st_size, err);
 	return status < 0 ? status : 0;
 }

@@ -62,4 +62,14 @@ struct trace_read_options {
 int trace_read(struct trace_reader *reader, const struct trace_read_options *options,
 	       const struct stream_sink *sink, struct err *err);
 
+/* A file that is still being written is read as it grows: all images, block by block. */
+struct trace_follow;
+struct trace_follow *trace_follow_begin(const char *path, const struct stream_sink *sink,
+					struct err *err);
+/* Reads what has come. Negative if the file is damaged so far, or the sink stops it. */
+int trace_follow_read(struct trace_follow *self, struct err *err);
+/* Offset of the first block that was not whole yet. */
+u64 trace_follow_offset(const struct trace_follow *self);
+void trace_follow_end(struct trace_follow *self);
+
 #endif

@@ -15,14 +15,12 @@ struct tap; /* tap.h */
 struct run_owner {
 	void *self;
 	/* All is ready, and the program is about to start. If this fails, with err, the program
-	 * does not start. */
-	int (*start)(void *self, struct control *control, struct err *err);
+	 * does not start. trace: the file, which is there; "" if nothing is written. */
+	int (*start)(void *self, struct control *control, const char *trace, struct err *err);
 	/* After the program's end; or, without start, before a program that is not recorded. */
 	void (*stop)(void *self);
 	/* From the waiting thread about 10 times a second while the program runs. */
 	void (*progress)(void *self, u64 events, u64 live_bytes, u64 trace_bytes);
-	/* All is told to the tap, while the last of the trace is still to be written. */
-	void (*told)(void *self);
 	/* Writes a dump while the program runs, see struct dumper; every so many freed entries
 	 * unasked, 0 = not. */
 	int (*dump)(void *self, const struct dump_wish *wish);

@@ -339,7 +339,8 @@ static int program_start(struct run *self, bool *started, struct err *err)
 {
 	const struct run_owner *owner = self->options->owner;
 
-	if (owner && owner->start && owner->start(owner->self, &self->control, err) < 0) {
+	if (owner && owner->start &&
+	    owner->start(owner->self, &self->control, self->root->trace_path, err) < 0) {
 		launch_cancel(&self->launch);
 		return err->code;
 	}
@@ -357,7 +358,6 @@ static void owner_stop(struct run *self)
 
 static int run_watched(struct run *self, struct err *err)
 {
-	const struct run_owner *owner = self->options->owner;
 	u64 start = now_ns();
 	bool started = false;
 	int status;
@@ -382,8 +382,6 @@ static int run_watched(struct run *self, struct err *err)
 		return status;
 	run_fill_result(self);
 	run_tell_notes(self);
-	if (owner && owner->told)
-		owner->told(owner->self);
 	return 0;
 }
 

@@ -113,55 +113,69 @@ static void print_unnamed(const struct stack_source *source)
 	strbuf_release(&line);
 }
 
-/* The trace, with the model that grew with it if there is one. */
+/* The trace, with what was found while it grew if there is that. */
 static struct study *open_begun(const struct command *command, const char *path,
 				struct loading *loading, struct err *err)
 {
 	struct study_options how = opening_options(command);
 	struct study *study = study_new(path, &how);
-	struct behaviour_table behaviour = {0};
-	struct model *model;
 
 	if (!study) {
 		err_memory(err);
 		return NULL;
 	}
-	model = loading_take(loading, &behaviour);
-	study_begin(study, model, &behaviour);
+	study_begin(study, loading);
 	if (study_load(study, err) == 0)
 		return study;
 	close_trace(study);
 	return NULL;
 }
 
-u64 brief_findings(const struct command *command, const char *path, bool one_of_many,
-		   struct loading *loading)
+/* The study, and what is found in it; NULL if it cannot be opened. */
+static struct study *find_brief(const struct command *command, const char *path,
+				struct loading *loading, struct findings *findings, struct err *err)
 {
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
 				       .min_share = FINDINGS_MIN_SHARE};
+	struct study *study = open_begun(command, path, loading, err);
+	struct stack_source source;
+
+	if (!study)
+		return NULL;
+	source = shown_stacks(study, FORMAT_TEXT, DEPTH_TEXT);
+	query.pointers = study_pointers(study);
+	findings_make(findings, &source, &study->info, &query, err);
+	progress_end();
+	return study;
+}
+
+u64 brief_findings(const struct command *command, const char *path, const struct brief *brief)
+{
 	struct findings findings = {0};
 	struct err err = {0};
-	struct study *study = open_begun(command, path, loading, &err);
+	struct study *study = find_brief(command, path, brief->loading, &findings, &err);
 	u64 found = 0;
 
-	if (study) {
+	if (study && findings.wants_chunks && brief->may_read) {
+		close_trace(study);
+		findings_release(&findings);
+		findings = (struct findings){0};
+		study = find_brief(command, path, NULL, &findings, &err);
+	}
+	if (study && !err.code) {
 		struct stack_source source = shown_stacks(study, FORMAT_TEXT, DEPTH_TEXT);
-		int status;
 
-		query.pointers = study_pointers(study);
-		status = findings_make(&findings, &source, &study->info, &query, &err);
-
-		progress_end();
-		if (status == 0) {
-			found = findings.rows.count;
-			if (found && one_of_many)
-				fprintf(stderr,
-					"heapwise: findings for the process with the highest peak, "
-					"%s:\n",
-					path);
-			print_brief(&findings, &source);
-			print_unnamed(&source);
-		}
+		found = findings.rows.count;
+		if (found && brief->one_of_many)
+			fprintf(stderr,
+				"heapwise: findings for the process with the highest peak, %s:\n",
+				path);
+		print_brief(&findings, &source);
+		print_unnamed(&source);
+		if (findings.wants_chunks)
+			fprintf(stderr, "heapwise: note: wrong frees and resident memory were not "
+					"judged yet, which takes a while\n");
+		found += findings.wants_chunks;
 	}
 	if (err.code)
 		fprintf(stderr, "heapwise: note: no findings: %s\n", err.text);
@@ -172,6 +186,7 @@ u64 brief_findings(const struct command *command, const char *path, bool one_of_
 
 const struct command cmd_findings = {
 	.name = "findings",
+	.follows = true,
 	.operands = "FILE",
 	.summary = "list what is worth fixing, costliest first",
 	.details =

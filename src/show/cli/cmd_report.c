@@ -201,6 +201,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 
 const struct command cmd_report = {
 	.name = "report",
+	.follows = true,
 	.operands = "FILE",
 	.summary = "show what a recorded program did with its heap",
 	.details = "FILE is a trace written by 'heapwise run', or a folder written with "

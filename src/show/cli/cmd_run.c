@@ -241,10 +241,12 @@ static void push(const struct running *self)
 
 /* ---- the run as its owner sees it ------------------------------------------------------------ */
 
-static int on_start(void *data, struct control *control, struct err *err)
+static int on_start(void *data, struct control *control, const char *trace, struct err *err)
 {
 	struct running *self = data;
 
+	if (run_may_brief(self->args) && !self->args->children && !self->args->owners && *trace)
+		self->loading = loading_begin(trace);
 	return self->args->listen ? serve_start(&self->server, control, err) : 0;
 }
 
@@ -267,14 +269,6 @@ static void on_progress(void *data, u64 events, u64 live_bytes, u64 trace_bytes)
 	self->shown = true;
 	fprintf(stderr, "\rheapwise: %s events, %s live, trace %s\033[K", units_count(events).text,
 		units_bytes(live_bytes).text, units_bytes(trace_bytes).text);
-}
-
-/* Meanwhile the file is closed. */
-static void on_told(void *data)
-{
-	struct running *self = data;
-
-	loading_analyse(self->loading);
 }
 
 static int on_dump(void *data, const struct dump_wish *wish)
@@ -324,7 +318,6 @@ static int running_open(struct running *self, struct err *err)
 	}
 	say_older(args);
 	options->record.prepare = args->symbols ? prepare_new() : NULL;
-	self->loading = run_may_brief(args) && !args->children ? loading_new() : NULL;
 	return 0;
 }
 
@@ -357,17 +350,13 @@ static int run_without(struct running *self, struct err *err)
 static int running_record(struct running *self, struct err *err)
 {
 	bool shows = isatty(STDERR_FILENO) && !self->args->quiet;
-	const struct stream_sink *sink = loading_sink(self->loading);
-	struct tap tap = {.sink = sink ? *sink : (struct stream_sink){0}};
 	const struct run_owner owner = {
 		.self = self,
 		.start = on_start,
 		.stop = on_stop,
 		.progress = shows ? on_progress : NULL,
-		.told = on_told,
 		.dump = on_dump,
 		.dump_every = self->args->dump_every,
-		.tap = sink ? &tap : NULL,
 	};
 	int status;
 

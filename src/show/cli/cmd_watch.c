@@ -221,10 +221,11 @@ static void stay(const struct watching *self)
 	free(url);
 }
 
-static int on_start(void *data, struct control *control, struct err *err)
+static int on_start(void *data, struct control *control, const char *trace, struct err *err)
 {
 	struct watching *self = data;
 
+	(void)trace;
 	watch_grown_begin(&self->grown, control);
 	if (!self->web)
 		return 0;

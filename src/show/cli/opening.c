@@ -150,6 +150,7 @@ struct study *open_trace(const struct command *command, const struct trace_args 
 	struct study *study;
 
 	how.image = args->image;
+	how.follows = command->follows;
 	how.index = args->no_index ? INDEX_IGNORE : INDEX_USE;
 	how.find_names = args->symbols;
 	how.graphs = args->graphs;

@@ -186,7 +186,7 @@ static bool sums_add_trace(struct run_sums *self, const char *path)
 static bool sums_estimate(struct run_sums *self, const struct run_args *args,
 			  const struct run_result *result, struct loading *loading)
 {
-	const struct model *model = loading_look(loading);
+	const struct model *model = loading_finish(loading);
 	bool ok = result->all_allocations + result->all_frees <= READ_EVENTS_MAX;
 
 	*self = (struct run_sums){.estimated = true};
@@ -287,13 +287,17 @@ static bool say_findings(const struct run_args *args, const struct run_result *r
 		return false;
 	if (many)
 		loading = NULL;
-	if (!loading_look(loading) && events > READ_EVENTS_MAX) {
+	if (strcmp(loading_path(loading), result->output) != 0)
+		loading = NULL;
+	if (!loading_finish(loading) && events > READ_EVENTS_MAX) {
 		fprintf(stderr, "heapwise: no findings yet: to read %s takes a while\n",
 			units_things(events, "event(s)").text);
 		return true;
 	}
-	return brief_findings(&cmd_run, args->children ? result->highest : result->output, many,
-			      loading);
+	return brief_findings(&cmd_run, args->children ? result->highest : result->output,
+			      &(struct brief){.one_of_many = many,
+					      .loading = loading,
+					      .may_read = events <= READ_EVENTS_MAX});
 }
 
 /* What to look at first, and where to go on. */

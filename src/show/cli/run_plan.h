@@ -83,10 +83,13 @@ bool run_may_brief(const struct run_args *args);
 void run_end_say(const struct run_plan *plan, const struct run_result *result,
 		 struct loading *loading);
 
-/* Says the first findings of a trace in a few lines; how many there are. one_of_many: the trace is
- * that of one of several processes. loading: of this trace, whose model is taken; NULL = the trace
- * is read. */
-u64 brief_findings(const struct command *command, const char *path, bool one_of_many,
-		   struct loading *loading);
+struct brief {
+	bool one_of_many;        /* the trace is that of one of several processes */
+	struct loading *loading; /* of this trace, which is taken; NULL = the trace is read */
+	bool may_read;           /* also if there is one, for what it could not find */
+};
+
+/* Says the first findings of a trace in a few lines; how many there are. */
+u64 brief_findings(const struct command *command, const char *path, const struct brief *brief);
 
 #endif

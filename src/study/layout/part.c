@@ -10,6 +10,7 @@ const struct study_options view_options = {.image = STUDY_LAST_IMAGE,
 					   .index = INDEX_WRITE,
 					   .find_names = true,
 					   .shared = true,
+					   .follows = true,
 					   .store = point_sums_store};
 
 struct study *view_part_new(const struct view_scope *scope, struct err *err)

@@ -105,19 +105,43 @@ void model_count_allocation(struct model *self, struct model_point *point,
 	self->recorded_bytes += event->size;
 }
 
+/* Where the columns of a new chunk are to be, if chunks that have ended are forgotten; ROW_NONE
+ * without memory. */
+static u64 row_take(struct model *self, u64 chunk)
+{
+	u64 row = self->free_rows.count ? self->free_rows.data[--self->free_rows.count]
+					: self->chunks.count;
+
+	return row < UINT32_MAX && rows_put(&self->rows, chunk, (u32)row) ? row : ROW_NONE;
+}
+
+/* What it was is in the sums. */
+static bool row_forget(struct model *self, u64 chunk, struct chunk_page *page, u64 row)
+{
+	page->end[row % CHUNK_PAGE] = CHUNK_ABSENT;
+	page->free_ticks[row % CHUNK_PAGE] = 0;
+	rows_remove(&self->rows, chunk);
+	return vec_push(&self->free_rows, (u32)row);
+}
+
 static int allocate(struct model *self, const struct event *event, struct err *err)
 {
-	u32 point, k = (u32)(event->chunk % CHUNK_PAGE);
+	u64 row = event->chunk;
+	u32 point, k;
 	u32 context = known_context(self, event->context);
 	struct model_thread *thread = thread_find(self, event->thread);
 	struct chunk_page *page;
 	int status;
 
-	if (!thread || event->chunk > self->chunks.count + CHUNK_JUMP_MAX) {
+	if (!thread || (self->forgets ? rows_find(&self->rows, row) != ROW_NONE
+				      : row > self->chunks.count + CHUNK_JUMP_MAX)) {
 		self->strange_events++;
 		return 0;
 	}
-	page = chunk_table_add(&self->chunks, event->chunk);
+	if (self->forgets)
+		row = row_take(self, row);
+	k = (u32)(row % CHUNK_PAGE);
+	page = row == ROW_NONE ? NULL : chunk_table_add(&self->chunks, row);
 	if (!page)
 		return err_memory_for(err, "the model");
 	if (page->end[k] != CHUNK_ABSENT) {
@@ -139,7 +163,7 @@ static int allocate(struct model *self, const struct event *event, struct err *e
 	page->kind[k] = event->kind;
 	page->end[k] = CHUNK_LIVE;
 	model_count_allocation(self, &self->points.data[point], event);
-	return 0;
+	return self->follower ? self->follower->born(self->follower->self, page, k, row, err) : 0;
 }
 
 void model_count_free(struct model *self, struct model_point *point, u64 size, bool temporary)
@@ -194,24 +218,24 @@ static void check_family(struct model *self, const struct event *event,
 
 	if (!(event->flags & EVENT_IMPLIED) &&
 	    !(event->kind == HW_FREE && event->aux == HW_FREE_ANY_FORM))
-		misfits_mismatch(&self->misfits, &pair, event->chunk, page->size[k]);
+		misfits_mismatch(&self->misfits, &pair, event, page->size[k]);
 }
 
-static void release(struct model *self, const struct event *event)
+static int release(struct model *self, const struct event *event, struct err *err)
 {
-	u32 k = (u32)(event->chunk % CHUNK_PAGE), point;
+	u64 row = model_row(self, event->chunk);
+	u32 k = (u32)(row % CHUNK_PAGE), point;
 	struct model_thread *thread;
 	struct chunk_page *page;
 
 	count_free_call(self, event);
-	if (event->chunk >= self->chunks.count ||
-	    chunk_end(&self->chunks, event->chunk) != CHUNK_LIVE) {
+	if (row >= self->chunks.count || chunk_end(&self->chunks, row) != CHUNK_LIVE) {
 		self->unknown_frees++;
 		if (event->chunk == NO_CHUNK)
 			misfits_unknown(&self->misfits, event);
-		return;
+		return 0;
 	}
-	page = chunk_at(&self->chunks, event->chunk);
+	page = chunk_at(&self->chunks, row);
 	thread = &self->threads.data[page->alloc_thread[k]];
 	page->others[k] = thread->made - page->others[k];
 	page->free_ticks[k] = event->ticks;
@@ -225,6 +249,13 @@ static void release(struct model *self, const struct event *event)
 	thread = thread_find(self, event->thread);
 	if (thread)
 		thread->frees++;
+	if (!self->follower)
+		return 0;
+	if (self->follower->ended(self->follower->self, page, k, row, err) < 0)
+		return ERR_MEMORY;
+	if (!self->forgets)
+		return 0;
+	return row_forget(self, event->chunk, page, row) ? 0 : err_memory_for(err, "the model");
 }
 
 /* Programs that take snapshots all the time keep the points of the first ones only. */
@@ -327,6 +358,10 @@ int model_fill_events(void *data, const struct event *events, u64 count, struct 
 		const struct event *event = &events[i];
 		bool allocates = hw_kind_allocates(event->kind);
 
+		if (unlikely(event->ticks > self->wake_ticks) && self->follower)
+			status = self->follower->time(self->follower->self, event->ticks, err);
+		if (status < 0)
+			break;
 		if (event->ticks > self->last_ticks)
 			self->last_ticks = event->ticks;
 		if (!allocates && !hw_kind_frees(event->kind)) {
@@ -336,7 +371,7 @@ int model_fill_events(void *data, const struct event *events, u64 count, struct 
 		if (allocates)
 			status = allocate(self, event, err);
 		else
-			release(self, event);
+			status = release(self, event, err);
 		if (self->count_shift)
 			*latest_of(self, event->address) =
 				(struct model_latest){event->address, event->size};

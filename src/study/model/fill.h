@@ -5,6 +5,12 @@
 
 #include "study/model/model.h"
 
+/* Where a chunk's columns are; ROW_NONE = nowhere. */
+static inline u64 model_row(const struct model *self, u64 chunk)
+{
+	return likely(!self->forgets) ? chunk : rows_find(&self->rows, chunk);
+}
+
 /* stream_sink.events, .aggregates, .accesses and .types; self is a struct model. */
 int model_fill_events(void *self, const struct event *events, u64 count, struct err *err);
 int model_fill_aggregates(void *self, const struct stream_aggregate *rows, u64 count,

@@ -89,6 +89,8 @@ int model_fill_accesses(void *data, const struct stream_access *rows, u64 row_co
 {
 	struct model *self = data;
 
+	if (self->forgets)
+		return err_set(err, ERR_INPUT, "it has accesses");
 	if (self->store)
 		column_store_trim(self->store);
 	for (u64 i = 0; i < row_count; i++) {

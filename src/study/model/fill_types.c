@@ -52,6 +52,8 @@ int model_fill_types(void *data, const struct stream_type *rows, u64 count, stru
 {
 	struct model *self = data;
 
+	if (self->forgets)
+		return 0;
 	if (self->store)
 		column_store_trim(self->store);
 	for (u64 i = 0; i < count; i++) {

@@ -98,6 +98,8 @@ int model_open(struct model *self, const char *path, const struct model_options 
 					 open_any(self, path, options->image, &info)
 				 ? 0
 				 : 1;
+	if (options->fill && (options->no_index || status))
+		options->fill(options->store_self, self);
 	if (options->no_index || status)
 		status = model_load(self, path, &how, &info, err);
 	if (status == 0 && options->graphs)
@@ -168,6 +170,8 @@ static int load(struct build *self, const struct model_options *options, struct 
 		return err_memory(err);
 	}
 	model_use_store(self->model, store);
+	if (options->fill)
+		options->fill(options->store_self, self->model);
 	status = model_load(self->model, self->path, &how, &self->info, err);
 	if (column_store_failure(store))
 		return write_failed(self, column_store_failure(store), err);

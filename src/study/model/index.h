@@ -33,6 +33,8 @@ struct model_options {
 	void *progress_self;
 	struct trace_info *info; /* filled as model_load fills it; may be NULL */
 	struct index_made *made; /* filled by model_open if it wrote an index; may be NULL */
+	/* Called with an empty model that a trace is going to fill; may be NULL. */
+	void (*fill)(void *self, struct model *model);
 	/* Called when an index is written, of the model whose index it is, to store more in it
 	 * (study/model/stored.h); may be NULL. Must not change the model. */
 	int (*store)(void *self, const struct model *model, const struct trace_info *info,

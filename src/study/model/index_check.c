@@ -147,8 +147,7 @@ static bool misfits_sound(const struct model *self)
 	for (u64 i = 0; i < self->misfits.mismatches.count; i++) {
 		const struct mismatch *one = &self->misfits.mismatches.data[i];
 
-		if (one->alloc_kind >= HW_KIND_COUNT || one->free_kind >= HW_KIND_COUNT ||
-		    one->chunk >= self->chunks.count)
+		if (one->alloc_kind >= HW_KIND_COUNT || one->free_kind >= HW_KIND_COUNT)
 			return false;
 	}
 	return true;

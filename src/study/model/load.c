@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/trace/kinds.h"
+#include "study/model/each.h"
 #include "study/model/fill.h"
 #include "study/model/graphs.h"
 #include "study/model/narrow.h"
@@ -41,6 +42,10 @@ static void model_clear(struct model *self)
 	tick_clock_release(&self->clock);
 	misfits_release(&self->misfits);
 	model_release_graphs(self);
+	vec_release(&self->usage_live);
+	vec_release(&self->memory_live);
+	rows_release(&self->rows);
+	vec_release(&self->free_rows);
 	arena_release(&self->arena);
 	memset(self, 0, sizeof *self);
 }
@@ -70,12 +75,23 @@ void model_use_store(struct model *self, struct column_store *store)
 	self->accesses.cells.store = self->type_table.cells.store = store;
 }
 
+void model_follow(struct model *self, const struct model_follower *follower, bool forgets)
+{
+	self->follower = follower;
+	self->forgets = forgets;
+	self->wake_ticks = 0;
+}
+
 /* Another image replaces what is there, also in the file. */
 static void start_again(struct model *self)
 {
+	const struct model_follower *follower = self->follower;
 	struct column_store *store = self->store;
+	bool forgets = self->forgets;
 
 	model_clear(self);
+	if (follower)
+		model_follow(self, follower, forgets);
 	if (!store)
 		return;
 	column_store_reset(store);
@@ -122,7 +138,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	self->count_shift = image->sample_bytes ? SAMPLED_COUNT_SHIFT : 0;
 	self->last_ticks = image->start_ticks;
 	self->has_image = true;
-	return 0;
+	return self->follower ? self->follower->begin(self->follower->self, err) : 0;
 }
 
 static int on_module(void *data, const struct stream_module *module, struct err *err)
@@ -169,6 +185,8 @@ static int on_usage(void *data, const struct stream_usage *usage, struct err *er
 {
 	struct model *self = data;
 
+	if (usage->ticks < self->wake_ticks)
+		self->wake_ticks = usage->ticks;
 	return vec_push(&self->usage, *usage) ? 0 : err_memory_for(err, "the model");
 }
 
@@ -192,6 +210,8 @@ static int on_memory(void *data, const struct stream_memory *memory, struct err 
 	if (!vec_reserve(&self->residents, memory->count) ||
 	    !vec_reserve(&self->cached, memory->cached_count) || !vec_push(&self->memory, row))
 		return err_memory_for(err, "the model");
+	if (memory->ticks < self->wake_ticks)
+		self->wake_ticks = memory->ticks;
 	for (u64 i = 0; i < memory->count; i++)
 		self->residents.data[self->residents.count++] = memory->rows[i];
 	for (u64 i = 0; i < memory->cached_count; i++)
@@ -229,7 +249,7 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 	memcpy(self->scan.class_chunks, scan->class_chunks, sizeof self->scan.class_chunks);
 	memcpy(self->scan.class_bytes, scan->class_bytes, sizeof self->scan.class_bytes);
 	for (u64 i = 0; i < count; i++) {
-		u64 chunk = classes[i].chunk;
+		u64 chunk = model_row(self, classes[i].chunk);
 
 		/* What the trace does not know of cannot be shown either. */
 		if (chunk < self->chunks.count && chunk_end(&self->chunks, chunk) != CHUNK_ABSENT)
@@ -311,6 +331,20 @@ static void end_live_chunks(struct model *self, enum chunk_end end)
 	}
 }
 
+/* What lives on has ended, too, for who follows. Whatever goes wrong is told to him. */
+static void end_followed(struct model *self)
+{
+	const struct model_follower *follower = self->follower;
+	struct err err = {0};
+
+	if (follower->time(follower->self, UINT64_MAX, &err) < 0)
+		return;
+	EACH_CHUNK (chunk, self)
+		if (!chunk_is_freed(&chunk) &&
+		    follower->ended(follower->self, chunk.page, chunk.at, chunk.number, &err) < 0)
+			return;
+}
+
 void model_finish(struct model *self)
 {
 	if (self->finished)
@@ -322,6 +356,8 @@ void model_finish(struct model *self)
 		point_remember_peak(&self->points.data[i], self->totals.peak_number);
 	if (self->has_end || model_is_collected(self))
 		end_live_chunks(self, model_keeps_nothing(self) ? CHUNK_EXEC : CHUNK_KEPT);
+	if (self->follower)
+		end_followed(self);
 }
 
 int model_read(struct model *self, struct trace_reader *reader,

@@ -23,7 +23,8 @@ static bool is_of(const struct mismatch *mismatch, const struct misfit_pair *pai
 }
 
 /* The list's entry for the pair, made if needed; NULL if there is no room. */
-static struct mismatch *mismatch_at(struct misfits *self, const struct misfit_pair *pair, u64 chunk)
+static struct mismatch *mismatch_at(struct misfits *self, const struct misfit_pair *pair,
+				    const struct event *event)
 {
 	u64 hash = hash_u64((u64)pair->alloc_context << 32 | pair->free_context);
 
@@ -41,7 +42,8 @@ static struct mismatch *mismatch_at(struct misfits *self, const struct misfit_pa
 							   .free_context = pair->free_context,
 							   .alloc_kind = pair->alloc_kind,
 							   .free_kind = pair->free_kind,
-							   .chunk = chunk}))
+							   .address = event->address,
+							   .ticks = event->ticks}))
 		return NULL;
 	if (!map_put(&self->by_pair, hash, self->mismatches.count)) {
 		self->mismatches.count--;
@@ -50,9 +52,10 @@ static struct mismatch *mismatch_at(struct misfits *self, const struct misfit_pa
 	return &self->mismatches.data[self->mismatches.count - 1];
 }
 
-void misfits_mismatch(struct misfits *self, const struct misfit_pair *pair, u64 chunk, u64 size)
+void misfits_mismatch(struct misfits *self, const struct misfit_pair *pair,
+		      const struct event *event, u64 size)
 {
-	struct mismatch *mismatch = mismatch_at(self, pair, chunk);
+	struct mismatch *mismatch = mismatch_at(self, pair, event);
 
 	if (!mismatch) {
 		self->dropped++;

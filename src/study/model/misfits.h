@@ -23,7 +23,7 @@ struct unknown_free {
 struct mismatch {
 	u32 alloc_context, free_context;
 	u8 alloc_kind, free_kind;
-	u64 chunk; /* the first of them */
+	u64 address, ticks; /* of the first of them, and when it was freed */
 	u64 chunks, bytes;
 };
 
@@ -50,7 +50,8 @@ struct misfit_pair {
 	u32 alloc_context, free_context;
 	u8 alloc_kind, free_kind;
 };
-void misfits_mismatch(struct misfits *self, const struct misfit_pair *pair, u64 chunk, u64 size);
+void misfits_mismatch(struct misfits *self, const struct misfit_pair *pair,
+		      const struct event *event, u64 size);
 
 void misfits_release(struct misfits *self);
 

@@ -24,6 +24,7 @@
 #include "study/model/contexts.h"
 #include "study/model/misfits.h"
 #include "study/model/patterns.h"
+#include "study/model/rows.h"
 #include "study/model/stored.h"
 #include "study/model/timeline.h"
 #include "study/model/types.h"
@@ -143,6 +144,18 @@ struct model_memory {
 	u32 caches_read, caches_unread; /* threads; both 0 = nobody has looked */
 };
 
+/* Told of chunks, with their columns, while a stream fills the model. Negative codes end it. */
+struct model_follower {
+	void *self;
+	int (*begin)(void *self, struct err *err); /* an image */
+	/* Before the first event that is later than model.wake_ticks, and at the end; sets
+	 * wake_ticks anew. */
+	int (*time)(void *self, u64 ticks, struct err *err);
+	int (*born)(void *self, const struct chunk_page *page, u32 k, u64 number, struct err *err);
+	/* At the end for those that live on, too. */
+	int (*ended)(void *self, const struct chunk_page *page, u32 k, u64 number, struct err *err);
+};
+
 struct model {
 	/* what was told */
 	struct stream_image image; /* strings are the model's own */
@@ -216,6 +229,17 @@ struct model {
 	struct chunks_by_point by_point;
 	/* of which this is a part, see study/model/narrow.h; NULL = of none */
 	const struct model *whole;
+
+	const struct model_follower *follower; /* NULL = none */
+	u64 wake_ticks;
+	/* live bytes at rows of usage and memory; as many as those if somebody followed */
+	VEC(u64) usage_live;
+	VEC(u64) memory_live;
+	/* Chunks that have ended are forgotten: chunks has those that live, at rows of their own,
+	 * and the sums stand for all. */
+	bool forgets;
+	struct row_table rows;
+	VEC(u32) free_rows; /* that were theirs */
 };
 
 struct model *model_new(void);
@@ -242,6 +266,10 @@ static inline void model_rest(const struct model *self)
 	if (self->store)
 		column_store_rest(self->store);
 }
+
+/* Of an empty model: from now on it has a follower. If it forgets what has ended, only its sums may
+ * be asked, and chunks that are kept. */
+void model_follow(struct model *self, const struct model_follower *follower, bool forgets);
 
 /* The sink to feed. A further image replaces what is there. */
 struct stream_sink model_sink(struct model *self);

@@ -1,189 +1,136 @@
 /* SPDX-License-Identifier: MIT
- * Fills a model from a recording in progress; see loading.h. Host, on the drain thread until the
- * recording has ended. Whatever goes wrong ends the model only. */
+ * Follows a trace that is being written; see loading.h. Host. Whatever goes wrong ends the model
+ * only. */
+#define _GNU_SOURCE
 #include "study/open/loading.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "format/atomics.h"
+#include "host/trace/reader.h"
+#include "study/open/following.h"
 
 struct loading {
-	struct stream_sink sink;
-	struct model *model; /* NULL = given up */
-	struct stream_sink filling;
-	u64 told; /* of the present image: events, contexts, pieces of memory */
-	struct behaviour_table behaviour; /* the thread's, while it is analysing */
-	bool analysing;
+	char *path;
+	struct trace_follow *file;
+	struct model *model;
+	struct following following;
+	bool failed;
 	pthread_t thread;
+	bool runs;
+	u32 closed; /* the thread may end */
 };
 
-static void give_up(struct loading *self)
+static void read_more(struct loading *self)
 {
-	model_free(self->model);
-	self->model = NULL;
-}
-
-/* What makes a model large is counted. */
-static bool has_room(struct loading *self, u64 more)
-{
-	self->told += more;
-	return self->told <= LOADING_EVENTS_MAX;
-}
-
-#define TELL(room, function, ...)                                                                  \
-	struct loading *self = data;                                                               \
-	struct err own = {0};                                                                      \
-                                                                                                   \
-	(void)err;                                                                                 \
-	if (self->model && (!has_room(self, room) ||                                               \
-			    self->filling.function(self->filling.self, __VA_ARGS__, &own) < 0))    \
-		give_up(self);                                                                     \
-	return 0
-
-#define TELL_ONE(function, type)                                                                   \
-	static int on_##function(void *data, const struct type *told, struct err *err)             \
-	{                                                                                          \
-		TELL(0, function, told);                                                           \
-	}
-
-#define TELL_ROWS(function, type)                                                                  \
-	static int on_##function(void *data, const struct type *rows, u64 count, struct err *err)  \
-	{                                                                                          \
-		TELL(count, function, rows, count);                                                \
-	}
-
-TELL_ONE(module, stream_module)
-TELL_ONE(thread, stream_thread)
-TELL_ONE(clock, stream_clock)
-TELL_ONE(usage, stream_usage)
-TELL_ONE(name, stream_name)
-TELL_ONE(image_end, stream_image_end)
-TELL_ROWS(contexts, stream_context)
-TELL_ROWS(events, event)
-TELL_ROWS(accesses, stream_access)
-TELL_ROWS(types, stream_type)
-
-static int on_aggregates(void *data, const struct stream_aggregate *rows, u64 count,
-			 struct err *err)
-{
-	TELL(0, aggregates, rows, count);
-}
-
-static int on_memory(void *data, const struct stream_memory *memory, struct err *err)
-{
-	TELL(memory->count + memory->cached_count, memory, memory);
-}
-
-static int on_note(void *data, const char *key, const char *value, struct err *err)
-{
-	TELL(0, note, key, value);
-}
-
-static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *rows,
-		   u64 count, struct err *err)
-{
-	TELL(0, scan, scan, rows, count);
-}
-
-/* Each image has a model of its own, also after one that was too large. */
-static int on_image(void *data, const struct stream_image *image, struct err *err)
-{
-	struct loading *self = data;
-	struct err own = {0};
-
-	(void)err;
-	give_up(self);
-	self->told = 0;
-	self->model = model_new();
-	if (!self->model)
-		return 0;
-	self->filling = model_sink(self->model);
-	if (self->filling.image(self->filling.self, image, &own) < 0)
-		give_up(self);
-	return 0;
-}
-
-struct loading *loading_new(void)
-{
-	struct loading *self = calloc(1, sizeof *self);
-
-	if (!self)
-		return NULL;
-	self->sink = (struct stream_sink){.self = self,
-					  .image = on_image,
-					  .module = on_module,
-					  .thread = on_thread,
-					  .contexts = on_contexts,
-					  .events = on_events,
-					  .clock = on_clock,
-					  .usage = on_usage,
-					  .memory = on_memory,
-					  .aggregates = on_aggregates,
-					  .scan = on_scan,
-					  .accesses = on_accesses,
-					  .types = on_types,
-					  .name = on_name,
-					  .image_end = on_image_end,
-					  .note = on_note};
-	return self;
-}
-
-const struct stream_sink *loading_sink(struct loading *self) { return self ? &self->sink : NULL; }
-
-static void *analyse(void *data)
-{
-	static const struct thresholds limits = THRESHOLDS_DEFAULT;
-	struct loading *self = data;
 	struct err err = {0};
 
-	if (behaviour_begin(self->model, &limits, &self->behaviour, &err) < 0)
-		behaviour_table_release(&self->behaviour);
+	self->failed |= trace_follow_read(self->file, &err) < 0;
+}
+
+static void *follow(void *data)
+{
+	enum { PAUSE_NS = 20000000 };
+	struct loading *self = data;
+
+	setpriority(PRIO_PROCESS, 0, 19); /* of this thread alone */
+	while (!self->failed && !load_acquire(&self->closed)) {
+		read_more(self);
+		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+	}
 	return NULL;
 }
 
+/* ---- life ---- */
+
+static bool begin(struct loading *self, const char *path)
+{
+	struct stream_sink sink;
+	struct err err = {0};
+
+	self->path = strdup(path);
+	self->model = model_new();
+	if (!self->path || !self->model)
+		return false;
+	following_begin(&self->following, self->model, true);
+	sink = model_sink(self->model);
+	sink.graph = NULL;
+	self->file = trace_follow_begin(path, &sink, &err);
+	return self->file;
+}
+
 /* Signals are for other threads. */
-void loading_analyse(struct loading *self)
+static void thread_begin(struct loading *self)
 {
 	sigset_t all, before;
 
-	if (!self || !self->model)
-		return;
-	model_finish(self->model);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	self->analysing = pthread_create(&self->thread, NULL, analyse, self) == 0;
+	self->runs = pthread_create(&self->thread, NULL, follow, self) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void stop_analysing(struct loading *self)
+static void thread_end(struct loading *self)
 {
-	if (self->analysing)
+	store_release(&self->closed, 1);
+	if (self->runs)
 		pthread_join(self->thread, NULL);
-	self->analysing = false;
+	self->runs = false;
 }
 
-const struct model *loading_look(struct loading *self) { return self ? self->model : NULL; }
-
-struct model *loading_take(struct loading *self, struct behaviour_table *begun)
+struct loading *loading_begin(const char *path)
 {
-	struct model *model = self ? self->model : NULL;
+	struct loading *self = calloc(1, sizeof *self);
 
-	if (!model)
+	if (self && begin(self, path)) {
+		thread_begin(self);
+		return self;
+	}
+	loading_free(self);
+	return NULL;
+}
+
+const struct model *loading_finish(struct loading *self)
+{
+	if (!self)
 		return NULL;
-	stop_analysing(self);
+	thread_end(self);
+	if (!self->failed && self->model && !self->model->finished) {
+		read_more(self);
+		if (self->model->has_image)
+			model_finish(self->model);
+	}
+	return self->failed || !self->model || !self->model->has_image ? NULL : self->model;
+}
+
+struct model *loading_take(struct loading *self, struct behaviour_table *begun,
+			   struct growth_samples **growth)
+{
+	struct model *model = (struct model *)loading_finish(self);
+
+	if (!model || !following_take(&self->following, begun, growth))
+		return NULL;
+	following_release(&self->following);
+	model->follower = NULL;
 	self->model = NULL;
-	model_finish(model);
-	*begun = self->behaviour;
-	self->behaviour = (struct behaviour_table){0};
 	return model;
 }
+
+const char *loading_path(const struct loading *self) { return self ? self->path : ""; }
 
 void loading_free(struct loading *self)
 {
 	if (!self)
 		return;
-	stop_analysing(self);
-	behaviour_table_release(&self->behaviour);
-	give_up(self);
+	thread_end(self);
+	following_release(&self->following);
+	trace_follow_end(self->file);
+	model_free(self->model);
+	free(self->path);
 	free(self);
 }

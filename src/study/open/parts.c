@@ -54,6 +54,7 @@ void study_parts_release(struct study *self)
 	type_list_release(&self->type_list);
 	type_cascade_release(&self->guessed);
 	behaviour_table_release(&self->behaviour);
+	growth_samples_free(self->growth);
 	free(self->severity);
 	free(self->scores);
 	type_cascade_release(&self->types);

@@ -67,7 +67,7 @@ static int put_behaviour(const struct behaviour_table *behaviour, const struct f
 int study_store(void *self_, const struct model *model, const struct trace_info *info,
 		struct index_writer *out, struct err *err)
 {
-	const struct study *self = self_;
+	struct study *self = self_;
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
 				       .min_share = FINDINGS_MIN_SHARE,
 				       .pointers = {self->path, (int)model->image.number, info}};
@@ -78,14 +78,18 @@ int study_store(void *self_, const struct model *model, const struct trace_info 
 	struct behaviour_table behaviour = {0};
 	struct findings findings = {0};
 	struct folds folds = {0};
+	struct growth_samples *growth = NULL;
 	int status = info->has_symbols ? trace_read_symbols(self->path, &symbols, err) : 0;
 
 	if (status == 0)
 		status = folds_find(&folds, &source, NULL, err);
 	source.folds = &folds;
-	if (status == 0)
+	if (self->following.model == model && following_take(&self->following, &behaviour, &growth))
+		behaviour_finish(&source, &behaviour);
+	else if (status == 0)
 		status = behaviour_find(&source, &query.thresholds, &behaviour, err);
 	source.behaviour = &behaviour;
+	source.growth = growth;
 	model_rest(model);
 	if (status == 0)
 		status = findings_make(&findings, &source, info, &query, err);
@@ -96,6 +100,7 @@ int study_store(void *self_, const struct model *model, const struct trace_info 
 		status = self->how.store(model, out, err);
 	findings_release(&findings);
 	behaviour_table_release(&behaviour);
+	growth_samples_free(growth);
 	folds_release(&folds);
 	symbol_table_release(&symbols);
 	return status;

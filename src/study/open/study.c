@@ -214,6 +214,14 @@ int study_look(struct study *self, struct err *err)
 	return 0;
 }
 
+static void fill(void *data, struct model *model)
+{
+	struct study *self = data;
+
+	following_release(&self->following);
+	following_begin(&self->following, model, false);
+}
+
 static struct model_options model_options(struct study *self)
 {
 	bool last = self->how.image == STUDY_LAST_IMAGE;
@@ -225,6 +233,7 @@ static struct model_options model_options(struct study *self)
 				      .made = &self->index,
 				      .progress = share_set,
 				      .progress_self = self,
+				      .fill = self->how.follows ? fill : NULL,
 				      .store = study_store,
 				      .store_self = self};
 }
@@ -236,20 +245,22 @@ int study_index(struct study *self, struct index_made *made, struct err *err)
 	return index_build(self->path, &how, made, err);
 }
 
-void study_begin(struct study *self, struct model *model, const struct behaviour_table *behaviour)
+void study_begin(struct study *self, struct loading *loading)
 {
-	self->model = model;
-	self->behaviour = *behaviour;
+	self->model = loading_take(loading, &self->behaviour, &self->growth);
 }
 
 static int read_model(struct study *self, struct err *err)
 {
 	struct model_options how = model_options(self);
+	int status;
 
 	how.write_index = self->how.index == INDEX_WRITE && self->info.events >= INDEX_EVENTS;
 	/* the file is another one: the program began it and did not live to fill it */
 	if (self->model && !self->info.images) {
 		behaviour_table_release(&self->behaviour);
+		growth_samples_free(self->growth);
+		self->growth = NULL;
 		model_free(self->model);
 		self->model = NULL;
 	}
@@ -259,7 +270,12 @@ static int read_model(struct study *self, struct err *err)
 	self->model = model_new();
 	if (!self->model)
 		return err_memory(err);
-	return model_open(self->model, self->path, &how, err);
+	status = model_open(self->model, self->path, &how, err);
+	if (status == 0 && self->following.model == self->model)
+		following_take(&self->following, &self->behaviour, &self->growth);
+	following_release(&self->following);
+	self->model->follower = NULL;
+	return status;
 }
 
 /* All places are found now, because later on nobody may change the model. */
@@ -310,6 +326,7 @@ static int prepare(struct study *self, struct err *err)
 	    folds_find(&self->folds, &self->stacks, self->how.wrappers, err) < 0)
 		return err->code;
 	self->stacks.folds = &self->folds;
+	self->stacks.growth = self->growth;
 	if (self->behaviour.points) {
 		behaviour_finish(&self->stacks, &self->behaviour);
 		self->stacks.behaviour = &self->behaviour;
@@ -362,6 +379,9 @@ int study_narrow(struct study *self, const struct selection *chosen, struct err 
 		return err->code;
 	self->whole = self->model;
 	self->model = part;
+	self->stacks.behaviour = self->folded_stacks.behaviour = NULL;
+	self->stacks.growth = self->folded_stacks.growth = NULL;
+	behaviour_table_release(&self->behaviour);
 	self->stacks.model = self->folded_stacks.model = part;
 	/* calls of routines belong to no chunk: stacks tell who calls whom */
 	self->info.routines = 0;

@@ -27,6 +27,8 @@
 #include "study/analysis/types/list.h"
 #include "study/analysis/typing/types.h"
 #include "study/model/index.h"
+#include "study/open/following.h"
+#include "study/open/loading.h"
 #include "study/query/engine.h"
 
 #define STUDY_LAST_IMAGE UINT64_MAX
@@ -47,6 +49,8 @@ struct study_options {
 	bool find_names;
 	bool graphs;  /* the pointers that scans found are read, too: model->graphs */
 	bool no_fold; /* wrappers are not folded into their callers */
+	/* findings will be asked: what chunks do is found while the trace is read */
+	bool follows;
 	/* several threads will ask: what they may not change is made by the load */
 	bool shared;
 	const struct wrappers *wrappers; /* folded besides those that are found; NULL = none */
@@ -136,6 +140,8 @@ struct study {
 	pthread_mutex_t types_lock; /* for questions about single chunks */
 	struct type_answer *point_types;
 	struct behaviour_table behaviour;
+	struct growth_samples *growth;
+	struct following following; /* while it is read */
 	struct inferences inferences;
 	u8 *severity; /* by point, 0 = unknown */
 	struct score_set *scores;
@@ -170,9 +176,9 @@ int study_index(struct study *self, struct index_made *made, struct err *err);
  * append now would end up in the midst of its blocks. */
 bool study_is_being_written(const char *path);
 
-/* Before the load: the model that grew with the trace, which is not read then, and what its chunks
- * did, which is yet to be finished (without points = is not known). Takes both over. */
-void study_begin(struct study *self, struct model *model, const struct behaviour_table *behaviour);
+/* Before the load: takes what was found while the program ran, if it is there; then the trace is
+ * not read. The model has forgotten what had ended. */
+void study_begin(struct study *self, struct loading *loading);
 
 /* Instead of a load: the model of a test, of a live source, or a part of another; symbols may be
  * NULL. Takes the model over. */

@@ -33,8 +33,9 @@ double finding_peak_bytes(const struct finding_costs *self, struct point_id poin
 void finding_settle(const struct finding_costs *self, struct finding *finding);
 
 /* Memory that stayed resident far above what was live, at the place of those who hold it, or else
- * of who had most of it: so many findings, or a negative code. */
-enum { RESIDENT_FINDINGS = 2 };
+ * of who had most of it: so many findings, or a negative code; RESIDENT_WANTS_CHUNKS = there may be
+ * some, but the model has forgotten what would tell. */
+enum { RESIDENT_FINDINGS = 2, RESIDENT_WANTS_CHUNKS };
 int finding_resident(struct finding found[RESIDENT_FINDINGS], const struct stack_source *source,
 		     struct err *err);
 

@@ -150,6 +150,8 @@ struct findings {                 /* all zero = empty */
 	u64 below;                /* findings that would save too little */
 	bool from_accesses;       /* some of them rest on recorded accesses */
 	bool untimed;             /* too few calls were timed to know what one costs */
+	/* the model has forgotten chunks, and more would be found with them */
+	bool wants_chunks;
 };
 
 #define FINDINGS_MIN_SHARE 0.01

@@ -227,6 +227,10 @@ static int add_scanned(struct finder *self, struct err *err)
 
 	if (!from->path || !from->info || !from->info->graphs)
 		return 0;
+	if (self->model->forgets) {
+		self->findings->wants_chunks = true;
+		return 0;
+	}
 	pointers = model_new();
 	status = pointers ? model_read_graphs(pointers, from, err)
 			  : err_memory_for(err, "the findings");
@@ -242,6 +246,7 @@ static int collect(struct finder *self, const struct leak_report *leaks, struct 
 {
 	int status = add_scanned(self, err);
 
+	self->findings->wants_chunks |= leaks->misuse.wants_chunks;
 	if (status == 0)
 		status = finder_add_reported(self, leaks, err);
 	if (status == 0)

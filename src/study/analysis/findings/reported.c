@@ -167,6 +167,10 @@ static int add_resident(struct finder *self, struct err *err)
 	struct finding found[RESIDENT_FINDINGS];
 	int count = finding_resident(found, self->source, err), status = count < 0 ? count : 0;
 
+	if (count > RESIDENT_FINDINGS) {
+		self->findings->wants_chunks = true;
+		return 0;
+	}
 	for (int i = 0; i < count && status == 0; i++)
 		status = finder_add(self, found[i], err);
 	return status;

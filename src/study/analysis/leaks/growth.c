@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Samples the live bytes of the largest points at equal time steps, in one pass over the chunks,
- * and looks for a lasting trend.
+ * Samples the live bytes of the largest points at equal time steps, in one pass over the chunks or
+ * while a stream tells of them, and looks for a lasting trend.
  * Host. Memory is bounded: candidates × steps numbers, whatever the trace's size. */
 #include "study/analysis/leaks/growth.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "host/base/order.h"
 #include "study/model/each.h"
@@ -20,27 +21,141 @@ struct growth_query growth_defaults(void)
 				     .min_ns = 1000000000};
 }
 
-struct sampler {
+/* ---- samples ---- */
+
+/* A step is 2^shift ticks, so that there are at least query.steps of the run, and fewer than twice
+ * as many. Sample i is what was live after all that happened up to i steps after the start. */
+struct growth_samples {
 	const struct model *model;
-	u32 steps;
-	u64 start_ticks;
-	double steps_per_tick;
-	u32 *candidate_of; /* by point: number of the candidate + 1 */
-	u32 *points;       /* by candidate */
-	u32 count;
-	/* By candidate, steps + 2 of each: first the changes since the sample before, then live
-	 * bytes. The last one takes what comes after the last sample. */
-	i64 *series;
-	u64 window_units; /* allocations of all points in the second half, in units */
-	double *slopes;   /* scratch for one candidate */
+	u64 min_bytes;
+	u32 most;           /* fewer steps than so many */
+	u32 shift;          /* of a step */
+	u32 steps;          /* of the run */
+	u32 taken;          /* samples, in a stream */
+	u64 *units;         /* allocations of all points up to a sample */
+	struct map numbers; /* of series, by point: + 1 */
+	VEC(i64 *) series;  /* as many samples as `most`, and one more, which takes what is later */
 	struct arena arena;
 };
 
-/* ---- candidates ---- */
+static bool samples_init(struct growth_samples *self, const struct model *model,
+			 const struct growth_query *query)
+{
+	u64 steps = query->steps < GROWTH_STEPS_MIN   ? GROWTH_STEPS_MIN
+		    : query->steps > GROWTH_STEPS_MAX ? GROWTH_STEPS_MAX
+						      : query->steps;
+
+	*self = (struct growth_samples){.model = model,
+					.min_bytes = query->min_bytes,
+					.most = 2 * (u32)steps};
+	self->units = arena_new_array(&self->arena, u64, self->most + 1);
+	return self->units;
+}
+
+static void samples_release(struct growth_samples *self)
+{
+	map_release(&self->numbers);
+	vec_release(&self->series);
+	arena_release(&self->arena);
+}
+
+/* The series of a point, made if it is wanted; NULL if there is none, or no memory. */
+static i64 *series_of(struct growth_samples *self, u32 point, bool make)
+{
+	u64 *number = make ? map_at(&self->numbers, point) : map_find(&self->numbers, point);
+	i64 *series;
+
+	if (!number)
+		return NULL;
+	if (*number)
+		return self->series.data[*number - 1];
+	series = arena_new_array(&self->arena, i64, self->most + 1);
+	if (!series || !vec_push(&self->series, series))
+		return NULL;
+	*number = self->series.count;
+	return series;
+}
+
+/* ---- of a stream ---- */
+
+struct growth_samples *growth_samples_new(const struct model *model)
+{
+	struct growth_query query = growth_defaults();
+	struct growth_samples *self = calloc(1, sizeof *self);
+
+	if (self && samples_init(self, model, &query))
+		return self;
+	free(self);
+	return NULL;
+}
+
+void growth_samples_free(struct growth_samples *self)
+{
+	if (self)
+		samples_release(self);
+	free(self);
+}
+
+u64 growth_samples_next(const struct growth_samples *self)
+{
+	u64 after = (u64)self->taken << self->shift, start = self->model->image.start_ticks;
+
+	return after <= UINT64_MAX - start ? start + after : UINT64_MAX;
+}
+
+/* Every second one stays. */
+static void samples_halve(struct growth_samples *self)
+{
+	self->taken /= 2;
+	self->shift++;
+	for (u32 i = 0; i < self->taken; i++)
+		self->units[i] = self->units[2 * i];
+	for (u64 k = 0; k < self->series.count; k++)
+		for (u32 i = 0; i < self->taken; i++)
+			self->series.data[k][i] = self->series.data[k][2 * i];
+}
+
+/* The sample whose time has come. What was never so much at a sample is not followed. */
+static bool sample_take(struct growth_samples *self)
+{
+	const struct model *model = self->model;
+
+	if (self->taken == self->most)
+		samples_halve(self);
+	self->units[self->taken] = model->totals.allocations;
+	for (u32 i = 0; i < model->points.count; i++) {
+		const struct model_point *point = &model->points.data[i];
+		i64 *series;
+
+		if (point->peak_bytes < self->min_bytes)
+			continue;
+		series = series_of(self, i, point->live_bytes >= self->min_bytes);
+		if (series)
+			series[self->taken] = (i64)point->live_bytes;
+		else if (point->live_bytes >= self->min_bytes)
+			return false;
+	}
+	self->taken++;
+	return true;
+}
+
+bool growth_samples_take(struct growth_samples *self, u64 ticks)
+{
+	while (growth_samples_next(self) < ticks && self->shift < 63)
+		if (!sample_take(self))
+			return false;
+	return true;
+}
+
+/* ---- of columns ---- */
 
 struct ranked {
 	u64 peak_bytes;
 	u32 point;
+};
+
+struct candidates {
+	VEC(struct ranked) rows;
 };
 
 static int largest_first(const void *a, const void *b)
@@ -51,74 +166,75 @@ static int largest_first(const void *a, const void *b)
 }
 
 /* A point that grew by enough had that much live at its own peak. */
-static int choose(struct sampler *self, u64 min_bytes, struct err *err)
+static int choose(struct candidates *self, const struct model *model, u64 min_bytes,
+		  struct err *err)
 {
-	const struct model *model = self->model;
-	VEC(struct ranked) ranked = {0};
 	bool ok = true;
 
 	for (u32 i = 0; i < model->points.count && ok; i++)
 		if (model->points.data[i].peak_bytes >= min_bytes)
-			ok = vec_push(&ranked,
-				      (struct ranked){model->points.data[i].peak_bytes, i});
-	vec_sort(&ranked, largest_first);
-	self->count = (u32)result_top(ranked.count, CANDIDATES_MAX);
-	self->candidate_of = arena_new_array(&self->arena, u32, model->points.count + 1);
-	self->points = arena_new_array(&self->arena, u32, self->count + 1);
-	self->series = arena_new_array(&self->arena, i64, (u64)self->count * (self->steps + 2) + 1);
-	ok = ok && self->candidate_of && self->points && self->series;
-	for (u32 i = 0; i < self->count && ok; i++) {
-		self->points[i] = ranked.data[i].point;
-		self->candidate_of[ranked.data[i].point] = i + 1;
-	}
-	vec_release(&ranked);
+			ok = vec_push(&self->rows,
+				      ((struct ranked){model->points.data[i].peak_bytes, i}));
+	vec_sort(&self->rows, largest_first);
+	self->rows.count = result_top(self->rows.count, CANDIDATES_MAX);
 	return ok ? 0 : err_memory_for(err, "growing points");
 }
 
-/* ---- sampling ---- */
-
-/* The first sample at or after ticks: sample i is at i / steps of the run. */
-static u32 sample_at(const struct sampler *self, u64 ticks)
+/* The first sample at or after ticks; `most` if there is none. */
+static u32 sample_at(const struct growth_samples *self, u64 ticks)
 {
-	double at;
+	u64 start = self->model->image.start_ticks, after = ticks > start ? ticks - start : 0;
+	u64 at = (after >> self->shift) + ((after & ((1ull << self->shift) - 1)) != 0);
 
-	if (ticks <= self->start_ticks)
-		return 0;
-	at = ceil((double)(ticks - self->start_ticks) * self->steps_per_tick);
-	return at <= self->steps ? (u32)at : self->steps + 1;
+	return at <= self->steps ? (u32)at : self->most;
 }
 
 /* Sizes in a trace may be anything; sums of nonsense wrap. */
 static void series_add(i64 *at, u64 bytes) { *at = (i64)((u64)*at + bytes); }
 
-static void sample_chunk(struct sampler *self, const struct chunk *chunk)
+static void sample_chunk(struct growth_samples *self, const struct chunk *chunk)
 {
 	u32 born = sample_at(self, chunk->page->alloc_ticks[chunk->at]);
-	u32 candidate = self->candidate_of[chunk_point(chunk).index];
+	i64 *series = series_of(self, chunk_point(chunk).index, false);
 	u64 units, bytes;
-	i64 *series;
 
 	model_weigh(self->model, chunk->page->size[chunk->at], &units, &bytes);
-	if (born > self->steps / 2)
-		self->window_units += units;
-	if (!candidate)
+	self->units[born] += units;
+	if (!series)
 		return;
-	series = &self->series[(u64)(candidate - 1) * (self->steps + 2)];
 	series_add(&series[born], bytes);
 	if (chunk_is_freed(chunk))
 		series_add(&series[sample_at(self, chunk->page->free_ticks[chunk->at])], -bytes);
 }
 
-static void sample_all(struct sampler *self)
+/* A point is followed from the first sample on at which it has enough. */
+static void follow_from_enough(const struct growth_samples *self, i64 *series)
 {
+	for (u32 k = 0; k <= self->steps; k++) {
+		if (series[k] >= 0 && (u64)series[k] >= self->min_bytes)
+			return;
+		series[k] = 0;
+	}
+}
+
+static void sum_up(const struct growth_samples *self, i64 *series)
+{
+	for (u32 k = 1; k <= self->steps; k++)
+		series_add(&series[k], (u64)series[k - 1]);
+}
+
+static bool sample_all(struct growth_samples *self, const struct candidates *candidates)
+{
+	for (u64 i = 0; i < candidates->rows.count; i++)
+		if (!series_of(self, candidates->rows.data[i].point, true))
+			return false;
 	EACH_CHUNK (chunk, self->model)
 		sample_chunk(self, &chunk);
-	for (u32 i = 0; i < self->count; i++) {
-		i64 *series = &self->series[(u64)i * (self->steps + 2)];
-
-		for (u32 k = 1; k <= self->steps; k++)
-			series_add(&series[k], (u64)series[k - 1]);
-	}
+	for (u32 k = 1; k <= self->steps; k++)
+		self->units[k] += self->units[k - 1];
+	for (u64 i = 0; i < self->series.count; i++)
+		sum_up(self, self->series.data[i]);
+	return true;
 }
 
 /* ---- judging ---- */
@@ -152,45 +268,52 @@ static double theil_sen(const i64 *values, u32 count, double *slopes)
 	return n % 2 ? slopes[n / 2] : (slopes[n / 2 - 1] + slopes[n / 2]) / 2;
 }
 
+struct judging {
+	struct growth_samples *samples;
+	const struct growth_query *query;
+	double *slopes; /* scratch for one point */
+	struct growth_table *table;
+};
+
 /* The second half is judged, so that start-up does not count, without the last sixteenth of the
  * run, in which programs free everything. */
-static bool judge(struct sampler *self, const struct growth_query *query, u32 candidate,
-		  struct growth_row *row)
+static bool judge(const struct judging *judging, const i64 *series, struct growth_row *row)
 {
-	u32 half = self->steps / 2, count = self->steps - self->steps / 16 - half + 1;
-	const i64 *values = &self->series[(u64)candidate * (self->steps + 2) + half];
-	double seconds = (double)model_duration_ns(self->model) / 1e9 / self->steps;
-	u64 allocations = model_count(self->model, self->window_units);
+	const struct growth_samples *self = judging->samples;
+	const struct growth_query *query = judging->query;
+	u32 steps = self->steps, half = steps / 2, count = steps - steps / 16 - half + 1;
+	const struct model *model = self->model;
+	const i64 *values = &series[half];
+	double seconds = tick_clock_span_ns(&model->clock, (double)(1ull << self->shift)) / 1e9;
+	u64 allocations = model_count(model, model->totals.allocations - self->units[half]);
 	double slope;
 
-	*row = (struct growth_row){.point = {self->points[candidate]},
-				   .trend = kendall(values, count),
-				   .from_bytes = values[0] > 0 ? (u64)values[0] : 0,
-				   .to_bytes = values[count - 1] > 0 ? (u64)values[count - 1] : 0};
-	if (row->trend < query->trend)
+	row->trend = kendall(values, count);
+	row->from_bytes = values[0] > 0 ? (u64)values[0] : 0;
+	row->to_bytes = values[count - 1] > 0 ? (u64)values[count - 1] : 0;
+	if (!(row->trend >= query->trend))
 		return false;
-	slope = theil_sen(values, count, self->slopes);
-	row->growth_bytes = slope * (self->steps - half);
+	slope = theil_sen(values, count, judging->slopes);
+	row->growth_bytes = slope * (steps - half);
 	row->bytes_per_s = seconds > 0 ? slope / seconds : 0;
 	row->bytes_per_1000 = allocations ? row->growth_bytes / (double)allocations * 1000 : 0;
 	return slope > 0 && row->growth_bytes >= (double)query->min_bytes;
 }
 
-static int follow(struct sampler *self, const struct growth_query *query, u32 candidate,
-		  struct growth_table *table, struct err *err)
+static int follow(const struct judging *judging, u32 point, struct err *err)
 {
-	const i64 *values = &self->series[(u64)candidate * (self->steps + 2)];
-	struct growth_course course = {.point = {self->points[candidate]},
-				       .end_bytes = values[self->steps] > 0
-							    ? (u64)values[self->steps]
-							    : 0};
-	u64 half = self->model->points.data[course.point.index].at_peak_bytes / 2;
+	struct growth_samples *self = judging->samples;
+	struct growth_table *table = judging->table;
+	const struct model_point *model_point = &self->model->points.data[point];
+	const i64 *values = series_of(self, point, false);
+	struct growth_course course = {.point = {point}, .growth = {.point = {point}}};
 	u32 held = 0;
 
-	for (u32 i = 0; i <= self->steps; i++)
-		held += values[i] > 0 && (u64)values[i] >= half;
+	for (u32 i = 0; i <= self->steps && values; i++)
+		held += values[i] > 0 && (u64)values[i] >= model_point->at_peak_bytes / 2;
 	course.held = (double)held / (self->steps + 1);
-	course.grows = judge(self, query, candidate, &course.growth);
+	course.end_bytes = model_point->live_bytes;
+	course.grows = values && judge(judging, values, &course.growth);
 	if (course.grows && !table->not_judged && !vec_push(&table->rows, course.growth))
 		return err_memory_for(err, "growing points");
 	return vec_push(&table->courses, course) ? 0 : err_memory_for(err, "growing points");
@@ -215,33 +338,61 @@ static const char *why_not(const struct model *model, const struct growth_query 
 	return NULL;
 }
 
-int growth_find(const struct model *model, const struct growth_query *query,
-		struct growth_table *self, struct err *err)
+/* Those that a stream has left, up to its end, or else those of the columns. */
+static bool samples_find(struct growth_samples *self, const struct candidates *candidates)
 {
-	u64 steps = query->steps < GROWTH_STEPS_MIN   ? GROWTH_STEPS_MIN
-		    : query->steps > GROWTH_STEPS_MAX ? GROWTH_STEPS_MAX
-						      : query->steps;
-	struct sampler sampler = {.model = model,
-				  .steps = (u32)steps,
-				  .start_ticks = model->image.start_ticks};
-	u64 span = model->last_ticks - model->image.start_ticks, samples = steps / 2 + 2,
-	    pairs = samples * samples / 2;
+	const struct model *model = self->model;
+	u64 span = model->last_ticks - model->image.start_ticks;
+
+	while (span >> self->shift >= self->most)
+		self->shift++;
+	self->steps = (u32)(span >> self->shift);
+	return sample_all(self, candidates);
+}
+
+static int follow_all(struct judging *judging, const struct candidates *candidates, struct err *err)
+{
+	struct growth_samples *self = judging->samples;
+	u64 samples = self->steps / 2 + 2, pairs = samples * samples / 2;
+	int status = 0;
+
+	judging->slopes = arena_new_array(&self->arena, double, pairs);
+	if (!judging->slopes)
+		return err_memory_for(err, "growing points");
+	for (u64 i = 0; i < candidates->rows.count && status == 0; i++)
+		status = follow(judging, candidates->rows.data[i].point, err);
+	return status;
+}
+
+int growth_find(const struct model *model, const struct growth_query *query,
+		struct growth_samples *told, struct growth_table *self, struct err *err)
+{
+	struct growth_query usual = growth_defaults();
+	struct growth_samples own = {0}, *samples = told;
+	struct candidates candidates = {0};
 	int status;
 
 	self->not_judged = why_not(model, query);
-	if (model->aggregated || !span)
+	if (model->aggregated || model->last_ticks == model->image.start_ticks)
 		return 0;
-	sampler.steps_per_tick = (double)steps / (double)span;
-	sampler.slopes = arena_new_array(&sampler.arena, double, pairs);
-	status = sampler.slopes ? choose(&sampler, query->min_bytes, err)
-				: err_memory_for(err, "growing points");
-	if (status == 0 && sampler.count)
-		sample_all(&sampler);
-	self->candidates = self->not_judged ? 0 : sampler.count;
-	for (u32 i = 0; i < sampler.count && status == 0; i++)
-		status = follow(&sampler, query, i, self, err);
+	status = choose(&candidates, model, query->min_bytes, err);
+	if (!told || query->steps != usual.steps || query->min_bytes != usual.min_bytes) {
+		samples = &own;
+		if (status == 0 &&
+		    (!samples_init(&own, model, query) || !samples_find(&own, &candidates)))
+			status = err_memory_for(err, "growing points");
+	}
+	if (samples->taken)
+		samples->steps = samples->taken - 1;
+	for (u64 i = 0; i < samples->series.count; i++)
+		follow_from_enough(samples, samples->series.data[i]);
+	self->candidates = self->not_judged ? 0 : candidates.rows.count;
+	if (status == 0)
+		status =
+			follow_all(&(struct judging){samples, query, NULL, self}, &candidates, err);
 	vec_sort(&self->rows, fastest_first);
-	arena_release(&sampler.arena);
+	samples_release(&own);
+	vec_release(&candidates.rows);
 	return status;
 }
 

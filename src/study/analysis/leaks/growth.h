@@ -9,7 +9,9 @@
 enum { GROWTH_STEPS_MIN = 16, GROWTH_STEPS_MAX = 1024 };
 
 struct growth_query {
-	u64 steps;     /* samples of the whole run, at equal distances; the second half is judged */
+	/* samples of the whole run, at equal distances: at least so many, and fewer than twice as
+	 * many; the second half is judged */
+	u64 steps;
 	u64 min_bytes; /* by which a point must grow in the second half */
 	double trend;  /* Kendall's tau that it must reach, 0 to 1 */
 	u64 min_ns;    /* shorter runs have no rows */
@@ -45,8 +47,18 @@ struct growth_table { /* all zero = empty */
 	u64 candidates;              /* points that were looked at */
 };
 
+/* Samples that are taken while a stream fills the model, by the usual query: before an event that
+ * is later than growth_samples_next, and at its end. NULL and false without memory. */
+struct growth_samples;
+struct growth_samples *growth_samples_new(const struct model *model);
+void growth_samples_free(struct growth_samples *self);
+u64 growth_samples_next(const struct growth_samples *self);
+/* All before these ticks. */
+bool growth_samples_take(struct growth_samples *self, u64 ticks);
+
+/* told: what was sampled so; NULL = the chunks tell it. */
 int growth_find(const struct model *model, const struct growth_query *query,
-		struct growth_table *self, struct err *err);
+		struct growth_samples *told, struct growth_table *self, struct err *err);
 void growth_table_release(struct growth_table *self);
 
 /* A table named "growth"; NULL and err on failure. top 0 = all rows. */

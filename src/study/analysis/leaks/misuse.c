@@ -222,8 +222,6 @@ static bool is_operator_kind(u32 kind)
 
 static int judge_mismatch(struct judge *self, const struct mismatch *mismatch, struct err *err)
 {
-	const struct chunk_page *page = chunk_at(&self->model->chunks, mismatch->chunk);
-	u32 k = (u32)(mismatch->chunk % CHUNK_PAGE);
 	struct misuse_row row = {.what = MISUSE_MISMATCH,
 				 .certain = true,
 				 .alloc_kind = mismatch->alloc_kind,
@@ -232,8 +230,8 @@ static int judge_mismatch(struct judge *self, const struct mismatch *mismatch, s
 				 .freed = place(self, mismatch->free_context),
 				 .count = mismatch->chunks,
 				 .bytes = mismatch->bytes,
-				 .address = page->address[k],
-				 .ticks = page->free_ticks[k]};
+				 .address = mismatch->address,
+				 .ticks = mismatch->ticks};
 	enum named named = NAMED_OTHER;
 
 	if (!is_operator_kind(row.alloc_kind))
@@ -311,9 +309,10 @@ int misuse_find(const struct stack_source *source, const struct trace_info *info
 		return 0;
 	status = gather(&judge, err);
 	judge.gaps = judge.lost || judge.paused || model->aggregated || model->implied_frees;
-	if (status == 0 && judge.suspects.count)
+	self->wants_chunks = model->forgets && judge.suspects.count;
+	if (status == 0 && judge.suspects.count && !self->wants_chunks)
 		note_all(&judge);
-	for (u64 i = 0; i < judge.suspects.count && status == 0; i++)
+	for (u64 i = 0; i < judge.suspects.count && status == 0 && !self->wants_chunks; i++)
 		status = judge_suspect(&judge, &judge.suspects.data[i], err);
 	for (u64 i = 0; i < model->misfits.mismatches.count && status == 0; i++)
 		status = judge_mismatch(&judge, &model->misfits.mismatches.data[i], err);

@@ -31,6 +31,8 @@ struct misuse_table {                /* all zero = empty */
 	u64 certain, possible;       /* wrong calls */
 	u64 not_judged; /* frees of unknown blocks that may be from a pause or from before */
 	u64 not_listed; /* more than there is room for */
+	/* the model has forgotten chunks: frees of unknown blocks could not be judged */
+	bool wants_chunks;
 };
 
 int misuse_find(const struct stack_source *source, const struct trace_info *info,

@@ -13,7 +13,7 @@ int leak_report_make(struct leak_report *self, const struct stack_source *source
 	int status = leaks_find(source, query->suppressions, &self->leaks, err);
 
 	if (status == 0)
-		status = growth_find(source->model, &growth, &self->growth, err);
+		status = growth_find(source->model, &growth, source->growth, &self->growth, err);
 	if (status == 0)
 		status = misuse_find(source, query->info, &self->misuse, err);
 	return status;

@@ -91,6 +91,16 @@ struct behaviour_table {          /* all zero = empty */
 int behaviour_find(const struct stack_source *source, const struct thresholds *thresholds,
 		   struct behaviour_table *self, struct err *err);
 
+/* The same while a stream fills the model: told of each chunk when it is born and when it has
+ * ended, as struct model_follower is; then the first of the two steps below is done. NULL and
+ * negative codes without memory. */
+struct pass;
+struct pass *behaviour_follow(const struct model *model, const struct thresholds *thresholds,
+			      struct behaviour_table *self, struct err *err);
+int behaviour_born(void *pass, const struct chunk_page *page, u32 k, u64 number, struct err *err);
+int behaviour_ended(void *pass, const struct chunk_page *page, u32 k, u64 number, struct err *err);
+void behaviour_followed(struct pass *pass);
+
 /* The same in two steps, of which the first, which takes the time, needs no names. */
 int behaviour_begin(const struct model *model, const struct thresholds *thresholds,
 		    struct behaviour_table *self, struct err *err);

@@ -3,141 +3,150 @@
  * Host. At most RUNS_OPEN runs of each point are followed. */
 #include "study/analysis/memoro/pass.h"
 
-/* Whether the chunk took the place of the run's newest one: that one, the thread's last from this
- * point, died in the new one's life, as when a vector moves; or the new one is what a realloc of
- * it returned. */
-static bool replaces(const struct open_run *run, const struct seen *chunk, bool *by_realloc)
+static void run_count(const struct pass *pass, struct behaviour *sums, const struct open_run *run,
+		      u64 replaced_bytes)
 {
-	const struct chunk_page *page = chunk->page;
-
-	*by_realloc = page->kind[chunk->k] == HW_REALLOC && run->end_ticks <= chunk->born &&
-		      run->free_thread == page->alloc_thread[chunk->k] &&
-		      run->free_context == page->alloc_context[chunk->k];
-	return run->end_ticks && chunk->size > run->size &&
-	       (*by_realloc || (run->latest && run->thread == page->alloc_thread[chunk->k] &&
-				run->end_ticks >= chunk->born && run->end_ticks <= chunk->end));
-}
-
-/* The run that the chunk continues: of several the one whose newest chunk dies closest to its
- * birth. */
-static struct open_run *run_find(struct open_run *runs, const struct seen *chunk, bool *by_realloc)
-{
-	struct open_run *best = NULL;
-	u64 nearest = UINT64_MAX;
-	bool realloc;
-
-	for (u32 i = 0; i < RUNS_OPEN; i++) {
-		u64 end = runs[i].end_ticks;
-		u64 distance = end > chunk->born ? end - chunk->born : chunk->born - end;
-
-		if (!replaces(&runs[i], chunk, &realloc) || (best && distance >= nearest))
-			continue;
-		best = &runs[i];
-		nearest = distance;
-		*by_realloc = realloc;
-	}
-	return best;
-}
-
-static void run_count(const struct pass *pass, struct behaviour *self, const struct open_run *run)
-{
-	struct tally *tally = &self->hits[INFERENCE_GROWING];
+	struct tally *tally = &sums->hits[INFERENCE_GROWING];
 	bool enough = run->steps == pass->growing_steps;
 
-	if (run->steps > self->growth.steps)
-		self->growth =
+	if (run->steps > sums->growth.steps)
+		sums->growth =
 			(struct growth_run){run->steps, run->from_bytes, run->size, run->realloc};
 	if (run->steps < pass->growing_steps)
 		return;
 	/* The run as a whole when it has become one, then chunk by chunk. */
-	self->growth_runs += enough;
+	sums->growth_runs += enough;
 	tally->chunks += enough ? run->units : run->newest_units;
 	tally->bytes += enough ? run->bytes : run->newest_bytes;
-	self->replaced_bytes += enough ? run->bytes - run->newest_bytes : run->replaced_bytes;
+	sums->replaced_bytes += enough ? run->bytes - run->newest_bytes : replaced_bytes;
 }
 
-/* A step counts if the old chunk was gone when the thread came to this point again: or each queue
- * of things that become larger would be one that grows. */
-static void run_settle(const struct pass *pass, struct behaviour *self, struct open_run *runs,
-		       struct open_run *run, u64 now)
+/* The run's newest chunk took the place of that of the other one, which is forgotten. */
+static void run_extend(struct open_run *run, struct open_run *old, bool by_realloc,
+		       const struct pass *pass, struct behaviour *sums)
 {
-	if (!run->pending)
-		return;
-	run->pending = false;
-	if (run->replaced_end <= now) {
-		run_count(pass, self, run);
-		for (u32 i = 0; i < RUNS_OPEN; i++)
-			if (runs[i].serial == run->before)
-				runs[i].end_ticks = 0;
-		return;
-	}
-	run->steps = 0;
-	run->realloc = true;
-	run->from_bytes = run->size;
-	run->bytes = run->newest_bytes;
-	run->units = run->newest_units;
+	run->steps = old->steps + 1;
+	run->realloc = old->realloc && by_realloc;
+	run->from_bytes = old->from_bytes;
+	run->bytes = old->bytes + run->newest_bytes;
+	run->units = old->units + run->newest_units;
+	run->replaces = 0;
+	run_count(pass, sums, run, old->newest_bytes);
+	old->serial = 0;
 }
 
-/* A free slot, else the run whose chunk ended first: it is the least likely to go on. */
-static struct open_run *run_slot(const struct pass *pass, struct behaviour *self,
-				 struct open_run *runs, u64 now)
+/* The last chunk of the thread from this point. */
+static struct open_run *latest_of(struct open_runs *self, u32 thread)
 {
-	struct open_run *oldest = &runs[0];
-
-	for (u32 i = 1; i < RUNS_OPEN; i++)
-		if (runs[i].end_ticks < oldest->end_ticks)
-			oldest = &runs[i];
-	run_settle(pass, self, runs, oldest, now);
-	return oldest;
+	for (u32 i = 0; i < self->count; i++)
+		if (self->runs[i].latest && self->runs[i].thread == thread && self->runs[i].serial)
+			return &self->runs[i];
+	return NULL;
 }
 
-static struct open_run extended(const struct open_run *run, bool by_realloc)
-{
-	struct open_run longer = *run;
-
-	longer.steps++;
-	longer.realloc &= by_realloc;
-	longer.pending = true;
-	longer.before = run->serial;
-	longer.replaced_bytes = run->newest_bytes;
-	longer.replaced_end = run->end_ticks;
-	return longer;
-}
-
-void growing_add(const struct pass *pass, struct behaviour *self, struct point_state *state,
-		 const struct seen *chunk)
+/* The newest of the chunks that a realloc with this stack has just ended. */
+static struct open_run *reallocated(struct open_runs *self, const struct seen *chunk)
 {
 	const struct chunk_page *page = chunk->page;
-	struct open_run *runs = state->runs, *run,
-			next = {.realloc = true, .from_bytes = chunk->size};
-	bool by_realloc = false;
+	struct open_run *found = NULL;
 
-	for (u32 i = 0; i < RUNS_OPEN; i++)
-		if (runs[i].thread == page->alloc_thread[chunk->k])
-			run_settle(pass, self, runs, &runs[i], chunk->born);
-	run = run_find(runs, chunk, &by_realloc);
-	for (u32 i = 0; i < RUNS_OPEN; i++)
-		runs[i].latest &= runs[i].thread != page->alloc_thread[chunk->k];
-	if (run) {
-		run_settle(pass, self, runs, run, chunk->born);
-		next = extended(run, by_realloc);
+	if (page->kind[chunk->k] != HW_REALLOC)
+		return NULL;
+	for (u32 i = 0; i < self->count; i++) {
+		struct open_run *run = &self->runs[i];
+
+		if (run->serial && run->end_ticks && run->end_ticks <= chunk->born &&
+		    run->free_thread == page->alloc_thread[chunk->k] &&
+		    run->free_context == page->alloc_context[chunk->k] && chunk->size > run->size &&
+		    (!found || run->end_ticks > found->end_ticks))
+			found = run;
 	}
-	next.bytes += chunk->bytes;
-	next.units += chunk->units;
-	next.size = chunk->size;
-	next.newest_bytes = chunk->bytes;
-	next.newest_units = chunk->units;
-	next.end_ticks = chunk->freed ? chunk->end : 0; /* nothing replaces what is kept */
-	next.thread = page->alloc_thread[chunk->k];
-	next.free_context = page->free_context[chunk->k];
-	next.free_thread = page->free_thread[chunk->k];
-	next.latest = true;
-	next.serial = (u32)state->seen; /* never 0 */
-	*run_slot(pass, self, runs, chunk->born) = next;
+	return found;
 }
 
-void growing_close(const struct pass *pass, struct behaviour *self, struct open_run *runs)
+/* A free place; else that of the run whose chunk ended first, unless a realloc may be about to
+ * return its new place; or of one that lives and was not the last of its thread: they are the least
+ * likely to go on. */
+static struct open_run *run_place(struct open_runs *self)
 {
-	for (u32 i = 0; runs && i < RUNS_OPEN; i++)
-		run_settle(pass, self, runs, &runs[i], UINT64_MAX);
+	struct open_run *ended = NULL, *living = NULL;
+	u32 count = 0;
+
+	for (u32 i = 0; i < self->count; i++) {
+		struct open_run *run = &self->runs[i];
+
+		if (!run->serial)
+			return run;
+		count += run->end_ticks != 0;
+		if (run->end_ticks && (!ended || run->end_ticks < ended->end_ticks))
+			ended = run;
+		if (!run->end_ticks &&
+		    (!living || run->latest < living->latest ||
+		     (run->latest == living->latest && run->serial < living->serial)))
+			living = run;
+	}
+	if (count < 2 && self->count < RUNS_OPEN)
+		return &self->runs[self->count++];
+	return ended ? ended : living;
+}
+
+/* A chunk replaces the last one of its thread from here if that is freed before the thread comes
+ * here once more: or each queue of things that become larger would be one that grows. */
+void growing_born(struct open_runs *self, const struct pass *pass, struct behaviour *sums,
+		  const struct seen *chunk)
+{
+	u32 thread = chunk->page->alloc_thread[chunk->k];
+	struct open_run *last = latest_of(self, thread), *old = reallocated(self, chunk);
+	struct open_run next = {.chunk = chunk->number,
+				.size = chunk->size,
+				.newest_bytes = chunk->bytes,
+				.newest_units = chunk->units,
+				.from_bytes = chunk->size,
+				.bytes = chunk->bytes,
+				.units = chunk->units,
+				.thread = thread,
+				.serial = ++self->serial,
+				.latest = true,
+				.realloc = true};
+
+	if (last) {
+		last->latest = false;
+		last->replaces = 0;
+	}
+	if (old)
+		run_extend(&next, old, true, pass, sums);
+	else if (last && !last->end_ticks && chunk->size > last->size)
+		next.replaces = last->serial;
+	*run_place(self) = next;
+}
+
+void growing_ended(struct open_runs *self, const struct pass *pass, struct behaviour *sums,
+		   const struct seen *chunk)
+{
+	const struct chunk_page *page = chunk->page;
+	struct open_run *ended = NULL;
+
+	for (u32 i = 0; i < self->count && !ended; i++)
+		if (self->runs[i].serial && !self->runs[i].end_ticks &&
+		    self->runs[i].chunk == chunk->number)
+			ended = &self->runs[i];
+	if (!ended)
+		return;
+	for (u32 i = 0; i < self->count && chunk->freed; i++) {
+		struct open_run *run = &self->runs[i];
+
+		if (!run->serial || run->replaces != ended->serial)
+			continue;
+		if (!run->end_ticks || run->end_ticks >= chunk->end) {
+			run_extend(run, ended, false, pass, sums);
+			return;
+		}
+	}
+	if (!chunk->freed) {
+		ended->serial = 0; /* nobody knows by whom: nothing replaces it */
+		return;
+	}
+	ended->end_ticks = chunk->end ? chunk->end : 1;
+	ended->free_context = page->free_context[chunk->k];
+	ended->free_thread = page->free_thread[chunk->k];
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * One pass over the chunks in the order of their allocation.
- * Host. Memory is bounded by the number of points: sums, the open group of each, and at most
- * RUNS_OPEN growing runs of each. */
+ * What chunks did, added up in the order of time.
+ * Host. Memory is bounded by the number of points: sums, at most RUNS_OPEN growing runs of each,
+ * and its groups, of which there are some 1,000 at most (1 / group_gap). */
 #include "study/analysis/memoro/pass.h"
 
 #include <string.h>
 
+#include "host/base/search.h"
 #include "study/analysis/memoro/inferences.h"
 #include "study/analysis/places/plain.h"
 #include "study/model/each.h"
@@ -22,21 +23,20 @@ static u64 accessed_bytes(const struct chunk_access *access, u64 size)
 }
 
 /* Chunks that live on end with the run; once only sums were told nobody knows. */
-static struct seen look(const struct pass *pass, const struct chunk_page *page, u32 k, u64 chunk)
+struct seen pass_see(const struct model *model, const struct chunk_page *page, u32 k, u64 chunk)
 {
-	struct seen self = {.page = page, .k = k, .size = page->size[k]};
+	struct seen self = {.page = page, .k = k, .number = chunk, .size = page->size[k]};
 	u8 how = page->end[k];
 	bool ended = how == CHUNK_FREED || how == CHUNK_IMPLIED;
 
-	model_weigh(pass->model, self.size, &self.units, &self.bytes);
-	self.weight = (double)self.units / (double)(1ull << pass->model->count_shift);
+	model_weigh(model, self.size, &self.units, &self.bytes);
+	self.weight = (double)self.units / (double)(1ull << model->count_shift);
 	self.born = page->alloc_ticks[k];
-	self.end = ended ? page->free_ticks[k] : pass->model->last_ticks;
-	self.timed = ended || !pass->model->aggregated;
+	self.end = ended ? page->free_ticks[k] : model->last_ticks;
+	self.timed = ended || !model->aggregated;
 	self.life = self.end > self.born ? self.end - self.born : 0;
 	self.freed = how == CHUNK_FREED;
-	self.measured =
-		pass->model->has_access && model_chunk_access(pass->model, chunk, &self.access);
+	self.measured = model->has_access && model_chunk_access(model, chunk, &self.access);
 	if (self.measured)
 		self.used = accessed_bytes(&self.access, self.size);
 	return self;
@@ -62,77 +62,61 @@ static void hit(struct behaviour *self, enum inference inference, const struct s
 		self->lower_bound |= 1u << inference;
 }
 
-/* ---- lifetimes ---- */
+/* ---- short lives ---- */
 
-static double group_score(const struct open_group *group)
+static void short_add(struct behaviour *sums, const struct model *model, u64 units, u64 bytes,
+		      u64 life)
 {
-	double span = (double)(group->end_ticks - group->first_ticks);
-
-	return span > 0 ? group->life_sum / group->chunks / span : 1;
+	sums->hits[INFERENCE_SHORT].chunks += units;
+	sums->hits[INFERENCE_SHORT].bytes += bytes;
+	sums->short_ticks += (double)life * (double)units / (double)(1ull << model->count_shift);
 }
 
-static void group_close(struct behaviour *self, struct open_group *group)
+/* The rate of the clock is known a while after the start, and exactly at the end: lives near the
+ * limit wait until then. */
+static void short_rate(struct pass *self, double precision)
 {
-	if (group->chunks <= 0)
-		return;
-	self->group_scores += group_score(group);
-	self->groups++;
-	*group = (struct open_group){0};
+	/* no clock is outside of these */
+	static const double fastest_ns = 0.1, slowest_ns = 1000;
+	double short_ns = (double)self->limits->short_us * 1000;
+	double ns = tick_clock_span_ns(&self->model->clock, 1);
+	bool known = tick_clock_known(&self->model->clock) && ns > 0;
+
+	self->rated = self->model->clock.pairs.count;
+	self->short_ticks =
+		pass_limit(known ? short_ns / ns * (1 - precision) : short_ns / slowest_ns);
+	self->long_ticks =
+		pass_limit(known ? short_ns / ns * (1 + precision) : short_ns / fastest_ns);
 }
 
-/* Whether the group ends before the chunk. */
-static bool group_ends(const struct pass *pass, const struct open_group *group,
-		       const struct seen *chunk)
+static int short_ended(struct pass *self, u32 point, const struct seen *chunk, struct err *err)
 {
-	return group->chunks > 0 && chunk->born > group->newest_ticks &&
-	       chunk->born - group->newest_ticks > pass->gap_ticks;
+	if (unlikely(self->rated != self->model->clock.pairs.count))
+		short_rate(self, 0.01);
+	if (chunk->life >= self->long_ticks)
+		return 0;
+	if (chunk->life > self->short_ticks)
+		return vec_push(&self->unsure, ((struct unsure_life){point, chunk->life,
+								     chunk->units, chunk->bytes}))
+			       ? 0
+			       : err_memory_for(err, "the behaviour of points");
+	short_add(&self->table->points[point], self->model, chunk->units, chunk->bytes,
+		  chunk->life);
+	return 0;
 }
 
-/* Chunks come in the order of their numbers; one that was published late may carry an earlier
- * time, and belongs to the group all the same. */
-static void group_take(struct open_group *group, const struct seen *chunk)
+static void short_finish(struct pass *self)
 {
-	u64 end = chunk->born + chunk->life;
+	double ns = tick_clock_span_ns(&self->model->clock, 1);
+	u64 most = ns > 0 ? pass_limit((double)self->limits->short_us * 1000 / ns) : 0;
 
-	if (group->chunks <= 0 || chunk->born < group->first_ticks)
-		group->first_ticks = chunk->born;
-	if (chunk->born > group->newest_ticks)
-		group->newest_ticks = chunk->born;
-	if (end > group->end_ticks)
-		group->end_ticks = end;
-	group->life_sum += (double)chunk->life * chunk->weight;
-	group->chunks += chunk->weight;
-}
+	for (u64 i = 0; i < self->unsure.count; i++) {
+		const struct unsure_life *life = &self->unsure.data[i];
 
-static void group_add(const struct pass *pass, struct behaviour *self, struct open_group *group,
-		      const struct seen *chunk)
-{
-	if (group_ends(pass, group, chunk))
-		group_close(self, group);
-	group_take(group, chunk);
-}
-
-static bool is_worse(const struct lifetime_group *a, const struct lifetime_group *b)
-{
-	return a->score != b->score ? a->score < b->score : a->chunks > b->chunks;
-}
-
-static void worst_take(struct worst_groups *self, struct open_group *group)
-{
-	struct lifetime_group one = {group->first_ticks, group->end_ticks, group->chunks, 1};
-	u32 at;
-
-	if (group->chunks <= 0)
-		return;
-	one.score = group_score(group);
-	self->groups++;
-	*group = (struct open_group){0};
-	if (self->count == WORST_GROUPS && !is_worse(&one, &self->rows[WORST_GROUPS - 1]))
-		return;
-	self->count += self->count < WORST_GROUPS;
-	for (at = self->count - 1; at && is_worse(&one, &self->rows[at - 1]); at--)
-		self->rows[at] = self->rows[at - 1];
-	self->rows[at] = one;
+		if (life->life <= most)
+			short_add(&self->table->points[life->point], self->model, life->units,
+				  life->bytes, life->life);
+	}
 }
 
 static void add_times(const struct pass *pass, struct behaviour *self, const struct seen *chunk)
@@ -145,10 +129,6 @@ static void add_times(const struct pass *pass, struct behaviour *self, const str
 		hit(self, INFERENCE_ZERO_SIZE, chunk, 0);
 	if (page->end[chunk->k] != CHUNK_FREED && page->end[chunk->k] != CHUNK_IMPLIED)
 		return;
-	if (chunk->life <= pass->short_ticks) {
-		hit(self, INFERENCE_SHORT, chunk, 0);
-		self->short_ticks += (double)chunk->life * chunk->weight;
-	}
 	if (page->others[chunk->k] <= pass->limits->temporary_slack)
 		hit(self, INFERENCE_TEMPORARY, chunk, 0);
 	if (!chunk->freed)
@@ -231,44 +211,194 @@ static void add_accesses(const struct pass *pass, struct behaviour *self, const 
 
 /* ---- the pass ---- */
 
-static int chunk_add(struct pass *pass, const struct seen *chunk, struct err *err)
+static int points_extend(struct pass *self, u64 count, struct err *err)
 {
-	u32 point = model_point_of(pass->model, chunk->page->alloc_context[chunk->k]).index;
-	struct behaviour *self = &pass->table->points[point];
-	struct point_state *state = &pass->states[point];
+	u64 room = self->room ? 2 * self->room : 64;
+	struct behaviour *points;
+	struct point_state *states;
 
-	tally_add(&self->all, chunk, chunk->timed ? (double)chunk->life : 0);
-	if (!state->seen++ || chunk->size < self->min_size)
-		self->min_size = chunk->size;
-	if (chunk->size > self->max_size)
-		self->max_size = chunk->size;
-	if (chunk->timed)
-		group_add(pass, self, &state->group, chunk);
-	add_times(pass, self, chunk);
-	if (chunk->measured)
-		add_accesses(pass, self, chunk);
-	if (!state->runs) {
-		state->runs = arena_new_array(&pass->arena, struct open_run, RUNS_OPEN);
-		if (!state->runs)
+	if (count >= self->room) {
+		while (room <= count)
+			room *= 2;
+		points = realloc(self->table->points, room * sizeof *points);
+		self->table->points = points ? points : self->table->points;
+		states = points ? realloc(self->states, room * sizeof *states) : NULL;
+		if (!states)
 			return err_memory_for(err, "the behaviour of points");
+		self->states = states;
+		memset(&points[self->room], 0, (room - self->room) * sizeof *points);
+		memset(&states[self->room], 0, (room - self->room) * sizeof *states);
+		self->room = room;
 	}
-	growing_add(pass, self, state, chunk);
+	self->table->count = count;
 	return 0;
 }
 
-static int add_all(struct pass *pass, struct err *err)
+static int pass_init(struct pass *self, const struct model *model, const struct thresholds *limits,
+		     struct behaviour_table *table, struct err *err)
 {
-	EACH_CHUNK (chunk, pass->model) {
-		struct seen seen = look(pass, chunk.page, chunk.at, chunk.number);
+	*self = (struct pass){.model = model, .limits = limits, .table = table};
+	self->growing_steps = limits->growing_steps ? limits->growing_steps : 1;
+	table->limits = *limits;
+	short_rate(self, 0.01);
+	return points_extend(self, model->points.count, err);
+}
 
-		if (chunk_add(pass, &seen, err) < 0)
-			return ERR_MEMORY;
-	}
-	for (u64 i = 0; i < pass->table->count; i++) {
-		group_close(&pass->table->points[i], &pass->states[i].group);
-		growing_close(pass, &pass->table->points[i], pass->states[i].runs);
-	}
+static void pass_release(struct pass *self)
+{
+	for (u64 i = 0; i < self->table->count; i++)
+		vec_release(&self->states[i].groups);
+	free(self->states);
+	vec_release(&self->unsure);
+	arena_release(&self->arena);
+}
+
+int behaviour_born(void *data, const struct chunk_page *page, u32 k, u64 number, struct err *err)
+{
+	struct pass *self = data;
+	u32 point = model_point_of(self->model, page->alloc_context[k]).index;
+	struct seen chunk = {.page = page,
+			     .k = k,
+			     .number = number,
+			     .size = page->size[k],
+			     .born = page->alloc_ticks[k]};
+	struct behaviour *sums;
+	struct point_state *state;
+
+	if (unlikely(point >= self->table->count) &&
+	    points_extend(self, self->model->points.count, err) < 0)
+		return ERR_MEMORY;
+	sums = &self->table->points[point];
+	state = &self->states[point];
+	model_weigh(self->model, chunk.size, &chunk.units, &chunk.bytes);
+	if (!state->seen++ || chunk.size < sums->min_size)
+		sums->min_size = chunk.size;
+	if (chunk.size > sums->max_size)
+		sums->max_size = chunk.size;
+	if (!state->runs)
+		state->runs = arena_new(&self->arena, struct open_runs);
+	if (!state->runs ||
+	    !lifetimes_born(state, chunk.born,
+			    self->gap_ticks ? self->gap_ticks
+					    : lifetimes_gap(self->model, self->limits, chunk.born)))
+		return err_memory_for(err, "the behaviour of points");
+	growing_born(state->runs, self, sums, &chunk);
 	return 0;
+}
+
+int behaviour_ended(void *data, const struct chunk_page *page, u32 k, u64 number, struct err *err)
+{
+	struct pass *self = data;
+	u32 point = model_point_of(self->model, page->alloc_context[k]).index;
+	struct seen chunk = pass_see(self->model, page, k, number);
+	struct behaviour *sums = &self->table->points[point];
+	struct point_state *state = &self->states[point];
+
+	tally_add(&sums->all, &chunk, chunk.timed ? (double)chunk.life : 0);
+	if (chunk.timed)
+		lifetimes_ended(state, &chunk);
+	add_times(self, sums, &chunk);
+	if (chunk.measured)
+		add_accesses(self, sums, &chunk);
+	growing_ended(state->runs, self, sums, &chunk);
+	return page->end[k] == CHUNK_FREED || page->end[k] == CHUNK_IMPLIED
+		       ? short_ended(self, point, &chunk, err)
+		       : 0;
+}
+
+static void pass_finish(struct pass *self)
+{
+	u64 gap = lifetimes_gap(self->model, self->limits, self->model->last_ticks);
+
+	short_finish(self);
+	for (u64 i = 0; i < self->table->count; i++)
+		lifetimes_finish(&self->states[i], &self->table->points[i], gap);
+}
+
+/* ---- over the columns ---- */
+
+/* Chunks that live, by the time of their end: those that end first are first. */
+struct ending {
+	u64 ticks, chunk;
+};
+
+struct endings {
+	VEC(struct ending) heap;
+};
+
+static bool is_sooner(const struct ending *a, const struct ending *b)
+{
+	return a->ticks < b->ticks || (a->ticks == b->ticks && a->chunk < b->chunk);
+}
+
+static bool endings_put(struct endings *self, struct ending one)
+{
+	struct ending *heap;
+	u64 at = self->heap.count;
+
+	if (!vec_push(&self->heap, one))
+		return false;
+	heap = self->heap.data;
+	for (; at && is_sooner(&one, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+		heap[at] = heap[(at - 1) / 2];
+	heap[at] = one;
+	return true;
+}
+
+static struct ending endings_take(struct endings *self)
+{
+	struct ending *heap = self->heap.data, first = heap[0], last = heap[--self->heap.count];
+	u64 at = 0, count = self->heap.count;
+
+	for (u64 child; (child = 2 * at + 1) < count; at = child) {
+		child += child + 1 < count && is_sooner(&heap[child + 1], &heap[child]);
+		if (!is_sooner(&heap[child], &last))
+			break;
+		heap[at] = heap[child];
+	}
+	if (count)
+		heap[at] = last;
+	return first;
+}
+
+/* A thread that moves a block frees the old one after it has the new one: at one time births are
+ * first. */
+static int end_until(struct pass *pass, struct endings *endings, u64 born, bool last,
+		     struct err *err)
+{
+	int status = 0;
+
+	while (endings->heap.count && (last || endings->heap.data[0].ticks < born) && status == 0) {
+		u64 chunk = endings_take(endings).chunk;
+
+		status = behaviour_ended(pass, chunk_at(&pass->model->chunks, chunk),
+					 (u32)(chunk % CHUNK_PAGE), chunk, err);
+	}
+	return status;
+}
+
+static int pass_columns(struct pass *pass, struct err *err)
+{
+	struct endings endings = {0};
+	int status = 0;
+
+	EACH_CHUNK (chunk, pass->model) {
+		bool freed = chunk_is_freed(&chunk);
+		struct ending one = {freed ? chunk.page->free_ticks[chunk.at] : UINT64_MAX,
+				     chunk.number};
+
+		status = end_until(pass, &endings, chunk.page->alloc_ticks[chunk.at], false, err);
+		if (status == 0)
+			status = behaviour_born(pass, chunk.page, chunk.at, chunk.number, err);
+		if (status == 0 && !endings_put(&endings, one))
+			status = err_memory_for(err, "the behaviour of points");
+		if (status < 0)
+			break;
+	}
+	if (status == 0)
+		status = end_until(pass, &endings, 0, true, err);
+	vec_release(&endings.heap);
+	return status;
 }
 
 static void tally_sum(struct tally *sum, const struct tally *add)
@@ -311,9 +441,6 @@ static void tell_plain_libraries(const struct model *model, struct behaviour_tab
 		self->points[i].is_lower_bound |= self->points[i].measured.chunks > 0;
 }
 
-/* A limit that is too large is none. */
-static u64 whole(double number) { return number < 0x1p63 ? (u64)number : UINT64_MAX; }
-
 static void forget_accesses(struct behaviour *self)
 {
 	self->measured = self->accessed = (struct tally){0};
@@ -353,57 +480,39 @@ void behaviour_add_scores(struct behaviour *to, const struct behaviour *from)
 	to->useful_chunks += from->useful_chunks;
 }
 
-static u64 gap_ticks(const struct model *model, const struct thresholds *limits)
-{
-	return whole(limits->group_gap * (double)(model->last_ticks - model->image.start_ticks));
-}
-
-void behaviour_worst_groups(const struct model *model, const struct thresholds *limits,
-			    const u32 *chunks, u64 count, struct worst_groups *worst)
-{
-	struct pass pass = {.model = model,
-			    .limits = limits,
-			    .gap_ticks = gap_ticks(model, limits)};
-	struct open_group group = {0};
-
-	*worst = (struct worst_groups){0};
-	for (u64 i = 0; i < count; i++) {
-		const struct chunk_page *page = chunk_at(&model->chunks, chunks[i]);
-		u32 k = chunks[i] % CHUNK_PAGE;
-		struct seen chunk;
-
-		if (!page || page->end[k] == CHUNK_ABSENT)
-			continue;
-		chunk = look(&pass, page, k, chunks[i]);
-		if (!chunk.timed)
-			continue;
-		if (group_ends(&pass, &group, &chunk))
-			worst_take(worst, &group);
-		group_take(&group, &chunk);
-	}
-	worst_take(worst, &group);
-}
-
 int behaviour_begin(const struct model *model, const struct thresholds *limits,
 		    struct behaviour_table *self, struct err *err)
 {
-	struct pass pass = {.model = model, .limits = limits, .table = self};
-	double ns_per_tick = tick_clock_span_ns(&model->clock, 1);
-	int status;
+	struct pass pass;
+	int status = pass_init(&pass, model, limits, self, err);
 
-	self->limits = *limits;
-	pass.gap_ticks = gap_ticks(model, limits);
-	pass.short_ticks =
-		ns_per_tick > 0 ? whole((double)limits->short_us * 1000 / ns_per_tick) : 0;
-	pass.growing_steps = limits->growing_steps ? limits->growing_steps : 1;
-	self->count = model->points.count;
-	self->points = calloc(self->count + 1, sizeof *self->points);
-	pass.states = calloc(self->count + 1, sizeof *pass.states);
-	status = self->points && pass.states ? add_all(&pass, err)
-					     : err_memory_for(err, "the behaviour of points");
-	free(pass.states);
-	arena_release(&pass.arena);
+	pass.gap_ticks = lifetimes_gap(model, limits, model->last_ticks);
+	if (status == 0)
+		status = pass_columns(&pass, err);
+	if (status == 0)
+		pass_finish(&pass);
+	pass_release(&pass);
 	return status;
+}
+
+struct pass *behaviour_follow(const struct model *model, const struct thresholds *limits,
+			      struct behaviour_table *self, struct err *err)
+{
+	struct pass *pass = calloc(1, sizeof *pass);
+
+	if (pass && pass_init(pass, model, limits, self, err) == 0)
+		return pass;
+	if (pass)
+		behaviour_followed(pass);
+	err_memory_for(err, "the behaviour of points");
+	return NULL;
+}
+
+void behaviour_followed(struct pass *pass)
+{
+	pass_finish(pass);
+	pass_release(pass);
+	free(pass);
 }
 
 void behaviour_finish(const struct stack_source *source, struct behaviour_table *self)

@@ -9,6 +9,7 @@
 
 struct type_answer;     /* study/analysis/typing/types.h */
 struct behaviour_table; /* study/analysis/memoro/behaviour.h */
+struct growth_samples;  /* study/analysis/leaks/growth.h */
 struct folds;           /* study/analysis/places/folds.h */
 
 struct stack_source {
@@ -22,6 +23,8 @@ struct stack_source {
 	/* What behaviour_find gave for some thresholds: it gives the same again to who asks with
 	 * them. May be NULL. */
 	const struct behaviour_table *behaviour;
+	/* And what a stream has left for growth_find; may be NULL. */
+	struct growth_samples *growth;
 	/* What was looked up before, by frame, as many as there are; NULL = it is looked up each
 	 * time. Shared by all who read the model: each place is written by whoever asks first. */
 	const struct symbol_entry **found;

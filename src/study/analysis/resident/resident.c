@@ -71,13 +71,29 @@ void resident_sum(const struct accounting *pages, struct resident_account *accou
 		account->sum_bytes += account->bytes[i];
 }
 
+/* Blocks that are forgotten may have been anywhere. */
+static void account_rows(const struct model *model, const struct model_memory *memory,
+			 struct resident_account *account)
+{
+	for (u64 i = 0; i < memory->count; i++) {
+		const struct stream_resident *row = &model->residents.data[memory->first + i];
+
+		account->bytes[accounting_part_of(row, true)] += row->resident_bytes;
+	}
+}
+
 int resident_account(const struct model *model, const struct model_memory *memory,
 		     struct resident_account *account, struct err *err)
 {
 	struct accounting pages = accounting_of(model, memory);
-	int status = accounting_make(&pages, err);
+	int status;
 
 	*account = (struct resident_account){0};
+	if (model->forgets) {
+		account_rows(model, memory, account);
+		return 0;
+	}
+	status = accounting_make(&pages, err);
 	if (status == 0)
 		resident_sum(&pages, account);
 	accounting_release(&pages);

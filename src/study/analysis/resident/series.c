@@ -30,21 +30,32 @@ static int by_ticks(const void *a, const void *b)
 	return rising(x->ticks, y->ticks);
 }
 
+/* Whether somebody followed the stream, and it has all. */
+static bool has_live(const struct model *model)
+{
+	return !model->aggregated && model->usage_live.count == model->usage.count &&
+	       model->memory_live.count == model->memory.count;
+}
+
 static bool add_points(struct resident_series *self, const struct model *model)
 {
 	for (u64 i = 0; i < model->usage.count; i++) {
 		const struct stream_usage *usage = &model->usage.data[i];
 
 		if (!vec_push(&self->points,
-			      (struct resident_point){usage->ticks, usage->rss_bytes, 0, 0}))
+			      ((struct resident_point){usage->ticks, usage->rss_bytes, 0,
+						       has_live(model) ? model->usage_live.data[i]
+								       : 0})))
 			return false;
 	}
 	for (u64 i = 0; i < model->memory.count; i++) {
 		const struct model_memory *memory = &model->memory.data[i];
 
 		if (!vec_push(&self->points,
-			      (struct resident_point){memory->ticks, memory->rss_bytes,
-						      recorder_bytes(model, memory), 0}))
+			      ((struct resident_point){memory->ticks, memory->rss_bytes,
+						       recorder_bytes(model, memory),
+						       has_live(model) ? model->memory_live.data[i]
+								       : 0})))
 			return false;
 	}
 	vec_sort(&self->points, by_ticks);
@@ -113,7 +124,7 @@ static void find_peak(struct resident_series *self, const struct model *model)
 
 int resident_series_make(struct resident_series *self, const struct model *model, struct err *err)
 {
-	if (!add_points(self, model) || !add_live(self, model))
+	if (!add_points(self, model) || (!has_live(model) && !add_live(self, model)))
 		return err_memory_for(err, "the resident memory");
 	spread_recorder(self);
 	find_peak(self, model);
