@@ -121,7 +121,7 @@ if(HEAPWISE_TEST_VARIANTS AND NOT HEAPWISE_SANITIZE)
 	list(FILTER sources EXCLUDE REGEX ${HEAPWISE_ASAN_TESTS})
 	heapwise_units(asan harness_asan tests_long ${sources})
 	set(rooms ${HEAPWISE_ROOMS}) # without those that none of its tests calls
-	list(FILTER rooms EXCLUDE REGEX "^(show/(cli|fleet|formats)|dev/.*|host/(checks|symbols/indexer))$")
+	list(FILTER rooms EXCLUDE REGEX "^(show/(cli|fleet|formats)|host/(checks|symbols/indexer))$")
 	heapwise_harness(harness_tsan _tsan ${rooms})
 	set(sources ${unit_sources})
 	list(FILTER sources INCLUDE REGEX ${HEAPWISE_TSAN_TESTS})

@@ -523,8 +523,6 @@ void trace_follow_end(struct trace_follow *self)
 	free(self);
 }
 
-u64 trace_follow_offset(const struct trace_follow *self) { return self->offset; }
-
 /* 0 = a block was read, 1 = it has not come yet. */
 static int follow_block(struct trace_follow *self, u64 end, struct err *err)
 {

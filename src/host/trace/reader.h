@@ -68,8 +68,6 @@ struct trace_follow *trace_follow_begin(const char *path, const struct stream_si
 					struct err *err);
 /* Reads what has come. Negative if the file is damaged so far, or the sink stops it. */
 int trace_follow_read(struct trace_follow *self, struct err *err);
-/* Offset of the first block that was not whole yet. */
-u64 trace_follow_offset(const struct trace_follow *self);
 void trace_follow_end(struct trace_follow *self);
 
 #endif

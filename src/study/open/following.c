@@ -2,6 +2,9 @@
  * Follows a model; see following.h. Host. */
 #include "study/open/following.h"
 
+/* So many need half a gigabyte, which others may want: the trace is read afterwards. */
+enum { LIVE_MAX = 1 << 23 };
+
 static const struct thresholds limits = THRESHOLDS_DEFAULT;
 
 static void found_release(struct following *self)
@@ -58,7 +61,11 @@ static int on_time(void *data, u64 ticks, struct err *err)
 
 static int on_born(void *data, const struct chunk_page *page, u32 k, u64 number, struct err *err)
 {
-	return behaviour_born(((struct following *)data)->pass, page, k, number, err);
+	struct following *self = data;
+
+	if (self->model->forgets && number >= LIVE_MAX)
+		return err_set(err, ERR_MEMORY, "too many blocks live at once");
+	return behaviour_born(self->pass, page, k, number, err);
 }
 
 static int on_ended(void *data, const struct chunk_page *page, u32 k, u64 number, struct err *err)
