@@ -83,6 +83,7 @@ static struct found found_by_loading(struct loading *loading)
 {
 	struct found self = {0};
 
+	CHECK(loading_finish(loading, UINT64_MAX) != NULL);
 	self.model = loading_take(loading, &self.behaviour, &self.samples);
 	if (!self.model)
 		FAIL("there is no model");
@@ -227,7 +228,7 @@ TEST(growing, "of a file that grows, however it is cut in between")
 static bool has_model(const char *path)
 {
 	struct loading *loading = loading_begin(path);
-	bool has = loading_finish(loading);
+	bool has = loading_finish(loading, UINT64_MAX);
 
 	loading_free(loading);
 	return has;
@@ -252,6 +253,6 @@ TEST(none, "what is damaged, has accesses, or is no trace has no such model")
 	close(fd);
 	CHECK(!has_model("/dev/null"));
 	CHECK(!has_model(synthetic("accesses.hwt", 5000, true)));
-	CHECK(!loading_finish(NULL));
+	CHECK(!loading_finish(NULL, UINT64_MAX));
 	loading_free(NULL);
 }

@@ -481,7 +481,7 @@ struct trace_follow {
 	struct trace_reader reader;
 	struct trace_read_options options;
 	struct reading *reading;
-	u64 offset;
+	u64 offset, end; /* of the next block, and of the file when it was looked for */
 };
 
 struct trace_follow *trace_follow_begin(const char *path, const struct stream_sink *sink,
@@ -523,39 +523,47 @@ void trace_follow_end(struct trace_follow *self)
 	free(self);
 }
 
-/* 0 = a block was read, 1 = it has not come yet. */
-static int follow_block(struct trace_follow *self, u64 end, struct err *err)
+static int follow_block(struct trace_follow *self, const struct hw_block_header *header,
+			struct err *err)
 {
-	struct trace_reader *reader = &self->reader;
 	struct reading *r = self->reading;
-	struct hw_block_header header;
 	const u8 *payload;
-	int status = (int)block_load_header(reader->loader, self->offset, &header);
+	int status;
 
-	if (status != BLOCK_OK || header.stored_bytes + sizeof(header) > end - self->offset)
-		return 1;
-	if (is_told(r, header.type))
-		status = (int)block_load(reader->loader, self->offset, &header, &payload);
-	if (status == BLOCK_OK && is_told(r, header.type))
-		status = read_payload(r, &header, payload, err);
-	self->offset += sizeof(header) + header.stored_bytes;
+	if (!is_told(r, header->type))
+		return 0;
+	status = (int)block_load(self->reader.loader, self->offset, header, &payload);
+	if (status == BLOCK_OK)
+		status = read_payload(r, header, payload, err);
 	return status > 0 ? note_damage(r, block_status_text((enum block_status)status), 0, err)
 			  : status;
 }
 
-int trace_follow_read(struct trace_follow *self, struct err *err)
+int trace_follow_read(struct trace_follow *self, u64 *events, struct err *err)
 {
+	struct hw_block_header header;
 	struct stat file;
-	int status = 0;
+	int status;
 
-	if (fstat(self->reader.fd, &file) != 0)
-		return err_set(err, ERR_SYSTEM, "cannot read %s: %s", self->reader.path,
-			       strerror(errno));
-	if (!self->offset && (u64)file.st_size >= sizeof(struct hw_trace_header)) {
-		status = check_header(&self->reader, err);
+	if (fstat(self->reader.fd, &file) != 0 || (u64)file.st_size < self->offset)
+		return err_set(err, ERR_SYSTEM, "cannot read %s any more", self->reader.path);
+	self->end = (u64)file.st_size;
+	if (!self->offset && self->end >= sizeof(struct hw_trace_header)) {
+		if (check_header(&self->reader, err) < 0)
+			return err->code;
 		self->offset = sizeof(struct hw_trace_header);
 	}
-	while (status == 0 && self->offset && self->offset < (u64)file.st_size)
-		status = follow_block(self, (u64)file.st_size, err);
-	return status < 0 ? status : 0;
+	if (!self->offset ||
+	    block_load_header(self->reader.loader, self->offset, &header) != BLOCK_OK ||
+	    header.stored_bytes + sizeof(header) > self->end - self->offset)
+		return 0;
+	status = follow_block(self, &header, err);
+	self->offset += sizeof(header) + header.stored_bytes;
+	*events += header.type == HW_BLOCK_EVENTS ? header.items : 0;
+	return status < 0 ? status : 1;
+}
+
+bool trace_follow_is_whole(const struct trace_follow *self)
+{
+	return self->offset && self->offset == self->end;
 }

@@ -66,8 +66,11 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 struct trace_follow;
 struct trace_follow *trace_follow_begin(const char *path, const struct stream_sink *sink,
 					struct err *err);
-/* Reads what has come. Negative if the file is damaged so far, or the sink stops it. */
-int trace_follow_read(struct trace_follow *self, struct err *err);
+/* Reads the next block: 1 if it did, 0 if it has not come yet; negative if the file is damaged, or
+ * the sink stops it. *events: how many were read is added. */
+int trace_follow_read(struct trace_follow *self, u64 *events, struct err *err);
+/* Whether all of the file was read. */
+bool trace_follow_is_whole(const struct trace_follow *self);
 void trace_follow_end(struct trace_follow *self);
 
 #endif

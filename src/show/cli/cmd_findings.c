@@ -156,7 +156,7 @@ u64 brief_findings(const struct command *command, const char *path, const struct
 	struct study *study = find_brief(command, path, brief->loading, &findings, &err);
 	u64 found = 0;
 
-	if (study && findings.wants_chunks && brief->may_read) {
+	if (study && !err.code && findings.wants_chunks && brief->may_read) {
 		close_trace(study);
 		findings_release(&findings);
 		findings = (struct findings){0};

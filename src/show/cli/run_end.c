@@ -186,7 +186,7 @@ static bool sums_add_trace(struct run_sums *self, const char *path)
 static bool sums_estimate(struct run_sums *self, const struct run_args *args,
 			  const struct run_result *result, struct loading *loading)
 {
-	const struct model *model = loading_finish(loading);
+	const struct model *model = loading_finish(loading, READ_EVENTS_MAX);
 	bool ok = result->all_allocations + result->all_frees <= READ_EVENTS_MAX;
 
 	*self = (struct run_sums){.estimated = true};
@@ -287,9 +287,7 @@ static bool say_findings(const struct run_args *args, const struct run_result *r
 		return false;
 	if (many)
 		loading = NULL;
-	if (strcmp(loading_path(loading), result->output) != 0)
-		loading = NULL;
-	if (!loading_finish(loading) && events > READ_EVENTS_MAX) {
+	if (!loading_finish(loading, READ_EVENTS_MAX) && events > READ_EVENTS_MAX) {
 		fprintf(stderr, "heapwise: no findings yet: to read %s takes a while\n",
 			units_things(events, "event(s)").text);
 		return true;
@@ -337,6 +335,9 @@ void run_end_say(const struct run_plan *plan, const struct run_result *result,
 {
 	const struct run_args *args = plan->args;
 
+	/* it followed the first of several recordings */
+	if (result->traces.count > 1 || strcmp(loading_path(loading), result->output) != 0)
+		loading = NULL;
 	say_losses(result);
 	run_pools_say(&plan->pools, result);
 	say_lisp(args, result);

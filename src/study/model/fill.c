@@ -120,6 +120,7 @@ static bool row_forget(struct model *self, u64 chunk, struct chunk_page *page, u
 {
 	page->end[row % CHUNK_PAGE] = CHUNK_ABSENT;
 	page->free_ticks[row % CHUNK_PAGE] = 0;
+	page->chunk_class[row % CHUNK_PAGE] = CLASS_UNKNOWN;
 	rows_remove(&self->rows, chunk);
 	return vec_push(&self->free_rows, (u32)row);
 }

@@ -334,14 +334,14 @@ static void end_live_chunks(struct model *self, enum chunk_end end)
 /* What lives on has ended, too, for who follows. Whatever goes wrong is told to him. */
 static void end_followed(struct model *self)
 {
-	const struct model_follower *follower = self->follower;
 	struct err err = {0};
 
-	if (follower->time(follower->self, UINT64_MAX, &err) < 0)
+	if (self->follower->time(self->follower->self, UINT64_MAX, &err) < 0)
 		return;
 	EACH_CHUNK (chunk, self)
-		if (!chunk_is_freed(&chunk) &&
-		    follower->ended(follower->self, chunk.page, chunk.at, chunk.number, &err) < 0)
+		if (!self->follower || (!chunk_is_freed(&chunk) &&
+					self->follower->ended(self->follower->self, chunk.page,
+							      chunk.at, chunk.number, &err) < 0))
 			return;
 }
 

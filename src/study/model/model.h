@@ -235,6 +235,7 @@ struct model {
 	/* live bytes at rows of usage and memory; as many as those if somebody followed */
 	VEC(u64) usage_live;
 	VEC(u64) memory_live;
+	bool live_late; /* some rows came so late that this is only a lower bound */
 	/* Chunks that have ended are forgotten: chunks has those that live, at rows of their own,
 	 * and the sums stand for all. */
 	bool forgets;

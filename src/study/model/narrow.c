@@ -283,6 +283,9 @@ static int begin(struct model *self, const struct model *whole, struct err *err)
 	*self = *whole;
 	self->whole = whole;
 	self->store = NULL;
+	self->follower = NULL;
+	memset(&self->usage_live, 0, sizeof self->usage_live);
+	memset(&self->memory_live, 0, sizeof self->memory_live);
 	memset(&self->arena, 0, sizeof self->arena);
 	memset(&self->chunks, 0, sizeof self->chunks);
 	memset(&self->points, 0, sizeof self->points);

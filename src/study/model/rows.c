@@ -34,17 +34,19 @@ bool rows_put(struct row_table *self, u64 number, u32 row)
 static void move_few(struct row_table *self, u64 at)
 {
 	struct rows_page *page = self->pages.data[at];
+	u64 i;
 
-	for (u64 i = 0; i < ROWS_PAGE && page->used; i++) {
-		if (!page->rows[i])
-			continue;
-		if (!map_put(&self->few, at * ROWS_PAGE + i, page->rows[i] - 1))
-			return;
-		page->rows[i] = 0;
-		page->used--;
+	for (i = 0; i < ROWS_PAGE; i++)
+		if (page->rows[i] && !map_put(&self->few, at * ROWS_PAGE + i, page->rows[i] - 1))
+			break;
+	if (i == ROWS_PAGE) {
+		free(page);
+		self->pages.data[at] = NULL;
+		return;
 	}
-	free(page);
-	self->pages.data[at] = NULL;
+	while (i--)
+		if (page->rows[i])
+			map_remove(&self->few, at * ROWS_PAGE + i, NULL);
 }
 
 void rows_remove(struct row_table *self, u64 number)

@@ -9,25 +9,46 @@ static const struct thresholds limits = THRESHOLDS_DEFAULT;
 
 static void found_release(struct following *self)
 {
-	if (self->pass)
-		behaviour_followed(self->pass);
+	behaviour_forget(self->pass);
 	behaviour_table_release(&self->behaviour);
 	growth_samples_free(self->growth);
 	self->pass = NULL;
 	self->growth = NULL;
 }
 
-/* What was live when /proc was read: rows come before the first event that is later. */
+/* What was live when /proc was read. Rows come before the first event that is later, or when a
+ * higher one may still come some time after it: then it was at least this much. */
+static u64 live_at(struct model *model, u64 ticks)
+{
+	const struct timeline *timeline = &model->timeline;
+	u64 at = (ticks - timeline->start_ticks) / timeline->width_ticks;
+
+	if (ticks >= model->last_ticks)
+		return model->totals.live_bytes;
+	model->live_late = true;
+	return ticks > timeline->start_ticks && at < timeline->current
+		       ? timeline->bucket[at].min_bytes
+		       : 0;
+}
+
 static bool settle_live(struct model *model, u64 ticks)
 {
 	bool ok = true;
 
-	while (ok && model->usage_live.count < model->usage.count &&
-	       model->usage.data[model->usage_live.count].ticks < ticks)
-		ok = vec_push(&model->usage_live, model->totals.live_bytes);
-	while (ok && model->memory_live.count < model->memory.count &&
-	       model->memory.data[model->memory_live.count].ticks < ticks)
-		ok = vec_push(&model->memory_live, model->totals.live_bytes);
+	while (ok && model->usage_live.count < model->usage.count) {
+		u64 row = model->usage.data[model->usage_live.count].ticks;
+
+		if (row >= ticks)
+			break;
+		ok = vec_push(&model->usage_live, live_at(model, row));
+	}
+	while (ok && model->memory_live.count < model->memory.count) {
+		u64 row = model->memory.data[model->memory_live.count].ticks;
+
+		if (row >= ticks)
+			break;
+		ok = vec_push(&model->memory_live, live_at(model, row));
+	}
 	return ok;
 }
 
@@ -45,16 +66,26 @@ static u64 next_ticks(const struct following *self)
 	return next;
 }
 
+/* A model that forgets nothing can do without. */
+static int give_up(struct following *self, struct err *err)
+{
+	self->failed = true;
+	if (self->model->forgets)
+		return err->code < 0 ? err->code : err_memory_for(err, "the findings");
+	found_release(self);
+	self->model->follower = NULL;
+	*err = (struct err){0};
+	return 0;
+}
+
 static int on_time(void *data, u64 ticks, struct err *err)
 {
 	struct following *self = data;
 	struct model *model = self->model;
 	u64 last = ticks == UINT64_MAX ? model->last_ticks + 1 : ticks;
 
-	if (!settle_live(model, ticks) || !growth_samples_take(self->growth, last)) {
-		self->failed = true;
-		return err_memory_for(err, "the findings");
-	}
+	if (!settle_live(model, ticks) || !growth_samples_take(self->growth, last))
+		return give_up(self, err);
 	model->wake_ticks = next_ticks(self);
 	return 0;
 }
@@ -62,19 +93,17 @@ static int on_time(void *data, u64 ticks, struct err *err)
 static int on_born(void *data, const struct chunk_page *page, u32 k, u64 number, struct err *err)
 {
 	struct following *self = data;
+	bool room = !self->model->forgets || number < LIVE_MAX;
 
-	if (self->model->forgets && number >= LIVE_MAX)
-		return err_set(err, ERR_MEMORY, "too many blocks live at once");
-	return behaviour_born(self->pass, page, k, number, err);
+	return room && behaviour_born(self->pass, page, k, number, err) == 0 ? 0
+									     : give_up(self, err);
 }
 
 static int on_ended(void *data, const struct chunk_page *page, u32 k, u64 number, struct err *err)
 {
 	struct following *self = data;
-	int status = behaviour_ended(self->pass, page, k, number, err);
 
-	self->failed |= status < 0;
-	return status;
+	return behaviour_ended(self->pass, page, k, number, err) == 0 ? 0 : give_up(self, err);
 }
 
 /* Each image is found out anew. Accesses are told by chunk, and maybe after its end. */
@@ -83,13 +112,12 @@ static int on_image(void *data, struct err *err)
 	struct following *self = data;
 
 	found_release(self);
-	if (self->model->has_access) {
-		self->model->follower = NULL;
-		return self->model->forgets ? err_set(err, ERR_INPUT, "it has accesses") : 0;
+	self->failed = self->model->has_access;
+	if (!self->failed) {
+		self->pass = behaviour_follow(self->model, &limits, &self->behaviour, err);
+		self->growth = growth_samples_new(self->model);
 	}
-	self->pass = behaviour_follow(self->model, &limits, &self->behaviour, err);
-	self->growth = growth_samples_new(self->model);
-	return self->pass && self->growth ? 0 : err_memory_for(err, "the findings");
+	return self->pass && self->growth ? 0 : give_up(self, err);
 }
 
 void following_begin(struct following *self, struct model *model, bool forgets)
@@ -99,15 +127,21 @@ void following_begin(struct following *self, struct model *model, bool forgets)
 	model_follow(model, &self->follower, forgets);
 }
 
-bool following_take(struct following *self, struct behaviour_table *behaviour,
-		    struct growth_samples **growth)
+bool following_is_done(const struct following *self)
 {
 	const struct model *model = self->model;
 
-	if (self->failed || !self->pass || !model->finished || model->aggregated ||
-	    model->has_access)
+	return !self->failed && self->pass && model->finished && !model->aggregated &&
+	       !model->has_access;
+}
+
+bool following_take(struct following *self, struct behaviour_table *behaviour,
+		    struct growth_samples **growth)
+{
+	if (!following_is_done(self))
 		return false;
 	behaviour_followed(self->pass);
+	growth_samples_finish(self->growth);
 	*behaviour = self->behaviour;
 	*growth = self->growth;
 	self->pass = NULL;

@@ -25,6 +25,9 @@ struct following { /* must stay where it is */
 /* Of an empty model; forgets: see there. */
 void following_begin(struct following *self, struct model *model, bool forgets);
 
+/* Whether following_take would succeed. */
+bool following_is_done(const struct following *self);
+
 /* What the chunks did by the usual thresholds, which is yet to be finished, and samples of their
  * growth. False if they have to be asked: accesses are told by chunk, and after --max-size not all
  * is. */

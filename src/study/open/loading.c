@@ -21,28 +21,46 @@ struct loading {
 	struct model *model;
 	struct following following;
 	bool failed;
+	u64 events;    /* that were read */
+	bool finished; /* all was read, or given up */
 	pthread_t thread;
 	bool runs;
 	u32 closed; /* the thread may end */
 };
 
-static void read_more(struct loading *self)
+/* The next block; false if it has not come yet. */
+static bool read_block(struct loading *self)
 {
 	struct err err = {0};
+	int status = trace_follow_read(self->file, &self->events, &err);
 
-	self->failed |= trace_follow_read(self->file, &err) < 0;
+	self->failed |= status < 0;
+	return status > 0;
 }
 
+/* Others may want the memory. */
+static void give_up(struct loading *self)
+{
+	self->failed = true;
+	following_release(&self->following);
+	trace_follow_end(self->file);
+	model_free(self->model);
+	self->file = NULL;
+	self->model = NULL;
+}
+
+/* Ends soon when the file is closed: what is left is not to be read at this priority. */
 static void *follow(void *data)
 {
 	enum { PAUSE_NS = 20000000 };
 	struct loading *self = data;
 
 	setpriority(PRIO_PROCESS, 0, 19); /* of this thread alone */
-	while (!self->failed && !load_acquire(&self->closed)) {
-		read_more(self);
-		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-	}
+	while (!self->failed && !load_acquire(&self->closed))
+		if (!read_block(self))
+			nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+	if (self->failed)
+		give_up(self);
 	return NULL;
 }
 
@@ -95,23 +113,30 @@ struct loading *loading_begin(const char *path)
 	return NULL;
 }
 
-const struct model *loading_finish(struct loading *self)
+const struct model *loading_finish(struct loading *self, u64 most)
 {
+	u64 before;
+
 	if (!self)
 		return NULL;
 	thread_end(self);
-	if (!self->failed && self->model && !self->model->finished) {
-		read_more(self);
-		if (self->model->has_image)
-			model_finish(self->model);
-	}
-	return self->failed || !self->model || !self->model->has_image ? NULL : self->model;
+	if (!self->model || self->finished)
+		return self->model;
+	self->finished = true;
+	before = self->events;
+	while (!self->failed && self->events - before <= most && read_block(self))
+		;
+	if (trace_follow_is_whole(self->file) && self->model->has_image)
+		model_finish(self->model);
+	if (self->failed || !following_is_done(&self->following))
+		give_up(self);
+	return self->model;
 }
 
 struct model *loading_take(struct loading *self, struct behaviour_table *begun,
 			   struct growth_samples **growth)
 {
-	struct model *model = (struct model *)loading_finish(self);
+	struct model *model = self ? self->model : NULL;
 
 	if (!model || !following_take(&self->following, begun, growth))
 		return NULL;
@@ -128,9 +153,7 @@ void loading_free(struct loading *self)
 	if (!self)
 		return;
 	thread_end(self);
-	following_release(&self->following);
-	trace_follow_end(self->file);
-	model_free(self->model);
+	give_up(self);
 	free(self->path);
 	free(self);
 }

@@ -4,7 +4,7 @@
  *
  *	struct loading *loading = loading_begin(path);
  *	...                             the program runs
- *	if (loading_finish(loading))
+ *	if (loading_finish(loading, most))
  *		study_begin(study, loading);
  *	loading_free(loading);
  *
@@ -20,10 +20,10 @@ struct loading;
 /* The file is there. A thread of its own reads it, and gives way to all others. */
 struct loading *loading_begin(const char *path);
 
-/* The file is closed: reads what is left of it. NULL if there is no model; whoever reads the trace
- * learns why, or it has accesses, which are of single chunks. The model is still the
- * loading's. */
-const struct model *loading_finish(struct loading *self);
+/* The file is closed: reads what is left of it, if that is not more than so many events. NULL if
+ * there is no model: more are left, or whoever reads the trace learns why, or it has what has to be
+ * asked of single chunks (accesses). The model is still the loading's. */
+const struct model *loading_finish(struct loading *self, u64 most);
 
 /* After loading_finish: the model is the caller's, and so is what its chunks did by the usual
  * thresholds, which is yet to be finished, and the samples of its growth. The names of types are

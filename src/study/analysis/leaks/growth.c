@@ -59,20 +59,25 @@ static void samples_release(struct growth_samples *self)
 	arena_release(&self->arena);
 }
 
-/* The series of a point, made if it is wanted; NULL if there is none, or no memory. */
-static i64 *series_of(struct growth_samples *self, u32 point, bool make)
+/* The series of a point; NULL if there is none. */
+static i64 *series_find(const struct growth_samples *self, u32 point)
 {
-	u64 *number = make ? map_at(&self->numbers, point) : map_find(&self->numbers, point);
-	i64 *series;
+	const u64 *number = map_find(&self->numbers, point);
 
-	if (!number)
-		return NULL;
-	if (*number)
-		return self->series.data[*number - 1];
+	return number ? self->series.data[*number - 1] : NULL;
+}
+
+/* Made if there is none; NULL without memory. */
+static i64 *series_make(struct growth_samples *self, u32 point)
+{
+	i64 *series = series_find(self, point);
+
+	if (series)
+		return series;
 	series = arena_new_array(&self->arena, i64, self->most + 1);
-	if (!series || !vec_push(&self->series, series))
+	if (!series || !vec_push(&self->series, series) ||
+	    !map_put(&self->numbers, point, self->series.count))
 		return NULL;
-	*number = self->series.count;
 	return series;
 }
 
@@ -106,7 +111,7 @@ u64 growth_samples_next(const struct growth_samples *self)
 /* Every second one stays. */
 static void samples_halve(struct growth_samples *self)
 {
-	self->taken /= 2;
+	self->taken = (self->taken + 1) / 2;
 	self->shift++;
 	for (u32 i = 0; i < self->taken; i++)
 		self->units[i] = self->units[2 * i];
@@ -118,21 +123,24 @@ static void samples_halve(struct growth_samples *self)
 /* The sample whose time has come. What was never so much at a sample is not followed. */
 static bool sample_take(struct growth_samples *self)
 {
+	/* more would take as long as a pass over the chunks, or as much memory */
+	enum { POINTS_MAX = 1 << 18, SERIES_MAX = 1 << 16 };
 	const struct model *model = self->model;
 
-	if (self->taken == self->most)
-		samples_halve(self);
+	if (model->points.count > POINTS_MAX || self->series.count > SERIES_MAX)
+		return false;
 	self->units[self->taken] = model->totals.allocations;
 	for (u32 i = 0; i < model->points.count; i++) {
 		const struct model_point *point = &model->points.data[i];
+		bool enough = point->live_bytes >= self->min_bytes;
 		i64 *series;
 
 		if (point->peak_bytes < self->min_bytes)
 			continue;
-		series = series_of(self, i, point->live_bytes >= self->min_bytes);
+		series = enough ? series_make(self, i) : series_find(self, i);
 		if (series)
 			series[self->taken] = (i64)point->live_bytes;
-		else if (point->live_bytes >= self->min_bytes)
+		else if (enough)
 			return false;
 	}
 	self->taken++;
@@ -141,10 +149,36 @@ static bool sample_take(struct growth_samples *self)
 
 bool growth_samples_take(struct growth_samples *self, u64 ticks)
 {
-	while (growth_samples_next(self) < ticks && self->shift < 63)
+	u64 start = self->model->image.start_ticks, last = ticks > start ? ticks - start - 1 : 0;
+
+	while (last >> self->shift >= self->most)
+		samples_halve(self);
+	while (growth_samples_next(self) < ticks)
 		if (!sample_take(self))
 			return false;
 	return true;
+}
+
+/* A point is followed from the first sample on at which it has enough. */
+static void follow_from_enough(const struct growth_samples *self, i64 *series)
+{
+	for (u32 k = 0; k <= self->steps; k++) {
+		if (series[k] >= 0 && (u64)series[k] >= self->min_bytes)
+			return;
+		series[k] = 0;
+	}
+}
+
+static void follow_all_from_enough(struct growth_samples *self)
+{
+	for (u64 i = 0; i < self->series.count; i++)
+		follow_from_enough(self, self->series.data[i]);
+}
+
+void growth_samples_finish(struct growth_samples *self)
+{
+	self->steps = self->taken ? self->taken - 1 : 0;
+	follow_all_from_enough(self);
 }
 
 /* ---- of columns ---- */
@@ -195,7 +229,7 @@ static void series_add(i64 *at, u64 bytes) { *at = (i64)((u64)*at + bytes); }
 static void sample_chunk(struct growth_samples *self, const struct chunk *chunk)
 {
 	u32 born = sample_at(self, chunk->page->alloc_ticks[chunk->at]);
-	i64 *series = series_of(self, chunk_point(chunk).index, false);
+	i64 *series = series_find(self, chunk_point(chunk).index);
 	u64 units, bytes;
 
 	model_weigh(self->model, chunk->page->size[chunk->at], &units, &bytes);
@@ -207,16 +241,6 @@ static void sample_chunk(struct growth_samples *self, const struct chunk *chunk)
 		series_add(&series[sample_at(self, chunk->page->free_ticks[chunk->at])], -bytes);
 }
 
-/* A point is followed from the first sample on at which it has enough. */
-static void follow_from_enough(const struct growth_samples *self, i64 *series)
-{
-	for (u32 k = 0; k <= self->steps; k++) {
-		if (series[k] >= 0 && (u64)series[k] >= self->min_bytes)
-			return;
-		series[k] = 0;
-	}
-}
-
 static void sum_up(const struct growth_samples *self, i64 *series)
 {
 	for (u32 k = 1; k <= self->steps; k++)
@@ -226,7 +250,7 @@ static void sum_up(const struct growth_samples *self, i64 *series)
 static bool sample_all(struct growth_samples *self, const struct candidates *candidates)
 {
 	for (u64 i = 0; i < candidates->rows.count; i++)
-		if (!series_of(self, candidates->rows.data[i].point, true))
+		if (!series_make(self, candidates->rows.data[i].point))
 			return false;
 	EACH_CHUNK (chunk, self->model)
 		sample_chunk(self, &chunk);
@@ -269,7 +293,7 @@ static double theil_sen(const i64 *values, u32 count, double *slopes)
 }
 
 struct judging {
-	struct growth_samples *samples;
+	const struct growth_samples *samples;
 	const struct growth_query *query;
 	double *slopes; /* scratch for one point */
 	struct growth_table *table;
@@ -302,10 +326,10 @@ static bool judge(const struct judging *judging, const i64 *series, struct growt
 
 static int follow(const struct judging *judging, u32 point, struct err *err)
 {
-	struct growth_samples *self = judging->samples;
+	const struct growth_samples *self = judging->samples;
 	struct growth_table *table = judging->table;
 	const struct model_point *model_point = &self->model->points.data[point];
-	const i64 *values = series_of(self, point, false);
+	const i64 *values = series_find(self, point);
 	struct growth_course course = {.point = {point}, .growth = {.point = {point}}};
 	u32 held = 0;
 
@@ -352,24 +376,35 @@ static bool samples_find(struct growth_samples *self, const struct candidates *c
 
 static int follow_all(struct judging *judging, const struct candidates *candidates, struct err *err)
 {
-	struct growth_samples *self = judging->samples;
-	u64 samples = self->steps / 2 + 2, pairs = samples * samples / 2;
+	u64 samples = judging->samples->steps / 2 + 2, pairs = samples * samples / 2;
 	int status = 0;
 
-	judging->slopes = arena_new_array(&self->arena, double, pairs);
+	judging->slopes = calloc(pairs, sizeof *judging->slopes);
 	if (!judging->slopes)
 		return err_memory_for(err, "growing points");
 	for (u64 i = 0; i < candidates->rows.count && status == 0; i++)
 		status = follow(judging, candidates->rows.data[i].point, err);
+	free(judging->slopes);
 	return status;
 }
 
+static int find_own(struct growth_samples *self, const struct model *model,
+		    const struct growth_query *query, const struct candidates *candidates,
+		    struct err *err)
+{
+	if (!samples_init(self, model, query) || !samples_find(self, candidates))
+		return err_memory_for(err, "growing points");
+	follow_all_from_enough(self);
+	return 0;
+}
+
 int growth_find(const struct model *model, const struct growth_query *query,
-		struct growth_samples *told, struct growth_table *self, struct err *err)
+		const struct growth_samples *told, struct growth_table *self, struct err *err)
 {
 	struct growth_query usual = growth_defaults();
-	struct growth_samples own = {0}, *samples = told;
+	struct growth_samples own = {0};
 	struct candidates candidates = {0};
+	struct judging judging = {told, query, NULL, self};
 	int status;
 
 	self->not_judged = why_not(model, query);
@@ -377,19 +412,13 @@ int growth_find(const struct model *model, const struct growth_query *query,
 		return 0;
 	status = choose(&candidates, model, query->min_bytes, err);
 	if (!told || query->steps != usual.steps || query->min_bytes != usual.min_bytes) {
-		samples = &own;
-		if (status == 0 &&
-		    (!samples_init(&own, model, query) || !samples_find(&own, &candidates)))
-			status = err_memory_for(err, "growing points");
+		judging.samples = &own;
+		if (status == 0)
+			status = find_own(&own, model, query, &candidates, err);
 	}
-	if (samples->taken)
-		samples->steps = samples->taken - 1;
-	for (u64 i = 0; i < samples->series.count; i++)
-		follow_from_enough(samples, samples->series.data[i]);
 	self->candidates = self->not_judged ? 0 : candidates.rows.count;
 	if (status == 0)
-		status =
-			follow_all(&(struct judging){samples, query, NULL, self}, &candidates, err);
+		status = follow_all(&judging, &candidates, err);
 	vec_sort(&self->rows, fastest_first);
 	samples_release(&own);
 	vec_release(&candidates.rows);

@@ -55,10 +55,12 @@ void growth_samples_free(struct growth_samples *self);
 u64 growth_samples_next(const struct growth_samples *self);
 /* All before these ticks. */
 bool growth_samples_take(struct growth_samples *self, u64 ticks);
+/* The last one was taken. From then on it is only read. */
+void growth_samples_finish(struct growth_samples *self);
 
 /* told: what was sampled so; NULL = the chunks tell it. */
 int growth_find(const struct model *model, const struct growth_query *query,
-		struct growth_samples *told, struct growth_table *self, struct err *err);
+		const struct growth_samples *told, struct growth_table *self, struct err *err);
 void growth_table_release(struct growth_table *self);
 
 /* A table named "growth"; NULL and err on failure. top 0 = all rows. */

@@ -100,6 +100,8 @@ struct pass *behaviour_follow(const struct model *model, const struct thresholds
 int behaviour_born(void *pass, const struct chunk_page *page, u32 k, u64 number, struct err *err);
 int behaviour_ended(void *pass, const struct chunk_page *page, u32 k, u64 number, struct err *err);
 void behaviour_followed(struct pass *pass);
+/* Instead: the model may be gone. NULL is none. */
+void behaviour_forget(struct pass *pass);
 
 /* The same in two steps, of which the first, which takes the time, needs no names. */
 int behaviour_begin(const struct model *model, const struct thresholds *thresholds,

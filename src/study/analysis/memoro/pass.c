@@ -89,34 +89,52 @@ static void short_rate(struct pass *self, double precision)
 		pass_limit(known ? short_ns / ns * (1 + precision) : short_ns / fastest_ns);
 }
 
+/* Lives that are near the limit no longer. */
+static void short_settle(struct pass *self)
+{
+	u64 count = 0;
+
+	for (u64 i = 0; i < self->unsure.count; i++) {
+		const struct unsure_life *life = &self->unsure.data[i];
+
+		if (life->life <= self->short_ticks)
+			short_add(&self->table->points[life->point], self->model, life->units,
+				  life->bytes, life->life);
+		else if (life->life < self->long_ticks)
+			self->unsure.data[count++] = *life;
+	}
+	self->unsure.count = count;
+}
+
 static int short_ended(struct pass *self, u32 point, const struct seen *chunk, struct err *err)
 {
-	if (unlikely(self->rated != self->model->clock.pairs.count))
+	enum { UNSURE_MAX = 1 << 20 };
+	struct unsure_life life = {point, chunk->life, chunk->units, chunk->bytes};
+
+	if (unlikely(self->rated != self->model->clock.pairs.count)) {
 		short_rate(self, 0.01);
+		short_settle(self);
+	}
 	if (chunk->life >= self->long_ticks)
 		return 0;
-	if (chunk->life > self->short_ticks)
-		return vec_push(&self->unsure, ((struct unsure_life){point, chunk->life,
-								     chunk->units, chunk->bytes}))
-			       ? 0
-			       : err_memory_for(err, "the behaviour of points");
+	if (chunk->life > self->short_ticks) {
+		if (self->unsure.count < UNSURE_MAX && vec_push(&self->unsure, life))
+			return 0;
+		return err_memory_for(err, "lives of unknown length");
+	}
 	short_add(&self->table->points[point], self->model, chunk->units, chunk->bytes,
 		  chunk->life);
 	return 0;
 }
 
-static void short_finish(struct pass *self)
+/* The end is known. */
+static void short_know(struct pass *self)
 {
 	double ns = tick_clock_span_ns(&self->model->clock, 1);
-	u64 most = ns > 0 ? pass_limit((double)self->limits->short_us * 1000 / ns) : 0;
 
-	for (u64 i = 0; i < self->unsure.count; i++) {
-		const struct unsure_life *life = &self->unsure.data[i];
-
-		if (life->life <= most)
-			short_add(&self->table->points[life->point], self->model, life->units,
-				  life->bytes, life->life);
-	}
+	self->short_ticks = ns > 0 ? pass_limit((double)self->limits->short_us * 1000 / ns) : 0;
+	self->long_ticks = self->short_ticks + 1;
+	short_settle(self);
 }
 
 static void add_times(const struct pass *pass, struct behaviour *self, const struct seen *chunk)
@@ -310,7 +328,7 @@ static void pass_finish(struct pass *self)
 {
 	u64 gap = lifetimes_gap(self->model, self->limits, self->model->last_ticks);
 
-	short_finish(self);
+	short_know(self);
 	for (u64 i = 0; i < self->table->count; i++)
 		lifetimes_finish(&self->states[i], &self->table->points[i], gap);
 }
@@ -487,6 +505,7 @@ int behaviour_begin(const struct model *model, const struct thresholds *limits,
 	int status = pass_init(&pass, model, limits, self, err);
 
 	pass.gap_ticks = lifetimes_gap(model, limits, model->last_ticks);
+	short_know(&pass);
 	if (status == 0)
 		status = pass_columns(&pass, err);
 	if (status == 0)
@@ -502,8 +521,7 @@ struct pass *behaviour_follow(const struct model *model, const struct thresholds
 
 	if (pass && pass_init(pass, model, limits, self, err) == 0)
 		return pass;
-	if (pass)
-		behaviour_followed(pass);
+	behaviour_forget(pass);
 	err_memory_for(err, "the behaviour of points");
 	return NULL;
 }
@@ -511,7 +529,13 @@ struct pass *behaviour_follow(const struct model *model, const struct thresholds
 void behaviour_followed(struct pass *pass)
 {
 	pass_finish(pass);
-	pass_release(pass);
+	behaviour_forget(pass);
+}
+
+void behaviour_forget(struct pass *pass)
+{
+	if (pass)
+		pass_release(pass);
 	free(pass);
 }
 

@@ -24,7 +24,7 @@ struct stack_source {
 	 * them. May be NULL. */
 	const struct behaviour_table *behaviour;
 	/* And what a stream has left for growth_find; may be NULL. */
-	struct growth_samples *growth;
+	const struct growth_samples *growth;
 	/* What was looked up before, by frame, as many as there are; NULL = it is looked up each
 	 * time. Shared by all who read the model: each place is written by whoever asks first. */
 	const struct symbol_entry **found;

@@ -33,7 +33,8 @@ static int by_ticks(const void *a, const void *b)
 /* Whether somebody followed the stream, and it has all. */
 static bool has_live(const struct model *model)
 {
-	return !model->aggregated && model->usage_live.count == model->usage.count &&
+	return (model->forgets || !model->live_late) && !model->aggregated &&
+	       model->usage_live.count == model->usage.count &&
 	       model->memory_live.count == model->memory.count;
 }
 
