@@ -168,3 +168,20 @@ TEST(empty, "a run without events is no growth and no error")
 	growth_table_release(&table);
 	model_free(feed.model);
 }
+
+TEST(any_time, "times of a damaged trace end the sampling, however late they are")
+{
+	static const u64 jumps[] = {1, 1ull << 40, 1ull << 57, 1ull << 63, UINT64_MAX - 1, UINT64_MAX};
+	struct feed feed = feed_new();
+
+	for (u32 i = 0; i < sizeof jumps / sizeof *jumps; i++) {
+		struct growth_samples *samples = growth_samples_new(feed.model);
+
+		CHECK(growth_samples_take(samples, 5000));
+		CHECK(growth_samples_take(samples, jumps[i]));
+		CHECK(growth_samples_take(samples, UINT64_MAX));
+		growth_samples_finish(samples);
+		growth_samples_free(samples);
+	}
+	model_free(feed.model);
+}

@@ -101,11 +101,14 @@ void growth_samples_free(struct growth_samples *self)
 	free(self);
 }
 
+/* In a damaged trace times may be anything. */
 u64 growth_samples_next(const struct growth_samples *self)
 {
-	u64 after = (u64)self->taken << self->shift, start = self->model->image.start_ticks;
+	u64 start = self->model->image.start_ticks;
 
-	return after <= UINT64_MAX - start ? start + after : UINT64_MAX;
+	return self->taken <= (UINT64_MAX - start) >> self->shift
+		       ? start + ((u64)self->taken << self->shift)
+		       : UINT64_MAX;
 }
 
 /* Every second one stays. */
@@ -153,7 +156,7 @@ bool growth_samples_take(struct growth_samples *self, u64 ticks)
 
 	while (last >> self->shift >= self->most)
 		samples_halve(self);
-	while (growth_samples_next(self) < ticks)
+	while (self->taken < self->most && growth_samples_next(self) < ticks)
 		if (!sample_take(self))
 			return false;
 	return true;

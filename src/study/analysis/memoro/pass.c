@@ -108,7 +108,7 @@ static void short_settle(struct pass *self)
 
 static int short_ended(struct pass *self, u32 point, const struct seen *chunk, struct err *err)
 {
-	enum { UNSURE_MAX = 1 << 20 };
+	enum { UNSURE_MAX = 1 << 22 };
 	struct unsure_life life = {point, chunk->life, chunk->units, chunk->bytes};
 
 	if (unlikely(self->rated != self->model->clock.pairs.count)) {
@@ -133,7 +133,7 @@ static void short_know(struct pass *self)
 	double ns = tick_clock_span_ns(&self->model->clock, 1);
 
 	self->short_ticks = ns > 0 ? pass_limit((double)self->limits->short_us * 1000 / ns) : 0;
-	self->long_ticks = self->short_ticks + 1;
+	self->long_ticks = self->short_ticks + (self->short_ticks < UINT64_MAX);
 	short_settle(self);
 }
 
