@@ -19,15 +19,15 @@
 #define HELPER __attribute__((unused)) static
 #endif
 
-HELPER const char *index_trace(const char *name, u64 chunks)
+HELPER const char *synthetic_trace(const char *name, u64 chunks, u64 points, bool access)
 {
 	static char path[512];
 	struct synth_options how = {.path = path,
 				    .chunks = chunks,
-				    .points = chunks / 20 + 1,
+				    .points = points,
 				    .threads = 3,
 				    .types = 40,
-				    .access = true,
+				    .access = access,
 				    .seed = chunks,
 				    .kept = 0.02};
 	struct synth_result made;
@@ -38,6 +38,11 @@ HELPER const char *index_trace(const char *name, u64 chunks)
 		FAIL("%s", err.text);
 	synth_result_release(&made);
 	return path;
+}
+
+HELPER const char *index_trace(const char *name, u64 chunks)
+{
+	return synthetic_trace(name, chunks, chunks / 20 + 1, true);
 }
 
 HELPER struct model *open_model(const char *path, const struct model_options *options)

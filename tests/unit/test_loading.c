@@ -12,27 +12,6 @@
 /* Sums of real numbers in another order. */
 #define CHECK_NEAR(got, want) CHECK(fabs((got) - (want)) <= 1e-9 * fabs(want))
 
-static const char *synthetic(const char *name, u64 chunks, bool access)
-{
-	static char path[512];
-	struct synth_options how = {.path = path,
-				    .chunks = chunks,
-				    .points = chunks / 500 + 1,
-				    .threads = 5,
-				    .types = 40,
-				    .access = access,
-				    .seed = chunks,
-				    .kept = 0.02};
-	struct synth_result made;
-	struct err err = {0};
-
-	snprintf(path, sizeof path, "%s/%s", test_folder(), name);
-	if (synth_write(&how, &made, &err) < 0)
-		FAIL("%s", err.text);
-	synth_result_release(&made);
-	return path;
-}
-
 struct found {
 	struct model *model;
 	struct behaviour_table behaviour;
@@ -171,7 +150,7 @@ static void check_found(struct found *sums, struct found *columns, bool ordered)
 
 static void check_file(u64 chunks)
 {
-	const char *path = synthetic("whole.hwt", chunks, false);
+	const char *path = synthetic_trace("whole.hwt", chunks, chunks / 500 + 1, false);
 	struct found sums = found_by_loading(loading_begin(path)), columns = found_by_columns(path),
 		     followed = found_followed(path);
 
@@ -206,7 +185,7 @@ static void pour(int from, int to, u64 bytes)
 
 TEST(growing, "of a file that grows, however it is cut in between")
 {
-	const char *path = synthetic("source.hwt", 100000, false);
+	const char *path = synthetic_trace("source.hwt", 100000, 100000 / 500 + 1, false);
 	const char *copy = test_path("growing.hwt");
 	int from = open(path, O_RDONLY), to = open(copy, O_CREAT | O_WRONLY | O_TRUNC, 0600);
 	struct found sums, followed = found_followed(path);
@@ -236,7 +215,7 @@ static bool has_model(const char *path)
 
 TEST(none, "what is damaged, has accesses, or is no trace has no such model")
 {
-	const char *path = synthetic("damaged.hwt", 50000, false);
+	const char *path = synthetic_trace("damaged.hwt", 50000, 50000 / 500 + 1, false);
 	int fd = open(path, O_RDWR);
 	u8 byte;
 
@@ -252,7 +231,7 @@ TEST(none, "what is damaged, has accesses, or is no trace has no such model")
 	CHECK(!has_model(path));
 	close(fd);
 	CHECK(!has_model("/dev/null"));
-	CHECK(!has_model(synthetic("accesses.hwt", 5000, true)));
+	CHECK(!has_model(synthetic_trace("accesses.hwt", 5000, 5000 / 500 + 1, true)));
 	CHECK(!loading_finish(NULL, UINT64_MAX));
 	loading_free(NULL);
 }
