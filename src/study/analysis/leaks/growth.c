@@ -365,18 +365,6 @@ static const char *why_not(const struct model *model, const struct growth_query 
 	return NULL;
 }
 
-/* Those that a stream has left, up to its end, or else those of the columns. */
-static bool samples_find(struct growth_samples *self, const struct candidates *candidates)
-{
-	const struct model *model = self->model;
-	u64 span = model->last_ticks - model->image.start_ticks;
-
-	while (span >> self->shift >= self->most)
-		self->shift++;
-	self->steps = (u32)(span >> self->shift);
-	return sample_all(self, candidates);
-}
-
 static int follow_all(struct judging *judging, const struct candidates *candidates, struct err *err)
 {
 	u64 samples = judging->samples->steps / 2 + 2, pairs = samples * samples / 2;
@@ -391,11 +379,19 @@ static int follow_all(struct judging *judging, const struct candidates *candidat
 	return status;
 }
 
+/* By the chunks. */
 static int find_own(struct growth_samples *self, const struct model *model,
 		    const struct growth_query *query, const struct candidates *candidates,
 		    struct err *err)
 {
-	if (!samples_init(self, model, query) || !samples_find(self, candidates))
+	u64 span = model->last_ticks - model->image.start_ticks;
+
+	if (!samples_init(self, model, query))
+		return err_memory_for(err, "growing points");
+	while (span >> self->shift >= self->most)
+		self->shift++;
+	self->steps = (u32)(span >> self->shift);
+	if (!sample_all(self, candidates))
 		return err_memory_for(err, "growing points");
 	follow_all_from_enough(self);
 	return 0;

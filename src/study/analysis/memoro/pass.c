@@ -73,11 +73,11 @@ static void short_add(struct behaviour *sums, const struct model *model, u64 uni
 }
 
 /* The rate of the clock is known a while after the start, and exactly at the end: lives near the
- * limit wait until then. */
-static void short_rate(struct pass *self, double precision)
+ * limit wait until then. Clocks are slewed by 1/2,000 at most. */
+static void short_rate(struct pass *self)
 {
 	/* no clock is outside of these */
-	static const double fastest_ns = 0.1, slowest_ns = 1000;
+	static const double fastest_ns = 0.1, slowest_ns = 1000, precision = 0.001;
 	double short_ns = (double)self->limits->short_us * 1000;
 	double ns = tick_clock_span_ns(&self->model->clock, 1);
 	bool known = tick_clock_known(&self->model->clock) && ns > 0;
@@ -112,7 +112,7 @@ static int short_ended(struct pass *self, u32 point, const struct seen *chunk, s
 	struct unsure_life life = {point, chunk->life, chunk->units, chunk->bytes};
 
 	if (unlikely(self->rated != self->model->clock.pairs.count)) {
-		short_rate(self, 0.01);
+		short_rate(self);
 		short_settle(self);
 	}
 	if (chunk->life >= self->long_ticks)
@@ -258,7 +258,7 @@ static int pass_init(struct pass *self, const struct model *model, const struct 
 	*self = (struct pass){.model = model, .limits = limits, .table = table};
 	self->growing_steps = limits->growing_steps ? limits->growing_steps : 1;
 	table->limits = *limits;
-	short_rate(self, 0.01);
+	short_rate(self);
 	return points_extend(self, model->points.count, err);
 }
 
