@@ -58,6 +58,11 @@ same limited 0 --max-size 1K -- "$targets/sampled" 20000
 same threads 1 -- "$targets/threads"
 same empty 0 -- "$targets/empty"
 same many 1 -- "$targets/many" 100000
+# Of what had ended only sums are left: the trace is read once more.
+same stayed 1 -- "$targets/bursts" 1500 1 10
+says "$work/said" "stayed resident"
+same wrong 1 -- "$targets/misuse" inside
+says "$work/said" "inside a block"
 same killed 0 -- sh -c "$targets/leaks trees; kill -9 \$\$"
 
 same large 1 -- "$targets/many" 400000
