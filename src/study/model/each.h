@@ -5,8 +5,11 @@
  *	EACH_CHUNK(chunk, model)                                    all
  *	EACH_CHUNK(chunk, model, .words = mask)                     those whose bit is set
  *	EACH_CHUNK(chunk, model, .numbers = list, .count = count)   those of a list, as that of a point
+ *	EACH_CHUNK(chunk, model, .kept = true)                      those that were not freed
  *		bytes += chunk.page->size[chunk.at];
- */
+ *
+ * A model that forgets chunks has the last ones only: any other loop sees none, and what comes out
+ * is to be thrown away (model_lacks_chunks). */
 #ifndef STUDY_MODEL_EACH_H
 #define STUDY_MODEL_EACH_H
 
@@ -18,7 +21,8 @@ struct chunk {
 	const u64 *words;
 	const u32 *numbers;
 	u64 count; /* of numbers */
-	u64 next;  /* where the loop goes on */
+	bool kept;
+	u64 next; /* where the loop goes on */
 	const struct chunk_page *page;
 	u64 number;
 	u32 at;
@@ -53,32 +57,6 @@ static inline bool chunk_next_listed(struct chunk *self)
 	return false;
 }
 
-/* For EACH_CHUNK. */
-static inline bool chunk_next(struct chunk *self)
-{
-	const struct chunk_table *table = &self->model->chunks;
-
-	if (self->numbers)
-		return chunk_next_listed(self);
-	for (u64 i = self->next; i < table->count; i++) {
-		u64 rest = self->words ? self->words[i / 64] >> (i % 64) : 1;
-
-		model_pass(self->model, i);
-		if (!rest) {
-			i |= 63;
-			continue;
-		}
-		i += (u64)__builtin_ctzll(rest);
-		if (chunk_take(self, i)) {
-			self->next = i + 1;
-			return true;
-		}
-		if (unlikely(!self->page))
-			i |= CHUNK_PAGE - 1;
-	}
-	return false;
-}
-
 static inline struct point_id chunk_point(const struct chunk *self)
 {
 	return model_point_of(self->model, self->page->alloc_context[self->at]);
@@ -97,6 +75,34 @@ static inline bool chunk_is_kept(const struct chunk *self)
 	u8 end = self->page->end[self->at];
 
 	return end == CHUNK_KEPT || end == CHUNK_LIVE;
+}
+
+/* For EACH_CHUNK. */
+static inline bool chunk_next(struct chunk *self)
+{
+	const struct chunk_table *table = &self->model->chunks;
+
+	if (!self->kept && model_lacks_chunks(self->model))
+		return false;
+	if (self->numbers)
+		return chunk_next_listed(self);
+	for (u64 i = self->next; i < table->count; i++) {
+		u64 rest = self->words ? self->words[i / 64] >> (i % 64) : 1;
+
+		model_pass(self->model, i);
+		if (!rest) {
+			i |= 63;
+			continue;
+		}
+		i += (u64)__builtin_ctzll(rest);
+		if (chunk_take(self, i) && (!self->kept || !chunk_is_freed(self))) {
+			self->next = i + 1;
+			return true;
+		}
+		if (unlikely(!self->page))
+			i |= CHUNK_PAGE - 1;
+	}
+	return false;
 }
 
 #endif

@@ -2,7 +2,11 @@
  * Applies events to the model: the hot loop of a load.
  * Host. An event that names what cannot be (a chunk far beyond all others, a free of a dead chunk)
  * is counted and skipped: the trace may be damaged, the model stays consistent. */
+#include "format/tracefile.h"
+#include "host/base/keyed.h"
+#include "host/base/order.h"
 #include "study/model/durations.h"
+#include "study/model/each.h"
 #include "study/model/fill.h"
 
 /* A damaged stretch may hide so many chunks; a larger jump is nonsense. */
@@ -77,13 +81,45 @@ static void new_peak(struct model_totals *totals, u64 ticks)
 	totals->peak_number++;
 }
 
-void model_count_allocation(struct model *self, struct model_point *point,
-			    const struct event *event)
+/* Made if it is new; NULL without memory. */
+static struct model_size *size_of_chunks(struct model *self, u64 size)
+{
+	enum { SIZES_MAX = 1 << 16 };
+	const u64 *known;
+
+	if (unlikely(!self->sizes.count)) {
+		if (!vec_extend(&self->sizes, MODEL_SIZES_EXACT + 1))
+			return NULL;
+		for (u64 i = 0; i <= MODEL_SIZES_EXACT; i++)
+			self->sizes.data[i].size = i;
+	}
+	if (likely(size <= MODEL_SIZES_EXACT))
+		return &self->sizes.data[size];
+	known = map_find(&self->size_numbers, size);
+	if (likely(known))
+		return &self->sizes.data[*known - 1];
+	if (self->sizes.count >= SIZES_MAX)
+		size = 1ull << (63 - __builtin_clzll(size));
+	return vec_at_key(&self->sizes, &self->size_numbers, size,
+			  (struct model_size){.size = size});
+}
+
+int model_count_allocation(struct model *self, struct model_point *point, const struct event *event)
 {
 	struct model_totals *totals = &self->totals;
+	struct model_size *same = size_of_chunks(self, event->size);
+	u32 class = model_size_class(event->size);
 	u64 units, bytes;
 
+	if (!same)
+		return ERR_MEMORY;
 	model_weigh(self, event->size, &units, &bytes);
+	same->units += units;
+	same->bytes += bytes;
+	same->live_units += units;
+	same->live_bytes += bytes;
+	point->class_bytes[class] += bytes;
+	point->class_live[class] += bytes;
 	point_remember_peak(point, totals->peak_number);
 	point->allocations += units;
 	point->bytes += bytes;
@@ -103,6 +139,91 @@ void model_count_allocation(struct model *self, struct model_point *point,
 		new_peak(totals, event->ticks);
 	self->recorded_allocations++;
 	self->recorded_bytes += event->size;
+	return 0;
+}
+
+/* What was told of a chunk that is not looked at any more joins the sums. */
+static bool told_add(struct model *self, const struct chunk_page *page, u64 row)
+{
+	static const struct type_cell nothing;
+	u32 k = (u32)(row % CHUNK_PAGE);
+	struct type_cell *cell = type_table_cell(&self->type_table, row);
+	struct model_told told = {.point = model_point_of(self, page->alloc_context[k]).index,
+				  .size = page->size[k]};
+	struct model_told *sum;
+
+	if (!cell || !(cell->kinds[0] | cell->kinds[1]))
+		return true;
+	told.cell = *cell;
+	sum = vec_at_key(&self->told, &self->told_numbers,
+			 hash_u64(hash_u64((u64)told.point << 32 | cell->kinds[0]) ^
+				  ((u64)cell->kinds[1] << 32 ^ told.size)),
+			 told);
+	if (!sum)
+		return false;
+	sum->chunks++;
+	if (self->forgets)
+		*cell = nothing;
+	return true;
+}
+
+static int told_order(const void *a, const void *b)
+{
+	const struct model_told *x = a, *y = b;
+
+	return rising(x->point, y->point) ?: rising(x->size, y->size)
+		       ?: rising(x->cell.kinds[0], y->cell.kinds[0])
+		       ?: rising(x->cell.kinds[1], y->cell.kinds[1]);
+}
+
+bool model_sum_types(struct model *self)
+{
+	if (self->type_table.chunks[0] || self->type_table.chunks[1])
+		EACH_CHUNK (chunk, self, .kept = self->forgets)
+			if (!told_add(self, chunk.page, chunk.number))
+				return false;
+	vec_sort(&self->told, told_order);
+	map_release(&self->told_numbers);
+	return true;
+}
+
+/* What it was is in the sums. */
+static bool row_forget(struct model *self, struct model_ended ended)
+{
+	struct chunk_page *page = chunk_at(&self->chunks, ended.row);
+	u32 k = ended.row % CHUNK_PAGE;
+
+	if (!told_add(self, page, ended.row))
+		return false;
+	page->end[k] = CHUNK_ABSENT;
+	page->free_ticks[k] = 0;
+	page->chunk_class[k] = CLASS_UNKNOWN;
+	rows_remove(&self->rows, ended.chunk);
+	return vec_push(&self->free_rows, ended.row);
+}
+
+/* A chunk has ended. Its type may be told a while after that. */
+static bool row_end(struct model *self, struct model_ended ended)
+{
+	enum { ENDED_KEPT = 2 * HW_BLOCK_EVENTS_MAX };
+
+	if (self->ended.count < ENDED_KEPT)
+		return vec_push(&self->ended, ended);
+	if (!row_forget(self, self->ended.data[self->next_ended]))
+		return false;
+	self->ended.data[self->next_ended++] = ended;
+	self->next_ended %= ENDED_KEPT;
+	return true;
+}
+
+bool model_forget_ended(struct model *self)
+{
+	bool ok = true;
+
+	for (u64 i = 0; i < self->ended.count && ok; i++)
+		ok = row_forget(self, self->ended.data[i]);
+	vec_release(&self->ended);
+	return ok;
 }
 
 /* Where the columns of a new chunk are to be, if chunks that have ended are forgotten; ROW_NONE
@@ -113,16 +234,6 @@ static u64 row_take(struct model *self, u64 chunk)
 					: self->chunks.count;
 
 	return row < UINT32_MAX && rows_put(&self->rows, chunk, (u32)row) ? row : ROW_NONE;
-}
-
-/* What it was is in the sums. */
-static bool row_forget(struct model *self, u64 chunk, struct chunk_page *page, u64 row)
-{
-	page->end[row % CHUNK_PAGE] = CHUNK_ABSENT;
-	page->free_ticks[row % CHUNK_PAGE] = 0;
-	page->chunk_class[row % CHUNK_PAGE] = CLASS_UNKNOWN;
-	rows_remove(&self->rows, chunk);
-	return vec_push(&self->free_rows, (u32)row);
 }
 
 static int allocate(struct model *self, const struct event *event, struct err *err)
@@ -163,16 +274,22 @@ static int allocate(struct model *self, const struct event *event, struct err *e
 	page->others[k] = thread->made;
 	page->kind[k] = event->kind;
 	page->end[k] = CHUNK_LIVE;
-	model_count_allocation(self, &self->points.data[point], event);
+	if (model_count_allocation(self, &self->points.data[point], event) < 0)
+		return err_memory_for(err, "the model");
 	return self->follower ? self->follower->born(self->follower->self, page, k, row, err) : 0;
 }
 
 void model_count_free(struct model *self, struct model_point *point, u64 size, bool temporary)
 {
 	struct model_totals *totals = &self->totals;
+	struct model_size *same = size_of_chunks(self, size); /* there since its birth */
+	u32 class = model_size_class(size);
 	u64 units, bytes;
 
 	model_weigh(self, size, &units, &bytes);
+	same->live_units -= units;
+	same->live_bytes -= bytes;
+	point->class_live[class] -= bytes;
 	point_remember_peak(point, totals->peak_number);
 	point->frees += units;
 	point->freed_bytes += bytes;
@@ -256,7 +373,9 @@ static int release(struct model *self, const struct event *event, struct err *er
 		return ERR_MEMORY;
 	if (!self->forgets)
 		return 0;
-	return row_forget(self, event->chunk, page, row) ? 0 : err_memory_for(err, "the model");
+	return row_end(self, (struct model_ended){event->chunk, (u32)row})
+		       ? 0
+		       : err_memory_for(err, "the model");
 }
 
 /* Programs that take snapshots all the time keep the points of the first ones only. */

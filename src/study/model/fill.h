@@ -19,10 +19,16 @@ int model_fill_accesses(void *self, const struct stream_access *rows, u64 count,
 int model_fill_types(void *self, const struct stream_type *rows, u64 count, struct err *err);
 
 /* What an allocation, or the end of a chunk of `size` bytes, changes in the sums of its point and
- * of all. */
-void model_count_allocation(struct model *self, struct model_point *point,
-			    const struct event *event);
+ * of all. ERR_MEMORY changes nothing. */
+int model_count_allocation(struct model *self, struct model_point *point,
+			   const struct event *event);
 void model_count_free(struct model *self, struct model_point *point, u64 size, bool temporary);
+
+/* Forgets the chunks that have ended, all of them; false without memory. */
+bool model_forget_ended(struct model *self);
+
+/* Sums up what was told of types, at the end; false without memory. */
+bool model_sum_types(struct model *self);
 
 /* Keeps what is live now as the snapshot of this mark. */
 int model_add_snapshot(struct model *self, u64 mark, struct err *err);

@@ -52,24 +52,24 @@ int model_fill_types(void *data, const struct stream_type *rows, u64 count, stru
 {
 	struct model *self = data;
 
-	if (self->forgets)
-		return 0;
 	if (self->store)
 		column_store_trim(self->store);
 	for (u64 i = 0; i < count; i++) {
-		const struct stream_type *row = &rows[i];
+		struct stream_type row = rows[i];
 		u64 known = self->type_table.identities.count;
 
-		if (row->chunk >= self->chunks.count ||
-		    (row->source != TYPE_DECLARED && row->source != TYPE_VTABLE) ||
-		    chunk_end(&self->chunks, row->chunk) == CHUNK_ABSENT) {
+		row.chunk = model_row(self, row.chunk);
+		if (row.chunk >= self->chunks.count ||
+		    (row.source != TYPE_DECLARED && row.source != TYPE_VTABLE) ||
+		    chunk_end(&self->chunks, row.chunk) == CHUNK_ABSENT) {
+			model_lacks_chunks(self); /* told too late, maybe */
 			self->strange_types++;
 			continue;
 		}
-		if (!type_table_put(&self->type_table, row))
+		if (!type_table_put(&self->type_table, &row))
 			return err_memory_for(err, "the model");
 		if (self->type_table.identities.count > known &&
-		    name_by_number(self, row->identity, err) < 0)
+		    name_by_number(self, row.identity, err) < 0)
 			return ERR_MEMORY;
 	}
 	return 0;
@@ -99,6 +99,12 @@ int model_load_type_names(struct model *self, const char *path, struct err *err)
 
 bool model_chunk_type(const struct model *self, u64 chunk, struct chunk_type *type)
 {
-	return type_table_get(&self->type_table, chunk, TYPE_DECLARED, type) ||
-	       type_table_get(&self->type_table, chunk, TYPE_VTABLE, type);
+	return model_cell_type(self, type_table_cell(&self->type_table, chunk), type);
+}
+
+bool model_cell_type(const struct model *self, const struct type_cell *cell,
+		     struct chunk_type *type)
+{
+	return type_table_get(&self->type_table, cell, TYPE_DECLARED, type) ||
+	       type_table_get(&self->type_table, cell, TYPE_VTABLE, type);
 }

@@ -157,6 +157,9 @@ static bool types_sound(const struct model *self)
 {
 	const struct type_table *types = &self->type_table;
 
+	for (u64 i = 0; i < self->told.count; i++)
+		if (self->told.data[i].point >= self->points.count)
+			return false;
 	for (u64 i = 0; i < types->identities.count; i++)
 		if (types->identities.data[i].type > self->types.count)
 			return false;

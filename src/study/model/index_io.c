@@ -362,7 +362,9 @@ void index_transfer(struct index_io *io, struct model *model, struct trace_info 
 	io_texts(io, model);
 	io_marks(io, model);
 	io_threads(io, model);
+	io_vec(io, &model->told);
 	io_vec(io, &model->points);
+	io_vec(io, &model->sizes);
 	io_vec(io, &model->maps);
 	io_vec(io, &model->patterns.rows);
 	io_vec(io, &model->usage);
@@ -411,7 +413,9 @@ u64 index_layout(void)
 		sizeof(struct stream_resident),
 		sizeof(struct stream_cached),
 		sizeof(struct model),
+		sizeof(struct model_told),
 		sizeof(struct model_point),
+		sizeof(struct model_size),
 		sizeof(struct model_thread),
 		sizeof(struct model_mark),
 		sizeof(struct model_snapshot),

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "host/base/order.h"
 #include "host/trace/kinds.h"
 #include "study/model/each.h"
 #include "study/model/fill.h"
@@ -24,7 +25,11 @@ static void model_clear(struct model *self)
 	vec_release(&self->types);
 	map_release(&self->types_by_name);
 	context_table_release(&self->contexts);
+	vec_release(&self->told);
+	map_release(&self->told_numbers);
 	vec_release(&self->points);
+	vec_release(&self->sizes);
+	map_release(&self->size_numbers);
 	vec_release(&self->maps);
 	pattern_table_release(&self->patterns);
 	vec_release(&self->threads);
@@ -45,6 +50,7 @@ static void model_clear(struct model *self)
 	vec_release(&self->usage_live);
 	vec_release(&self->memory_live);
 	rows_release(&self->rows);
+	vec_release(&self->ended);
 	vec_release(&self->free_rows);
 	arena_release(&self->arena);
 	memset(self, 0, sizeof *self);
@@ -263,13 +269,11 @@ static int on_image_end(void *data, const struct stream_image_end *end, struct e
 {
 	struct model *self = data;
 
-	(void)err;
 	self->end = *end;
 	self->has_end = true;
 	if (end->ticks > self->last_ticks)
 		self->last_ticks = end->ticks;
-	model_finish(self);
-	return 0;
+	return model_finish(self) < 0 ? err_memory_for(err, "the model") : 0;
 }
 
 static int on_note(void *data, const char *key, const char *value, struct err *err)
@@ -338,17 +342,17 @@ static void end_followed(struct model *self)
 
 	if (self->follower->time(self->follower->self, UINT64_MAX, &err) < 0)
 		return;
-	EACH_CHUNK (chunk, self)
-		if (!self->follower || (!chunk_is_freed(&chunk) &&
-					self->follower->ended(self->follower->self, chunk.page,
-							      chunk.at, chunk.number, &err) < 0))
+	EACH_CHUNK (chunk, self, .kept = true)
+		if (!self->follower ||
+		    self->follower->ended(self->follower->self, chunk.page, chunk.at, chunk.number,
+					  &err) < 0)
 			return;
 }
 
-void model_finish(struct model *self)
+int model_finish(struct model *self)
 {
 	if (self->finished)
-		return;
+		return 0;
 	self->finished = true;
 	timeline_put(&self->timeline, self->last_ticks, self->totals.live_bytes,
 		     model_count(self, self->totals.live_chunks), false);
@@ -358,6 +362,8 @@ void model_finish(struct model *self)
 		end_live_chunks(self, model_keeps_nothing(self) ? CHUNK_EXEC : CHUNK_KEPT);
 	if (self->follower)
 		end_followed(self);
+	return (self->forgets && !model_forget_ended(self)) || !model_sum_types(self) ? ERR_MEMORY
+											: 0;
 }
 
 int model_read(struct model *self, struct trace_reader *reader,
@@ -368,8 +374,8 @@ int model_read(struct model *self, struct trace_reader *reader,
 
 	sink.graph = NULL; /* few want them */
 	status = trace_read(reader, options, &sink, err);
-	if (status == 0 && self->has_image)
-		model_finish(self);
+	if (status == 0 && self->has_image && model_finish(self) < 0)
+		status = err_memory_for(err, "the model");
 	return status;
 }
 
@@ -447,4 +453,22 @@ const char *model_note(const struct model *self, const char *key)
 		if (strcmp(self->notes.data[i].key, key) == 0)
 			return self->notes.data[i].value;
 	return "";
+}
+
+static int by_size(const void *a, const void *b)
+{
+	return rising(((const struct model_size *)a)->size, ((const struct model_size *)b)->size);
+}
+
+struct model_size *model_sizes_sorted(const struct model *self, u64 *count)
+{
+	struct model_size *sorted = malloc((self->sizes.count + 1) * sizeof *sorted);
+
+	*count = 0;
+	for (u64 i = 0; sorted && i < self->sizes.count; i++)
+		if (self->sizes.data[i].units)
+			sorted[(*count)++] = self->sizes.data[i];
+	if (*count)
+		qsort(sorted, *count, sizeof *sorted, by_size);
+	return sorted;
 }

@@ -17,6 +17,7 @@
 #define STUDY_MODEL_MODEL_H
 
 #include "host/base/arena.h"
+#include "format/atomics.h"
 #include "format/session.h"
 #include "study/model/accesses.h"
 #include "study/model/chunks.h"
@@ -49,6 +50,14 @@ struct access_sums {
 	u64 shared_chunks, saturated_chunks, estimated_chunks, lower_bound_chunks;
 };
 
+/* Classes of mprof: up to 32, 256 and 2,048 bytes, and more. */
+enum { MODEL_SIZE_CLASSES = 4 };
+
+static inline u32 model_size_class(u64 size)
+{
+	return (size > 32) + (size > 256) + (size > 2048);
+}
+
 /* An allocation point: a call stack that allocates. "…chunks" are counts, see above. */
 struct model_point {
 	u64 allocations, bytes;
@@ -59,6 +68,8 @@ struct model_point {
 	u64 at_peak_bytes, at_peak_chunks; /* live at the moment of the program's peak */
 	u64 temporary, temporary_bytes;    /* freed before any further allocation of the thread */
 	u64 peak_number;                   /* of the program's peak that at_peak_… belongs to */
+	u64 class_bytes[MODEL_SIZE_CLASSES]; /* of the bytes, and of those that are live */
+	u64 class_live[MODEL_SIZE_CLASSES];
 	struct access_sums access;
 	u32 map;               /* number + 1 in the model's maps, 0 = none */
 	struct frame_id frame; /* innermost frame; the root if the stack is unknown */
@@ -100,6 +111,23 @@ struct model_totals { /* counts in units, see above */
 	u64 peak_bytes, peak_chunks, peak_ticks;
 	u64 peak_number; /* how often a new peak was reached */
 	u64 temporary, temporary_bytes;
+};
+
+/* Chunks of one requested size. Of the large ones each size has its own sums until there are too
+ * many; the others of a power of 2 are together, under that. */
+enum { MODEL_SIZES_EXACT = 1024 };
+struct model_size {
+	u64 size;
+	u64 units, bytes;
+	u64 live_units, live_bytes;
+};
+
+/* Chunks of a point and a size of which the same was told: numbers of kinds, see types.h. */
+struct model_told {
+	u32 point;
+	struct type_cell cell;
+	u64 size;
+	u64 chunks;
 };
 
 struct model_note {
@@ -156,6 +184,12 @@ struct model_follower {
 	int (*ended)(void *self, const struct chunk_page *page, u32 k, u64 number, struct err *err);
 };
 
+/* A chunk that has ended, and its row. */
+struct model_ended {
+	u64 chunk;
+	u32 row;
+};
+
 struct model {
 	/* what was told */
 	struct stream_image image; /* strings are the model's own */
@@ -169,9 +203,12 @@ struct model {
 	bool has_access; /* accesses were recorded (image.access says how), or some are here */
 	struct access_sums access; /* of all chunks */
 	struct type_table type_table;
-	VEC(const char *) types; /* names of types, each once */
+	VEC(struct model_told) told; /* when finished; by point and size */
+	VEC(const char *) types;     /* names of types, each once */
 	struct context_table contexts;
 	VEC(struct model_point) points;
+	VEC(struct model_size) sizes;  /* the first ones by size, then others in no order */
+	struct map size_numbers;       /* of these: index + 1 */
 	VEC(struct point_map) maps;    /* of points with measured coverage */
 	struct pattern_table patterns; /* of their chunks */
 	VEC(struct model_thread) threads;
@@ -240,7 +277,11 @@ struct model {
 	 * and the sums stand for all. */
 	bool forgets;
 	struct row_table rows;
-	VEC(u32) free_rows; /* that were theirs */
+	VEC(struct model_ended) ended; /* the latest, a ring */
+	u64 next_ended;
+	VEC(u32) free_rows;         /* of those before */
+	struct map told_numbers;    /* of told: hash → index + 1 */
+	u32 wants_chunks; /* somebody asked for what is forgotten, see model_lacks_chunks */
 };
 
 struct model *model_new(void);
@@ -272,12 +313,25 @@ static inline void model_rest(const struct model *self)
  * be asked, and chunks that are kept. */
 void model_follow(struct model *self, const struct model_follower *follower, bool forgets);
 
+/* For who would have to ask all chunks. True if they are forgotten: then what comes out is to be
+ * thrown away, and asked of a model that has them. */
+static inline bool model_lacks_chunks(const struct model *self)
+{
+	if (likely(!self->forgets))
+		return false;
+	store_relaxed((u32 *)&self->wants_chunks, 1);
+	return true;
+}
+
+/* The sums of sizes, smallest first, without those that never were; NULL without memory. */
+struct model_size *model_sizes_sorted(const struct model *self, u64 *count);
+
 /* The sink to feed. A further image replaces what is there. */
 struct stream_sink model_sink(struct model *self);
 
 /* Settles what only the end can tell: kept chunks, shares at the peak. The image's end calls it;
- * for a stream that breaks off the caller must. */
-void model_finish(struct model *self);
+ * for a stream that breaks off the caller must. ERR_MEMORY if types are not summed up. */
+int model_finish(struct model *self);
 
 /* Reads a trace that is open, all but graphs and the names of types, and finishes. has_image tells
  * whether there was anything. */
@@ -336,6 +390,9 @@ const struct point_map *model_point_map(const struct model *self, struct point_i
 /* The type of what is in a chunk, as the program or, if that said nothing, the object itself told
  * it; false if neither did. Whoever has other sources asks here first. */
 bool model_chunk_type(const struct model *self, u64 chunk, struct chunk_type *type);
+/* The same of chunks with this cell, which may be NULL. */
+bool model_cell_type(const struct model *self, const struct type_cell *cell,
+		     struct chunk_type *type);
 
 /* Gives an identity of the types that were told its name, as model_load does with those of the
  * file. */

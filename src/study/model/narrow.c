@@ -162,7 +162,7 @@ static struct model_point *point_of(struct model *model, const struct chunk_page
 	return &model->points.data[model_point_of(model, page->alloc_context[k]).index];
 }
 
-static void happen(struct model *model, const struct moment *moment)
+static int happen(struct model *model, const struct moment *moment)
 {
 	u64 chunk = moment->code >> 1;
 	const struct chunk_page *page = chunk_at(&model->chunks, chunk);
@@ -181,7 +181,8 @@ static void happen(struct model *model, const struct moment *moment)
 				      .size = page->size[k],
 				      .kind = page->kind[k]};
 
-		model_count_allocation(model, point, &event);
+		if (model_count_allocation(model, point, &event) < 0)
+			return ERR_MEMORY;
 		if (page->alloc_thread[k] < model->threads.count) {
 			struct model_thread *thread = &model->threads.data[page->alloc_thread[k]];
 
@@ -192,6 +193,7 @@ static void happen(struct model *model, const struct moment *moment)
 	}
 	timeline_put(&model->timeline, moment->ticks, model->totals.live_bytes,
 		     model->totals.live_chunks >> model->count_shift, !is_free);
+	return 0;
 }
 
 static int play_part(void *data, const struct moment *moments, u64 count, struct err *err)
@@ -201,7 +203,8 @@ static int play_part(void *data, const struct moment *moments, u64 count, struct
 
 	for (u64 i = 0; i < count && status == 0; i++) {
 		status = pass_time(self, moments[i].ticks, err);
-		happen(self->self, &moments[i]);
+		if (status == 0 && happen(self->self, &moments[i]) < 0)
+			status = err_memory_for(err, "a part of the model");
 	}
 	return status;
 }
@@ -288,7 +291,11 @@ static int begin(struct model *self, const struct model *whole, struct err *err)
 	memset(&self->memory_live, 0, sizeof self->memory_live);
 	memset(&self->arena, 0, sizeof self->arena);
 	memset(&self->chunks, 0, sizeof self->chunks);
+	memset(&self->told, 0, sizeof self->told);
+	memset(&self->told_numbers, 0, sizeof self->told_numbers);
 	memset(&self->points, 0, sizeof self->points);
+	memset(&self->sizes, 0, sizeof self->sizes);
+	memset(&self->size_numbers, 0, sizeof self->size_numbers);
 	memset(&self->threads, 0, sizeof self->threads);
 	memset(&self->marks, 0, sizeof self->marks);
 	memset(&self->snapshots, 0, sizeof self->snapshots);
@@ -358,7 +365,11 @@ struct model *model_narrow(const struct model *whole, const struct narrow_query 
 		     model_count(self, self->totals.live_chunks), false);
 	sum_chunks(self);
 	guess_frees(self);
-	return self;
+	if (model_sum_types(self))
+		return self;
+	err_memory_for(err, "a part of the model");
+	model_free(self);
+	return NULL;
 }
 
 void model_narrow_release(struct model *self)
@@ -368,7 +379,11 @@ void model_narrow_release(struct model *self)
 			munmap(self->chunks.pages.data[i], sizeof(struct chunk_page));
 	vec_release(&self->chunks.pages);
 	vec_release(&self->chunks.zones);
+	vec_release(&self->told);
+	map_release(&self->told_numbers);
 	vec_release(&self->points);
+	vec_release(&self->sizes);
+	map_release(&self->size_numbers);
 	vec_release(&self->threads);
 	vec_release(&self->marks);
 	vec_release(&self->snapshots);

@@ -61,9 +61,14 @@ bool type_table_put(struct type_table *self, const struct stream_type *row)
 	return true;
 }
 
-bool type_table_get(const struct type_table *self, u64 chunk, u8 source, struct chunk_type *type)
+struct type_cell *type_table_cell(const struct type_table *self, u64 chunk)
 {
-	const struct type_cell *cell = cell_find(&self->cells, chunk, sizeof *cell);
+	return cell_find(&self->cells, chunk, sizeof(struct type_cell));
+}
+
+bool type_table_get(const struct type_table *self, const struct type_cell *cell, u8 source,
+		    struct chunk_type *type)
+{
 	const struct type_kind *kind;
 	u32 number = cell ? cell->kinds[source - TYPE_DECLARED] : 0, name;
 

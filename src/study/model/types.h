@@ -45,8 +45,12 @@ struct type_table {                  /* all zero = empty and ready */
 /* Replaces what its source said of the chunk before. False if there is no memory. */
 bool type_table_put(struct type_table *self, const struct stream_type *row);
 
-/* What the source said of the chunk; false if nothing, or if the identity has no name. */
-bool type_table_get(const struct type_table *self, u64 chunk, u8 source, struct chunk_type *type);
+/* What the source said of a chunk with this cell; false if nothing, or if the identity has no name.
+ */
+bool type_table_get(const struct type_table *self, const struct type_cell *cell, u8 source,
+		    struct chunk_type *type);
+/* The cell of a chunk; NULL if nothing was said of its neighbours either. */
+struct type_cell *type_table_cell(const struct type_table *self, u64 chunk);
 
 /* The place of an identity, made if it is new; NULL if there is no memory. Valid until the next. */
 struct type_identity *type_table_identity(struct type_table *self, u64 identity);

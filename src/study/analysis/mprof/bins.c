@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "host/base/path.h"
-#include "study/analysis/places/group.h"
 #include "study/analysis/places/modules.h"
 #include "host/base/strbuf.h"
 #include "host/base/units.h"
@@ -40,7 +39,8 @@ struct bin {
 struct bins {
 	const struct model *model;
 	const struct mprof_bins_query *query;
-	struct group_table sizes; /* by exact size, ascending */
+	struct model_size *sizes; /* ascending */
+	u64 size_count;
 	VEC(struct bin) bins;
 	struct bin total;
 	VEC(u64) wanted; /* sizes that types are looked for */
@@ -50,12 +50,6 @@ struct bins {
 };
 
 /* ---- sizes ---- */
-
-static u64 by_size(const struct chunk *chunk, const void *self)
-{
-	(void)self;
-	return chunk->page->size[chunk->at];
-}
 
 static struct bin bin_of(const struct bins *self, u64 size)
 {
@@ -70,26 +64,27 @@ static struct bin bin_of(const struct bins *self, u64 size)
 	return (struct bin){.first = size, .end = size + (size - 1)};
 }
 
-static void bin_add(struct bin *bin, const struct group_row *row)
+static void bin_add(struct bin *bin, const struct model_size *size, bool keeps)
 {
-	bin->allocations += row->chunks;
-	bin->bytes += row->bytes;
-	bin->frees += row->value_sum;
-	bin->kept += row->kept_bytes;
+	bin->allocations += size->units;
+	bin->bytes += size->bytes;
+	bin->frees += size->units - size->live_units;
+	bin->kept += keeps ? size->live_bytes : 0;
 }
 
 static bool fill_bins(struct bins *self)
 {
-	for (u64 i = 0; i < self->sizes.rows.count; i++) {
-		const struct group_row *row = &self->sizes.rows.data[i];
-		struct bin bin = bin_of(self, row->key);
+	bool keeps = !model_keeps_nothing(self->model);
+
+	for (u64 i = 0; i < self->size_count; i++) {
+		struct bin bin = bin_of(self, self->sizes[i].size);
 		u64 count = self->bins.count;
 
 		if ((count == 0 || self->bins.data[count - 1].first != bin.first) &&
 		    !vec_push(&self->bins, bin))
 			return false;
-		bin_add(&self->bins.data[self->bins.count - 1], row);
-		bin_add(&self->total, row);
+		bin_add(&self->bins.data[self->bins.count - 1], &self->sizes[i], keeps);
+		bin_add(&self->total, &self->sizes[i], keeps);
 	}
 	/* The bin of large chunks is there also without any. */
 	return self->query->log ||
@@ -121,8 +116,8 @@ static bool list_wanted(struct bins *self)
 {
 	u64 bin = 0;
 
-	for (u64 i = 0; i < self->sizes.rows.count; i++) {
-		u64 size = self->sizes.rows.data[i].key;
+	for (u64 i = 0; i < self->size_count; i++) {
+		u64 size = self->sizes[i].size;
 
 		while (bin < self->bins.count && self->bins.data[bin].end < size)
 			bin++;
@@ -266,23 +261,19 @@ struct result *analyse_mprof_bins(const struct model *model, const struct mprof_
 				  struct err *err)
 {
 	struct bins self = {.model = model, .query = query};
-	struct group_query groups = {.key = by_size, .value = group_freed_units};
 	int status;
 
 	self.total.end = UINT64_MAX;
 	self.table = result_table("bins", "Allocation bins", columns);
-	status = self.table ? group_chunks(model, &groups, &self.sizes, err) : ERR_MEMORY;
-	if (status == 0) {
-		group_sort(&self.sizes, group_order_key);
-		status = fill_bins(&self) ? 0 : err_memory_for(err, "the bins");
-	}
+	self.sizes = model_sizes_sorted(model, &self.size_count);
+	status = self.table && self.sizes && fill_bins(&self) ? 0 : err_memory_for(err, "the bins");
 	if (status == 0) {
 		choose(&self);
 		status = read_types(&self, err);
 	}
 	if (status == 0)
 		fill(&self);
-	group_table_release(&self.sizes);
+	free(self.sizes);
 	vec_release(&self.bins);
 	vec_release(&self.wanted);
 	module_list_release(&self.modules);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Frames → functions and calls, chunks → sums per point.
- * Host. Reads the model, never changes it. One pass over the chunks; everything after that costs as
- * much as there are frames. */
+ * Frames → functions and calls.
+ * Host. Reads the model, never changes it. Costs as much as there are frames; of a Lisp one pass over
+ * the chunks besides. */
 #include "study/analysis/mprof/calls.h"
 
 #include <inttypes.h>
@@ -11,8 +11,6 @@
 #include "study/analysis/places/group.h"
 #include "study/analysis/mprof/category.h"
 #include "host/base/strbuf.h"
-
-const u64 mprof_size_ends[MPROF_SIZES - 1] = {32, 256, 2048};
 
 void mprof_sum_add(struct mprof_sum *self, const struct mprof_sum *other)
 {
@@ -271,16 +269,6 @@ static int grow(struct mprof_calls *self)
 
 /* ---- sums ---- */
 
-static u64 point_and_size(const struct chunk *chunk, const void *self)
-{
-	u64 size = chunk->page->size[chunk->at];
-	u32 class = 0;
-
-	while (class < MPROF_SIZES - 1 && size > mprof_size_ends[class])
-		class ++;
-	return group_by_point(chunk, self) * MPROF_SIZES + class;
-}
-
 /* The category of a type, by its number; one more for chunks without a type. */
 static u64 point_and_category(const struct chunk *chunk, const void *self)
 {
@@ -302,17 +290,29 @@ static u8 *lisp_categories(const struct model *model)
 	return categories;
 }
 
-/* Of a Lisp the sums are by category, and of what was collected instead of what is kept. */
-static void sum_sizes(struct mprof_calls *self, const struct group_table *groups)
+/* Of a Lisp: by category, and of what was collected instead of what is kept. */
+static int sum_categories(struct mprof_calls *self, struct err *err)
 {
-	for (u64 i = 0; i < groups->rows.count; i++) {
-		const struct group_row *row = &groups->rows.data[i];
+	const struct model *model = self->source->model;
+	u8 *categories = lisp_categories(model);
+	struct group_query query = {.key = point_and_category,
+				    .value = group_freed_bytes,
+				    .self = categories};
+	struct group_table groups = {0};
+	int status = categories ? group_chunks(model, &query, &groups, err)
+				: err_memory_for(err, "the calls");
+
+	for (u64 i = 0; i < groups.rows.count && status == 0; i++) {
+		const struct group_row *row = &groups.rows.data[i];
 		struct mprof_point *point = &self->points.data[row->key / MPROF_SIZES];
 		u32 class = row->key % MPROF_SIZES;
 
 		point->all.sizes[class] = row->bytes;
-		point->kept.sizes[class] = self->lisp ? row->value_sum : row->kept_bytes;
+		point->kept.sizes[class] = row->value_sum;
 	}
+	group_table_release(&groups);
+	free(categories);
+	return status;
 }
 
 /* The model's own sums know what was aggregated, too. */
@@ -324,6 +324,10 @@ static void sum_point(struct mprof_calls *self, u64 number)
 
 	point->all.bytes = from->bytes;
 	point->all.calls = from->allocations;
+	for (u32 i = 0; i < MPROF_SIZES && !self->lisp; i++) {
+		point->all.sizes[i] = from->class_bytes[i];
+		point->kept.sizes[i] = model_keeps_nothing(model) ? 0 : from->class_live[i];
+	}
 	point->frees = from->frees;
 	point->freed_bytes = from->freed_bytes;
 	if (self->lisp) {
@@ -333,26 +337,6 @@ static void sum_point(struct mprof_calls *self, u64 number)
 		point->kept.bytes = from->live_bytes;
 		point->kept.calls = from->live_chunks;
 	}
-}
-
-static int sum_points(struct mprof_calls *self, struct err *err)
-{
-	const struct model *model = self->source->model;
-	u8 *categories = self->lisp ? lisp_categories(model) : NULL;
-	struct group_query query = {.key = self->lisp ? point_and_category : point_and_size,
-				    .value = self->lisp ? group_freed_bytes : NULL,
-				    .self = categories};
-	struct group_table groups = {0};
-	int status = self->lisp && !categories ? err_memory_for(err, "the calls")
-					       : group_chunks(model, &query, &groups, err);
-
-	if (status == 0)
-		sum_sizes(self, &groups);
-	for (u64 i = 0; i < model->points.count && status == 0; i++)
-		sum_point(self, i);
-	group_table_release(&groups);
-	free(categories);
-	return status;
 }
 
 static bool is_lisp_start(const struct mprof_calls *self, const struct mprof_point *point)
@@ -379,14 +363,15 @@ static void sum_all(struct mprof_calls *self, bool startup)
 static int read_calls(struct mprof_calls *self, const struct stack_source *source, bool lisp,
 		      bool startup, struct err *err)
 {
-	int status;
+	u64 points = source->model->points.count;
 
 	*self = (struct mprof_calls){.source = source, .lisp = lisp};
-	if (!vec_extend(&self->points, source->model->points.count))
+	if (!vec_extend(&self->points, points))
 		return err_memory_for(err, "the calls");
-	status = sum_points(self, err);
-	if (status < 0)
-		return status;
+	if (lisp && sum_categories(self, err) < 0)
+		return err->code;
+	for (u64 i = 0; i < points; i++)
+		sum_point(self, i);
 	if (grow(self) < 0)
 		return err_memory_for(err, "the calls");
 	sum_all(self, startup);

@@ -11,10 +11,7 @@
 
 #include "study/analysis/places/stacks.h"
 
-enum { MPROF_SIZES = 4 }; /* small, medium, large, extra large */
-
-/* Largest requested size of each but the last: 32, 256, 2048. */
-extern const u64 mprof_size_ends[MPROF_SIZES - 1];
+enum { MPROF_SIZES = MODEL_SIZE_CLASSES }; /* small, medium, large, extra large */
 
 /* Allocations together. sizes adds up to bytes unless the trace reached its size limit. */
 struct mprof_sum {

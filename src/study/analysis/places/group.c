@@ -34,7 +34,7 @@ int group_chunks(const struct model *model, const struct group_query *query,
 {
 	struct group_row *row = NULL;
 
-	EACH_CHUNK (chunk, model) {
+	EACH_CHUNK (chunk, model, .kept = query->kept) {
 		u64 key;
 
 		if (query->keep && !query->keep(&chunk, query->self))
@@ -84,38 +84,19 @@ void group_table_release(struct group_table *self)
 	map_release(&self->by_key);
 }
 
-static u64 freed(const struct chunk *chunk, bool in_bytes)
+u64 group_freed_bytes(const struct chunk *chunk, const void *self)
 {
 	u64 units, bytes;
 
+	(void)self;
 	if (!chunk_is_freed(chunk))
 		return 0;
 	model_weigh(chunk->model, chunk->page->size[chunk->at], &units, &bytes);
-	return in_bytes ? bytes : units;
-}
-
-u64 group_freed_units(const struct chunk *chunk, const void *self)
-{
-	(void)self;
-	return freed(chunk, false);
-}
-
-u64 group_freed_bytes(const struct chunk *chunk, const void *self)
-{
-	(void)self;
-	return freed(chunk, true);
+	return bytes;
 }
 
 u64 group_by_point(const struct chunk *chunk, const void *self)
 {
 	(void)self;
 	return chunk_point(chunk).index;
-}
-
-u64 group_by_size_class(const struct chunk *chunk, const void *self)
-{
-	u64 size = chunk->page->size[chunk->at];
-
-	(void)self;
-	return size ? (u64)1 << (63 - __builtin_clzll(size)) : 0;
 }

@@ -16,6 +16,7 @@
 
 struct group_query {
 	u64 (*key)(const struct chunk *chunk, const void *self);
+	bool kept;                                                 /* only chunks never freed */
 	bool (*keep)(const struct chunk *chunk, const void *self); /* NULL = all */
 	u64 (*value)(const struct chunk *chunk, const void *self); /* NULL = 0 */
 	const void *self;
@@ -50,10 +51,7 @@ void group_table_release(struct group_table *self);
 
 /* Ready-made keys. */
 u64 group_by_point(const struct chunk *chunk, const void *self);
-u64 group_by_size_class(const struct chunk *chunk,
-			const void *self); /* 0, 1, 2, 4, 8 …: lowest size */
-/* Values: chunks and bytes that were freed, as many as the chunk stands for; 0 if it was not. */
-u64 group_freed_units(const struct chunk *chunk, const void *self);
+/* A value: the bytes that the chunk stands for; 0 if it was not freed. */
 u64 group_freed_bytes(const struct chunk *chunk, const void *self);
 
 #endif

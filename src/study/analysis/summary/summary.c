@@ -453,6 +453,8 @@ struct result *analyse_summary(const struct model *model, const struct summary_q
 	return result_made(self.result, err, "the summary");
 }
 
+static u64 size_class(u64 size) { return size ? (u64)1 << (63 - __builtin_clzll(size)) : 0; }
+
 struct result *analyse_sizes(const struct model *model, struct err *err)
 {
 	static const struct result_column columns[] = {
@@ -463,21 +465,29 @@ struct result *analyse_sizes(const struct model *model, struct err *err)
 		COLUMN("kept_chunks", "kept chunks", VALUE_COUNT, "chunks never freed"),
 		COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
 	};
-	struct group_query query = {.key = group_by_size_class};
-	struct group_table groups = {0};
 	struct result *table = result_table("sizes", "Sizes", columns);
-	bool good = table && group_chunks(model, &query, &groups, err) == 0;
+	bool keeps = !model_keeps_nothing(model);
+	u64 count;
+	struct model_size *sizes = model_sizes_sorted(model, &count), class = {0};
 
-	group_sort(&groups, group_order_key);
-	for (u64 i = 0; table && i < groups.rows.count; i++) {
-		const struct group_row *group = &groups.rows.data[i];
+	for (u64 i = 0; table && i < count; i++) {
+		u64 first = size_class(sizes[i].size);
 
-		result_row(table, value_number(group->key), value_units(model, group->chunks),
-			   value_number(group->bytes), value_units(model, group->kept_chunks),
-			   value_number(group->kept_bytes));
+		class.units += sizes[i].units;
+		class.bytes += sizes[i].bytes;
+		class.live_units += keeps ? sizes[i].live_units : 0;
+		class.live_bytes += keeps ? sizes[i].live_bytes : 0;
+		if (i + 1 < count && size_class(sizes[i + 1].size) == first)
+			continue;
+		result_row(table, value_number(first), value_units(model, class.units),
+			   value_number(class.bytes), value_units(model, class.live_units),
+			   value_number(class.live_bytes));
+		class = (struct model_size){0};
 	}
-	if (table)
+	if (table) {
 		table->hidden_in_text = true;
-	group_table_release(&groups);
-	return result_made_if(good, table, err, "the size classes");
+		table->failed |= !sizes;
+	}
+	free(sizes);
+	return result_made(table, err, "the size classes");
 }

@@ -247,11 +247,12 @@ static u8 vtable_confidence(const struct type_cascade *self, const struct type_a
 	return fits || type->offset || type->count > 1 ? TYPE_EXACT : TYPE_GUESS;
 }
 
-static bool told_type(struct type_cascade *self, u64 chunk, u64 size, struct type_answer *answer)
+static bool told_type(struct type_cascade *self, const struct type_cell *cell, u64 size,
+		      struct type_answer *answer)
 {
 	struct chunk_type type;
 
-	if (!model_chunk_type(self->query.source->model, chunk, &type))
+	if (!model_cell_type(self->query.source->model, cell, &type))
 		return false;
 	*answer = (struct type_answer){.name = told_name(self, type.type),
 				       .count = type.count,
@@ -264,14 +265,16 @@ static bool told_type(struct type_cascade *self, u64 chunk, u64 size, struct typ
 
 /* ---- samples ---- */
 
-static void add_sample(struct type_sample *sample, const struct type_answer *answer, u64 size)
+static void add_sample(struct type_sample *sample, const struct type_answer *answer,
+		       const struct model_told *told)
 {
 	if (!sample->chunks) {
 		sample->answer = *answer;
-		sample->size = size;
+		sample->size = told->size;
 	}
-	sample->mixed |= sample->size != size || strcmp(sample->answer.name, answer->name) != 0;
-	sample->chunks++;
+	sample->mixed |=
+		sample->size != told->size || strcmp(sample->answer.name, answer->name) != 0;
+	sample->chunks += told->chunks;
 }
 
 /* Only the first objects of a context, and a few of the later ones, are looked into. */
@@ -286,13 +289,13 @@ static void fill_samples(struct type_cascade *self)
 		self->failed = true;
 		return;
 	}
-	EACH_CHUNK (chunk, model) {
-		u64 size = chunk.page->size[chunk.at];
+	for (u64 i = 0; i < model->told.count; i++) {
+		const struct model_told *told = &model->told.data[i];
 		struct type_answer answer;
 
-		if (told_type(self, chunk.number, size, &answer) &&
+		if (told_type(self, &told->cell, told->size, &answer) &&
 		    answer.origin == ORIGIN_VTABLE && answer.confidence > TYPE_GUESS)
-			add_sample(&self->samples.data[chunk_point(&chunk).index], &answer, size);
+			add_sample(&self->samples.data[told->point], &answer, told);
 	}
 }
 
@@ -346,8 +349,9 @@ struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk)
 	struct point_id point;
 	u64 place;
 
-	if (!page ||
-	    (told_type(self, chunk, page->size[at], &answer) && answer.confidence > TYPE_GUESS))
+	if (!page || (told_type(self, type_table_cell(&model->type_table, chunk), page->size[at],
+				&answer) &&
+		      answer.confidence > TYPE_GUESS))
 		return answer;
 	point = model_point_of(model, page->alloc_context[at]);
 	place = type_place_of(self, point, page->size[at]);
@@ -421,8 +425,8 @@ static bool ask_by_chunk(struct type_cascade *self, struct type_answer *types)
 	const struct model *model = self->query.source->model;
 	bool left = false;
 
-	if (is_told(model) || !self->query.guess)
-		return is_told(model);
+	if (is_told(model))
+		return true;
 	for (u32 i = 0; i < model->points.count; i++) {
 		if (ask_point(self, (struct point_id){i}) == TYPE_BY_POINT)
 			types[i] = self->places.data[self->points.data[i].place].answer;
@@ -435,16 +439,17 @@ static bool ask_by_chunk(struct type_cascade *self, struct type_answer *types)
 void type_of_points(struct type_cascade *self, struct type_answer *types)
 {
 	const struct model *model = self->query.source->model;
-	bool by_chunk = ask_by_chunk(self, types);
+	for (u64 i = 0; i < model->told.count && !self->query.guess; i++) {
+		const struct model_told *told = &model->told.data[i];
+		struct type_answer answer = {0};
 
-	if (by_chunk)
+		told_type(self, &told->cell, told->size, &answer);
+		type_join(&types[told->point], &answer);
+	}
+	if (self->query.guess && ask_by_chunk(self, types))
 		EACH_CHUNK (chunk, model) {
-			struct type_answer answer = {0};
+			struct type_answer answer = type_of_chunk(self, chunk.number);
 
-			if (self->query.guess)
-				answer = type_of_chunk(self, chunk.number);
-			else
-				told_type(self, chunk.number, chunk.page->size[chunk.at], &answer);
 			type_join(&types[chunk_point(&chunk).index], &answer);
 		}
 	if (!self->query.guess)
