@@ -38,6 +38,7 @@ enum hw_block_type {
 	HW_BLOCK_GRAPH = 12,       /* pointers from chunk to chunk, in columns */
 	HW_BLOCK_CONTENTS = 13,    /* which chunks of a graph are alike, in columns */
 	HW_BLOCK_NUMBERS = 14,     /* numbers beside the pointers of a graph, in columns */
+	HW_BLOCK_SUMS = 15,        /* what readers would add up of an image's events */
 };
 
 enum { HW_BLOCK_STORED = 1 }; /* hw_block_header.flags: the payload is not compressed */

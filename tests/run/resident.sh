@@ -12,10 +12,16 @@ said()
 	sed -n "s/^$1 //p" said
 }
 
+# resident_field FILTER   of what heapwise resident says of trace.hwt
+resident_field()
+{
+	"$HEAPWISE" resident --format json trace.hwt | jq -r "$1"
+}
+
 # part NAME COLUMN
 part()
 {
-	field trace.hwt ".memory[] | select(.part == \"$1\") | .$2"
+	resident_field ".memory[] | select(.part == \"$1\") | .$2"
 }
 
 # near WHAT GOT WANTED PERCENT
@@ -94,15 +100,15 @@ case_threads() { case_parts 8; }
 case_index()
 {
 	record trace.hwt -- "$HEAPWISE_TARGETS/resident" >said
-	"$HEAPWISE" report --no-symbols --no-index --format json trace.hwt | jq .memory >plain
+	"$HEAPWISE" resident --no-symbols --no-index --format json trace.hwt | jq .memory >plain
 	"$HEAPWISE" trace index trace.hwt >/dev/null 2>&1 || fail "no index"
-	"$HEAPWISE" report --no-symbols --format json trace.hwt | jq .memory | cmp - plain || fail "the index differs"
+	"$HEAPWISE" resident --no-symbols --format json trace.hwt | jq .memory | cmp - plain || fail "the index differs"
 }
 
 case_killed()
 {
 	record trace.hwt -- sh -c 'kill -9 $$'
-	equal "memory at the end" "$(field trace.hwt '[.memory[].end_bytes // empty] | length')" 0
+	equal "memory at the end" "$(resident_field '[.memory[].end_bytes // empty] | length')" 0
 	"$HEAPWISE" report --no-symbols trace.hwt >report || fail "status $?"
 }
 
@@ -133,10 +139,10 @@ case_burst()
 	near "most resident" "$(field trace.hwt .rss.max_bytes)" "$(said rss)" 1
 	near "most over time" "$(most_over_time rss_bytes trace.hwt)" "$(said rss)" 2
 	# some look saw the gap, and takes it apart
-	held=$(field trace.hwt '[.memory[] | select(.part == "cached" or .part == "pinned") | [.most_bytes, .gap_bytes // 0]] |
+	held=$(resident_field '[.memory[] | select(.part == "cached" or .part == "pinned") | [.most_bytes, .gap_bytes // 0]] |
 		[(map(.[0]) | add), (map(.[1]) | add)] | max')
 	at_least "free pages and pinned bytes" "$held" $((70 << 20))
-	at_most "those at the end" "$(field trace.hwt '[.memory[] | select(.part == "cached" or .part == "pinned") | .end_bytes] | add')" \
+	at_most "those at the end" "$(resident_field '[.memory[] | select(.part == "cached" or .part == "pinned") | .end_bytes] | add')" \
 		$((4 << 20))
 	# the gap is there for a part of the run that can be seen
 	at_least "samples far above live" "$(field trace.hwt '[.memory_over_time[] | select(.other_bytes > 70000000)] | length')" 5
@@ -176,7 +182,7 @@ case_burst_killed()
 	wait "$pid"
 	at_least "most over time" "$(most_over_time rss_bytes trace.hwt)" $((78 << 20))
 	at_least "widest gap" "$(most_over_time other_bytes trace.hwt)" $((70 << 20))
-	at_least "free pages and pinned bytes" "$(field trace.hwt '[.memory[] | select(.part == "cached" or .part == "pinned") |
+	at_least "free pages and pinned bytes" "$(resident_field '[.memory[] | select(.part == "cached" or .part == "pinned") |
 		[.most_bytes, .gap_bytes // 0]] | [(map(.[0]) | add), (map(.[1]) | add)] | max')" $((70 << 20))
 	at_least "CPU time" "$(field trace.hwt .cpu_time_ns)" 1000000
 }

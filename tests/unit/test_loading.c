@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <math.h>
 
+#include "host/trace/append.h"
+#include "study/model/each.h"
 #include "study/open/following.h"
 #include "study/open/loading.h"
 #include "unit/test_index.h"
@@ -58,17 +60,25 @@ static struct found found_followed(const char *path)
 	return self;
 }
 
-static struct found found_by_loading(struct loading *loading)
+static struct found found_of(const struct study_sums *sums)
 {
-	struct found self = {0};
+	struct found self = {.model = sums->model,
+			     .behaviour = sums->behaviour,
+			     .samples = sums->growth};
 
-	CHECK(loading_finish(loading, UINT64_MAX) != NULL);
-	self.model = loading_take(loading, &self.behaviour, &self.samples);
-	if (!self.model)
-		FAIL("there is no model");
-	loading_free(loading);
 	find_growth(&self);
 	return self;
+}
+
+static struct found found_by_loading(struct loading *loading)
+{
+	struct study_sums sums;
+
+	CHECK(loading_finish(loading, UINT64_MAX) != NULL);
+	if (!loading_take(loading, &sums))
+		FAIL("there is no model");
+	loading_free(loading);
+	return found_of(&sums);
 }
 
 static void found_release(struct found *self)
@@ -145,7 +155,60 @@ static void check_found(struct found *sums, struct found *columns, bool ordered)
 		live += chunk_end(&sums->model->chunks, i) == CHUNK_KEPT;
 	CHECK_EQ(live, kept);
 	/* rows are used again */
-	CHECK(sums->model->chunks.count <= columns->model->totals.peak_chunks + kept + CHUNK_PAGE);
+	CHECK(sums->model->chunks.count <=
+	      columns->model->totals.peak_chunks + kept + 2 * HW_BLOCK_EVENTS_MAX + CHUNK_PAGE);
+}
+
+/* As they are in the trace. */
+static void put_sums(const struct found *from, struct sums_out *out)
+{
+	const struct study_sums sums = {from->model, from->behaviour, from->samples};
+
+	CHECK(study_sums_complete(&sums));
+	study_sums_put(&sums, out);
+}
+
+static int take_sums(struct study_sums *sums, const char *path)
+{
+	struct err err = {0};
+	struct trace_reader *reader = trace_open(path, &err);
+	struct trace_info info = *trace_info(reader);
+	int status;
+
+	trace_close(reader);
+	status = study_sums_take(sums, path, TRACE_LAST_IMAGE, &info, &err);
+	if (status < 0)
+		FAIL("%s", err.text);
+	return status;
+}
+
+static void check_stored(const char *path, struct found *found, struct found *followed)
+{
+	struct sums_out out = {0};
+	struct study_sums sums;
+	struct found taken;
+	struct err err = {0};
+
+	CHECK_EQ(take_sums(&sums, path), 1);
+	put_sums(found, &out);
+	CHECK_EQ(trace_write_sums(path, &out, &err), 0);
+	sums_out_release(&out);
+	if (take_sums(&sums, path))
+		FAIL("the sums cannot be read");
+	taken = found_of(&sums);
+	check_found(&taken, followed, true);
+	CHECK(memcmp(taken.model->kinds, followed->model->kinds, sizeof taken.model->kinds) == 0);
+	CHECK_EQ(taken.model->threads.count, followed->model->threads.count);
+	CHECK_EQ(taken.model->contexts.frames.count, followed->model->contexts.frames.count);
+	for (u64 i = 0, next = 0; i < taken.model->chunks.count; i++, next++) {
+		const struct chunk_page *page = chunk_at(&taken.model->chunks, i);
+
+		while (chunk_end(&followed->model->chunks, next) != CHUNK_KEPT)
+			next++;
+		CHECK_EQ(page->address[i % CHUNK_PAGE],
+			 chunk_at(&followed->model->chunks, next)->address[next % CHUNK_PAGE]);
+	}
+	found_release(&taken);
 }
 
 static void check_file(u64 chunks)
@@ -156,12 +219,13 @@ static void check_file(u64 chunks)
 
 	check_found(&sums, &followed, true);
 	check_found(&sums, &columns, false);
+	check_stored(path, &sums, &followed);
 	found_release(&sums);
 	found_release(&columns);
 	found_release(&followed);
 }
 
-TEST(whole, "of a file that is whole")
+TEST(whole, "of a file that is whole, and of the sums that are stored in it")
 {
 	check_file(1);
 	check_file(2000);
@@ -234,4 +298,84 @@ TEST(none, "what is damaged, has accesses, or is no trace has no such model")
 	CHECK(!has_model(synthetic_trace("accesses.hwt", 5000, 5000 / 500 + 1, true)));
 	CHECK(!loading_finish(NULL, UINT64_MAX));
 	loading_free(NULL);
+}
+
+static int append_forged(struct block_file *file, const void *data, u64 seed, struct err *err)
+{
+	const struct sums_out *sums = data;
+	int status = 0;
+
+	for (u64 i = 0; i < sums->parts.count && status == 0; i++) {
+		struct strbuf payload = {0};
+
+		strbuf_add_bytes(&payload, strbuf_text(&sums->parts.data[i].payload),
+				 sums->parts.data[i].payload.count);
+		for (u64 k = 0; k < 1 + seed % 4; k++) {
+			u64 hash = hash_u64(seed * 7919 + k * 104729 + i);
+
+			payload.text[hash % payload.count] ^= (char)(1 + (hash >> 40) % 255);
+		}
+		status = append_payload(file, HW_BLOCK_SUMS, &payload, 1, err);
+		strbuf_release(&payload);
+	}
+	return status;
+}
+
+/* Whoever reads what was accepted meets nothing that is not there. */
+static void use(struct study_sums *sums)
+{
+	struct found found = found_of(sums);
+	u64 bytes = 0;
+
+	EACH_CHUNK (chunk, found.model, .kept = true)
+		bytes += found.model->points.data[chunk_point(&chunk).index].bytes;
+	CHECK(!found.model->wants_chunks);
+	for (u64 i = 0; i < found.model->told.count; i++)
+		bytes += found.model->points.data[found.model->told.data[i].point].bytes;
+	CHECK(bytes + 1 > 0 || !bytes);
+	found_release(&found);
+}
+
+TEST(forged, "sums that were changed are refused, or hold together")
+{
+	const char *path = synthetic_trace("forged.hwt", 3000, 7, false);
+	struct found followed = found_followed(path);
+	struct sums_out out = {0};
+	u32 refused = 0;
+
+	put_sums(&followed, &out);
+	sums_out_end(&out);
+	for (u64 seed = 1; seed <= 400; seed++) {
+		struct study_sums sums;
+		struct err err = {0};
+
+		CHECK_EQ(trace_append(path, append_forged, &out, seed, &err), 0);
+		if (take_sums(&sums, path) == 0)
+			use(&sums);
+		else
+			refused++;
+	}
+	CHECK(refused > 100);
+	sums_out_release(&out);
+	found_release(&followed);
+}
+
+TEST(apart, "sums without their last block, or of another run, are none")
+{
+	const char *path = synthetic_trace("apart.hwt", 3000, 7, false);
+	struct found followed = found_followed(path);
+	struct sums_out whole = {0}, cut = {0};
+	struct study_sums sums;
+	struct err err = {0};
+
+	put_sums(&followed, &cut);
+	CHECK_EQ(trace_append(path, append_forged, &cut, 0, &err), 0);
+	CHECK_EQ(take_sums(&sums, path), 1);
+	put_sums(&followed, &whole);
+	path = synthetic_trace("other.hwt", 3001, 7, false);
+	CHECK_EQ(trace_write_sums(path, &whole, &err), 0);
+	CHECK_EQ(take_sums(&sums, path), 1);
+	sums_out_release(&whole);
+	sums_out_release(&cut);
+	found_release(&followed);
 }

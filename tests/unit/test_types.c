@@ -183,7 +183,8 @@ TEST(model, "a chunk has the type that was declared, else the one that was found
 	CHECK_EQ(type.offset, 8);
 	CHECK_STR(type_at(model, 3, &type), "Second");
 	CHECK_EQ(type.source, TYPE_DECLARED);
-	CHECK(type_table_get(&model->type_table, 3, TYPE_VTABLE, &type));
+	CHECK(type_table_get(&model->type_table, type_table_cell(&model->type_table, 3),
+			     TYPE_VTABLE, &type));
 	CHECK_STR(model->types.data[type.type], "First");
 	CHECK_STR(type_at(model, 4, &type), "-");
 	CHECK_STR(type_at(model, 5, &type), "-");

@@ -50,7 +50,7 @@ struct reading {
 	struct graph_gather graph;
 	u32 decoder_image;
 	struct routine_reader *routines;
-	bool wants_events, wants_accesses, wants_types, wants_graphs;
+	bool wants_contexts, wants_events, wants_accesses, wants_types, wants_graphs;
 	u64 memory; /* of what was told so far, estimated */
 	struct event events[EVENT_BATCH];
 };
@@ -170,6 +170,19 @@ void trace_close(struct trace_reader *reader)
 }
 
 const struct trace_info *trace_info(const struct trace_reader *reader) { return &reader->info; }
+
+u64 trace_image_events(const struct trace_reader *reader, u32 image)
+{
+	u64 events = 0;
+
+	for (u64 i = 0; i < reader->list.entries.count; i++) {
+		const struct block_entry *entry = &reader->list.entries.data[i];
+
+		if (entry->type == HW_BLOCK_EVENTS && entry->image == image)
+			events += entry->items;
+	}
+	return events;
+}
 
 struct block_list *reader_list(struct trace_reader *reader) { return &reader->list; }
 
@@ -334,7 +347,8 @@ static bool header_fits(const struct hw_block_header *header, const struct block
 /* Events that nobody listens to are not even unpacked. */
 static bool is_told(const struct reading *r, u32 type)
 {
-	return type == HW_BLOCK_FACTS || (type == HW_BLOCK_CONTEXTS && !r->options->only) ||
+	return type == HW_BLOCK_FACTS ||
+	       (type == HW_BLOCK_CONTEXTS && (r->wants_contexts || !r->options->only)) ||
 	       (type == HW_BLOCK_EVENTS && r->wants_events) ||
 	       (type == HW_BLOCK_ACCESSES && r->wants_accesses) ||
 	       (type == HW_BLOCK_TYPES && r->wants_types) ||
@@ -436,6 +450,7 @@ static struct reading *reading_new(struct trace_reader *reader,
 	r->reader = reader;
 	r->options = options;
 	r->decoder_image = HW_NO_IMAGE;
+	r->wants_contexts = sink->contexts;
 	r->wants_accesses = sink->accesses;
 	r->wants_types = sink->types;
 	r->wants_graphs = sink->graph;

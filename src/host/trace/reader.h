@@ -33,6 +33,8 @@ struct trace_info {
 struct trace_reader *trace_open(const char *path, struct err *err);
 void trace_close(struct trace_reader *reader);
 const struct trace_info *trace_info(const struct trace_reader *reader);
+/* How many events an image has, by the block headers. */
+u64 trace_image_events(const struct trace_reader *reader, u32 image);
 
 enum { TRACE_ALL_IMAGES = -1, TRACE_LAST_IMAGE = -2 };
 

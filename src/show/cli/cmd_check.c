@@ -85,8 +85,10 @@ static int measured_read(struct measured *self, const struct gate *gate, const c
 			 struct err *err)
 {
 	struct type_query ask = {.source = &self->source};
+	struct trace_args how = gate->args->trace;
 
-	self->trace = open_trace(gate->command, &gate->args->trace, NULL, path, err);
+	how.chunks = budgets_need_chunks(&gate->budgets);
+	self->trace = open_trace(gate->command, &how, NULL, path, err);
 	if (!self->trace)
 		return err->code;
 	self->source = shown_stacks(self->trace, gate->format, gate->args->trace.depth);
@@ -292,6 +294,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 
 const struct command cmd_check = {
 	.name = "check",
+	.sums = true,
 	.operands = "FILE",
 	.summary = "fail if a trace exceeds its limits",
 	.details =

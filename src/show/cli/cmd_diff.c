@@ -102,12 +102,15 @@ static int print_difference(struct diff *self, struct err *err)
 
 static int read_trace(struct diff *self, u32 side, const char *path, struct err *err)
 {
+	struct trace_args how = self->args->trace;
 	struct stat about;
 
 	if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
 		return err_set(err, ERR_USAGE, "%s is a folder; compare one of the traces in it",
 			       path);
-	self->trace[side] = open_trace(self->command, &self->args->trace, NULL, path, err);
+	how.chunks = !self->two || self->query.by == COMPARE_BY_TYPE ||
+		     self->query.by == COMPARE_BY_THREAD;
+	self->trace[side] = open_trace(self->command, &how, NULL, path, err);
 	return self->trace[side] ? 0 : err->code;
 }
 
@@ -237,6 +240,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 
 const struct command cmd_diff = {
 	.name = "diff",
+	.sums = true,
 	.operands = "A B | FILE --at MOMENT --at MOMENT",
 	.summary = "compare two traces, or two moments of one",
 	.details =

@@ -113,54 +113,49 @@ static void print_unnamed(const struct stack_source *source)
 	strbuf_release(&line);
 }
 
-/* The trace, with what was found while it grew if there is that. */
-static struct study *open_begun(const struct command *command, const char *path,
-				struct loading *loading, struct err *err)
+struct study *brief_open(const struct command *command, const char *path, struct loading *loading)
 {
 	struct study_options how = opening_options(command);
 	struct study *study = study_new(path, &how);
+	struct err ignored = {0};
 
-	if (!study) {
-		err_memory(err);
-		return NULL;
-	}
-	study_begin(study, loading);
-	if (study_load(study, err) == 0)
+	if (study && study_begin(study, loading) && study_load(study, &ignored) == 0) {
+		study_store_sums(study, &ignored); /* they are read again then */
 		return study;
+	}
 	close_trace(study);
 	return NULL;
 }
 
-/* The study, and what is found in it; NULL if it cannot be opened. */
-static struct study *find_brief(const struct command *command, const char *path,
-				struct loading *loading, struct findings *findings, struct err *err)
+/* What is found in the study. */
+static void find_brief(struct study *study, struct findings *findings, struct err *err)
 {
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
 				       .min_share = FINDINGS_MIN_SHARE};
-	struct study *study = open_begun(command, path, loading, err);
-	struct stack_source source;
+	struct stack_source source = shown_stacks(study, FORMAT_TEXT, DEPTH_TEXT);
 
-	if (!study)
-		return NULL;
-	source = shown_stacks(study, FORMAT_TEXT, DEPTH_TEXT);
 	query.pointers = study_pointers(study);
 	findings_make(findings, &source, &study->info, &query, err);
 	progress_end();
-	return study;
 }
 
 u64 brief_findings(const struct command *command, const char *path, const struct brief *brief)
 {
 	struct findings findings = {0};
 	struct err err = {0};
-	struct study *study = find_brief(command, path, brief->loading, &findings, &err);
+	struct study_options how = opening_options(command);
+	struct study *study = brief->begun ? brief->begun : open_study(path, &how, &err);
 	u64 found = 0;
 
+	if (study)
+		find_brief(study, &findings, &err);
 	if (study && !err.code && findings.wants_chunks && brief->may_read) {
 		close_trace(study);
 		findings_release(&findings);
 		findings = (struct findings){0};
-		study = find_brief(command, path, NULL, &findings, &err);
+		study = open_study(path, &how, &err);
+		if (study)
+			find_brief(study, &findings, &err);
 	}
 	if (study && !err.code) {
 		struct stack_source source = shown_stacks(study, FORMAT_TEXT, DEPTH_TEXT);
@@ -186,6 +181,7 @@ u64 brief_findings(const struct command *command, const char *path, const struct
 
 const struct command cmd_findings = {
 	.name = "findings",
+	.sums = true,
 	.follows = true,
 	.operands = "FILE",
 	.summary = "list what is worth fixing, costliest first",

@@ -304,6 +304,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 
 const struct command cmd_leaks = {
 	.name = "leaks",
+	.sums = true,
 	.follows = true,
 	.operands = "FILE",
 	.summary = "find leaks, growth and wrong frees",

@@ -165,6 +165,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 
 const struct command cmd_mprof = {
 	.name = "mprof",
+	.sums = true,
 	.operands = "FILE",
 	.summary = "show leaks, sizes, direct allocations and call graph, in the tables of mprof "
 		   "(1988)",

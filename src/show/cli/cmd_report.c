@@ -65,8 +65,9 @@ static void print_more(const struct study *trace)
 	if (model_is_collected(trace->model))
 		printf("\nMore: heapwise mprof %s (Lisp types, call graph)\n", file);
 	else
-		printf("\nMore: heapwise mprof %s (leaks, sizes, call graph), heapwise leaks %s\n",
-		       file, file);
+		printf("\nMore: heapwise mprof %s (leaks, sizes, call graph), heapwise leaks %s,\n"
+		       "heapwise resident %s (what keeps memory resident)\n",
+		       file, file, file);
 }
 
 /* One list alone is one clean CSV table; otherwise parts follow each other. */
@@ -201,6 +202,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 
 const struct command cmd_report = {
 	.name = "report",
+	.sums = true,
 	.follows = true,
 	.operands = "FILE",
 	.summary = "show what a recorded program did with its heap",

@@ -8,6 +8,7 @@
 #include "study/analysis/resident/bill_result.h"
 #include "study/analysis/resident/by_size.h"
 #include "study/analysis/resident/looks.h"
+#include "study/analysis/resident/series.h"
 #include "study/analysis/summary/summary.h"
 
 struct resident_args {
@@ -52,6 +53,18 @@ static const struct model_memory *look_at(const struct study *study, const char 
 		       : resident_nearest(study->model, moment.ticks);
 }
 
+/* The parts when most was resident, while it stayed far above what was live, and at the end. */
+static struct result *moments(const struct model *model, struct err *err)
+{
+	struct resident_series series = {0};
+	struct result *table = NULL;
+
+	if (resident_series_make(&series, model, err) == 0)
+		table = analyse_resident(model, &series, err);
+	resident_series_release(&series);
+	return table;
+}
+
 static struct result *build(struct view *view, struct err *err)
 {
 	const struct resident_args *args = (const struct resident_args *)view->args;
@@ -66,6 +79,7 @@ static struct result *build(struct view *view, struct err *err)
 		result = bill_result(&bill, &source, args->trace.top, err);
 	if (result && view->format != FORMAT_TEXT) {
 		result_add_part(result, resident_by_size_result(view->study->model, memory, err));
+		result_add_part(result, moments(view->study->model, err));
 		result_add_part(result, resident_looks_result(view->study->model, err));
 	}
 	if (result)

@@ -245,7 +245,7 @@ static int on_start(void *data, struct control *control, const char *trace, stru
 {
 	struct running *self = data;
 
-	if (run_may_brief(self->args) && !self->args->children && !self->args->owners && *trace)
+	if (run_may_follow(self->args) && *trace)
 		self->loading = loading_begin(trace);
 	return self->args->listen ? serve_start(&self->server, control, err) : 0;
 }

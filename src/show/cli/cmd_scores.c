@@ -54,6 +54,8 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 
 const struct command cmd_scores = {
 	.name = "scores",
+	.sums = true,
+	.follows = true,
 	.operands = "FILE",
 	.summary = "score how well each allocation point uses its memory",
 	.details =

@@ -25,6 +25,7 @@ struct command {
 	const char *details;  /* paragraphs after the options in --help; may be NULL */
 	const struct option_spec *options;
 	bool stop_at_operand;
+	bool sums;                  /* it can do with the sums at the end of a trace */
 	bool follows;               /* its findings and growth are those of the end of a run */
 	bool foreign_options;       /* all arguments but a lone --help are for another program */
 	size_t fields_size;         /* of the struct that the options fill */

@@ -151,6 +151,7 @@ struct study *open_trace(const struct command *command, const struct trace_args 
 
 	how.image = args->image;
 	how.follows = command->follows;
+	how.sums = command->sums && !args->where && !args->chunks && !args->graphs;
 	how.index = args->no_index ? INDEX_IGNORE : INDEX_USE;
 	how.find_names = args->symbols;
 	how.graphs = args->graphs;
@@ -164,6 +165,19 @@ struct study *open_trace(const struct command *command, const struct trace_args 
 		return NULL;
 	}
 	return study;
+}
+
+bool trace_reopen(struct study **study, struct err *err)
+{
+	struct study_options how = (*study)->how;
+	const char *path = (*study)->path;
+
+	if (!study_lacks_chunks(*study))
+		return false;
+	how.sums = false;
+	close_trace(*study);
+	*study = open_study(path, &how, err);
+	return true;
 }
 
 void close_trace(struct study *study)

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "host/base/units.h"
 #include "format/session.h"
 #include "live/record/process.h"
+#include "show/cli/opening.h"
 #include "study/analysis/owners/result.h"
 #include "study/model/durations.h"
 
@@ -184,14 +186,13 @@ static bool sums_add_trace(struct run_sums *self, const char *path)
 /* Of a sample, as reports estimate them; false if traces would have to be read that are too large
  * for that. */
 static bool sums_estimate(struct run_sums *self, const struct run_args *args,
-			  const struct run_result *result, struct loading *loading)
+			  const struct run_result *result, const struct study *begun)
 {
-	const struct model *model = loading_finish(loading, READ_EVENTS_MAX);
 	bool ok = result->all_allocations + result->all_frees <= READ_EVENTS_MAX;
 
 	*self = (struct run_sums){.estimated = true};
-	if (model) {
-		sums_add(self, model);
+	if (begun) {
+		sums_add(self, begun->model);
 		return true;
 	}
 	if (!args->children)
@@ -225,13 +226,25 @@ static void say_sums(const struct run_args *args, const struct run_result *resul
 		units_things(sums->kept_chunks, "chunk(s)").text);
 }
 
-static void say_totals(const struct run_args *args, const struct run_result *result,
-		       struct loading *loading)
+/* With the names and sums that it has got since. */
+static u64 bytes_of(const struct run_result *result)
 {
+	struct stat file;
+
+	return result->traces.count <= 1 && stat(result->output, &file) == 0 &&
+			       S_ISREG(file.st_mode)
+		       ? (u64)file.st_size
+		       : result->trace_bytes;
+}
+
+static void say_totals(const struct run_args *args, const struct run_result *result,
+		       const struct study *begun)
+{
+	u64 trace_bytes = bytes_of(result);
 	u64 events = result->all_allocations + result->all_frees;
 	struct run_sums sums = sums_counted(args, result);
 
-	if (args->sample_bytes && !sums_estimate(&sums, args, result, loading))
+	if (args->sample_bytes && !sums_estimate(&sums, args, result, begun))
 		fprintf(stderr,
 			"heapwise: a sample of %s was recorded; 'heapwise report %s' "
 			"estimates the totals\n",
@@ -249,11 +262,9 @@ static void say_totals(const struct run_args *args, const struct run_result *res
 			units_count(result->images).text);
 	if (result->traces.count > 1 && !args->children)
 		say_recordings(result);
-	fprintf(stderr, "heapwise: trace %s, %s", result->output,
-		units_bytes(result->trace_bytes).text);
+	fprintf(stderr, "heapwise: trace %s, %s", result->output, units_bytes(trace_bytes).text);
 	if (events && result->images == 1 && result->traces.count == 1 && !args->children)
-		fprintf(stderr, ", %.1f bytes per event",
-			(double)result->trace_bytes / (double)events);
+		fprintf(stderr, ", %.1f bytes per event", (double)trace_bytes / (double)events);
 	fprintf(stderr, "\n");
 	say_cost(args, result);
 }
@@ -268,41 +279,41 @@ bool run_is_empty(const struct run_args *args, const struct run_result *result)
 	       !args->mmap && !args->start_paused;
 }
 
-bool run_may_brief(const struct run_args *args)
+bool run_may_follow(const struct run_args *args)
 {
-	return !args->quiet && !args->report && !args->lisp;
+	return !args->quiet && !args->lisp && !args->children && !args->owners;
 }
 
 /* The first findings; of several processes those of the one with the highest peak. Reading a trace
  * that is too large for that is left to the user: true, there may be some. */
 static bool say_findings(const struct run_args *args, const struct run_result *result,
-			 struct loading *loading)
+			 struct study *begun)
 {
 	bool many = args->children && result->processes > 1;
 	u64 events =
 		many ? result->highest_events : result->totals.allocations + result->totals.frees;
 
-	if (!run_may_brief(args) || run_is_empty(args, result) || result->write_errno ||
-	    (many && !result->highest[0]))
+	if (args->lisp || args->report || run_is_empty(args, result) || result->write_errno ||
+	    (many && !result->highest[0])) {
+		close_trace(begun);
 		return false;
-	if (many)
-		loading = NULL;
-	if (!loading_finish(loading, READ_EVENTS_MAX) && events > READ_EVENTS_MAX) {
+	}
+	if (!begun && events > READ_EVENTS_MAX) {
 		fprintf(stderr, "heapwise: no findings yet: to read %s takes a while\n",
 			units_things(events, "event(s)").text);
 		return true;
 	}
 	return brief_findings(&cmd_run, args->children ? result->highest : result->output,
 			      &(struct brief){.one_of_many = many,
-					      .loading = loading,
+					      .begun = begun,
 					      .may_read = events <= READ_EVENTS_MAX});
 }
 
 /* What to look at first, and where to go on. */
 static void say_next(const struct run_args *args, const struct run_result *result,
-		     struct loading *loading)
+		     struct study *begun)
 {
-	bool found = say_findings(args, result, loading);
+	bool found = say_findings(args, result, begun);
 	struct strbuf trace = {0};
 
 	if (run_is_empty(args, result) || args->report || result->write_errno)
@@ -334,10 +345,12 @@ void run_end_say(const struct run_plan *plan, const struct run_result *result,
 		 struct loading *loading)
 {
 	const struct run_args *args = plan->args;
+	struct study *begun = NULL;
 
 	/* it followed the first of several recordings */
-	if (result->traces.count > 1 || strcmp(loading_path(loading), result->output) != 0)
-		loading = NULL;
+	if (result->traces.count <= 1 && strcmp(loading_path(loading), result->output) == 0 &&
+	    !result->write_errno && loading_finish(loading, READ_EVENTS_MAX))
+		begun = brief_open(&cmd_run, result->output, loading);
 	say_losses(result);
 	run_pools_say(&plan->pools, result);
 	say_lisp(args, result);
@@ -357,7 +370,7 @@ void run_end_say(const struct run_plan *plan, const struct run_result *result,
 					   : ": the program never allocated, or the recorder "
 					     "could not be loaded");
 	else
-		say_totals(args, result, loading);
+		say_totals(args, result, begun);
 	if (result->plain_accesses)
 		fprintf(stderr,
 			"heapwise: WARNING: no accesses of the program were recorded: it was not "
@@ -391,5 +404,5 @@ void run_end_say(const struct run_plan *plan, const struct run_result *result,
 	run_allocators_say(result);
 	if (result->runtime_hint[0])
 		fprintf(stderr, "heapwise: note: %s\n", result->runtime_hint);
-	say_next(args, result, loading);
+	say_next(args, result, begun);
 }

@@ -75,8 +75,8 @@ bool run_allocators_say(const struct run_result *result);
 /* Nothing is in the trace. */
 bool run_is_empty(const struct run_args *args, const struct run_result *result);
 
-/* Whether the first findings are to be told at the end, unless there is a reason not to. */
-bool run_may_brief(const struct run_args *args);
+/* Whether sums are to be found while the program runs, unless there is a reason not to. */
+bool run_may_follow(const struct run_args *args);
 
 /* On standard error: how it went, what is missing, what it cost, the first findings, and where to
  * go on. */
@@ -84,10 +84,13 @@ void run_end_say(const struct run_plan *plan, const struct run_result *result,
 		 struct loading *loading);
 
 struct brief {
-	bool one_of_many;        /* the trace is that of one of several processes */
-	struct loading *loading; /* of this trace, which is taken; NULL = the trace is read */
-	bool may_read;           /* also if there is one, for what it could not find */
+	bool one_of_many;    /* the trace is that of one of several processes */
+	struct study *begun; /* of this trace, which is closed; NULL = the trace is read */
+	bool may_read;       /* also if there is one, for what it could not find */
 };
+
+/* What was found while the program ran, which is stored in the trace, too; NULL if nothing was. */
+struct study *brief_open(const struct command *command, const char *path, struct loading *loading);
 
 /* Says the first findings of a trace in a few lines; how many there are. */
 u64 brief_findings(const struct command *command, const char *path, const struct brief *brief);

@@ -24,6 +24,7 @@ struct trace_args {
 	u64 depth; /* see shown_stacks */
 	bool symbols, no_index, no_pager;
 	bool graphs; /* the pointers that scans found are wanted */
+	bool chunks; /* so are single chunks: sums do not do */
 	struct folding folding;
 };
 
@@ -54,7 +55,7 @@ struct trace_args {
 
 #define NO_INDEX_OPTION(type)                                                                      \
 	OPTION(type, no_index, 0, "no-index", OPTION_SET, NULL,                                    \
-	       "read the trace even if it has an index")
+	       "read the whole trace even if it has sums or an index")
 
 #define DEBUG_PATH_OPTION(type)                                                                    \
 	OPTION(type, debug_path, 0, "debug-path", OPTION_FOLDERS, "DIR[:DIR...]",                  \

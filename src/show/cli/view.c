@@ -23,6 +23,12 @@ static int view_one(void *data, const char *path)
 	self->study = open_trace(self->command, self->args, &self->wrappers, path, &err);
 	if (self->study)
 		result = self->build(self, &err);
+	if (self->study && trace_reopen(&self->study, &err)) {
+		result_free(result);
+		if (self->release)
+			self->release(self);
+		result = self->study ? self->build(self, &err) : NULL;
+	}
 	if (result)
 		status = (self->print ? self->print : print_plain)(self, result);
 	else

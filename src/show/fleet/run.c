@@ -12,7 +12,7 @@
 static bool tells_names(u16 type)
 {
 	return type == HW_BLOCK_SYMBOLS || type == HW_BLOCK_INDEX || type == HW_BLOCK_TRAILER ||
-	       type == HW_BLOCK_TYPE_NAMES || type == HW_BLOCK_DEBUG_TYPES;
+	       type == HW_BLOCK_TYPE_NAMES || type == HW_BLOCK_DEBUG_TYPES || type == HW_BLOCK_SUMS;
 }
 
 static int hash_blocks(struct block_loader *loader, const struct block_list *list, u64 *run,

@@ -37,17 +37,7 @@ static int point_make(struct model *self, u32 context, u8 kind, u32 *point, stru
 	return 0;
 }
 
-/* Contexts that were not told share the point of context 0, so that a wild number sizes nothing. A
- * chunk keeps what it got: one that was not told yet at its birth stays unknown. */
-static u32 known_context(const struct model *self, u32 context)
-{
-	return context < self->contexts.nodes.count && self->contexts.nodes.data[context].told
-		       ? context
-		       : 0;
-}
-
-/* The point of a known context, made at its first allocation. */
-static int point_find(struct model *self, u32 context, u8 kind, u32 *point, struct err *err)
+int model_find_point(struct model *self, u32 context, u8 kind, u32 *point, struct err *err)
 {
 	int status;
 
@@ -240,7 +230,7 @@ static int allocate(struct model *self, const struct event *event, struct err *e
 {
 	u64 row = event->chunk;
 	u32 point, k;
-	u32 context = known_context(self, event->context);
+	u32 context = model_known_context(self, event->context);
 	struct model_thread *thread = thread_find(self, event->thread);
 	struct chunk_page *page;
 	int status;
@@ -260,7 +250,7 @@ static int allocate(struct model *self, const struct event *event, struct err *e
 		self->strange_events++;
 		return 0;
 	}
-	status = point_find(self, context, event->kind, &point, err);
+	status = model_find_point(self, context, event->kind, &point, err);
 	if (status < 0)
 		return status;
 	thread->made++;
@@ -563,8 +553,8 @@ int model_fill_aggregates(void *data, const struct stream_aggregate *rows, u64 c
 	for (u64 i = 0; i < count; i++) {
 		struct stream_aggregate row = weighted(self, &rows[i]);
 		u32 point;
-		int status =
-			point_find(self, known_context(self, row.context), HW_NONE, &point, err);
+		int status = model_find_point(self, model_known_context(self, row.context), HW_NONE,
+					      &point, err);
 
 		if (status < 0)
 			return status;

@@ -30,6 +30,21 @@ bool model_forget_ended(struct model *self);
 /* Sums up what was told of types, at the end; false without memory. */
 bool model_sum_types(struct model *self);
 
+/* Contexts that were not told share the point of context 0, so that a wild number sizes nothing. A
+ * chunk keeps what it got: one that was not told yet at its birth stays unknown. */
+static inline u32 model_known_context(const struct model *self, u32 context)
+{
+	return context < self->contexts.nodes.count && self->contexts.nodes.data[context].told
+		       ? context
+		       : 0;
+}
+
+/* The point of a known context, made at its first allocation. */
+int model_find_point(struct model *self, u32 context, u8 kind, u32 *point, struct err *err);
+
+/* An identity that is a number of a name has that name, which was told before. */
+int model_name_by_number(struct model *self, u64 identity, struct err *err);
+
 /* Keeps what is live now as the snapshot of this mark. */
 int model_add_snapshot(struct model *self, u64 mark, struct err *err);
 

@@ -40,8 +40,7 @@ int model_name_type(struct model *self, u64 identity, const char *name, struct e
 	return known->type ? 0 : err_memory_for(err, "the model");
 }
 
-/* A number of a name is told before what it is the type of. */
-static int name_by_number(struct model *self, u64 identity, struct err *err)
+int model_name_by_number(struct model *self, u64 identity, struct err *err)
 {
 	const char *name = identity < self->names.count ? self->names.data[identity] : NULL;
 
@@ -69,7 +68,7 @@ int model_fill_types(void *data, const struct stream_type *rows, u64 count, stru
 		if (!type_table_put(&self->type_table, &row))
 			return err_memory_for(err, "the model");
 		if (self->type_table.identities.count > known &&
-		    name_by_number(self, row.identity, err) < 0)
+		    model_name_by_number(self, row.identity, err) < 0)
 			return ERR_MEMORY;
 	}
 	return 0;

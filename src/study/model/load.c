@@ -343,9 +343,8 @@ static void end_followed(struct model *self)
 	if (self->follower->time(self->follower->self, UINT64_MAX, &err) < 0)
 		return;
 	EACH_CHUNK (chunk, self, .kept = true)
-		if (!self->follower ||
-		    self->follower->ended(self->follower->self, chunk.page, chunk.at, chunk.number,
-					  &err) < 0)
+		if (!self->follower || self->follower->ended(self->follower->self, chunk.page,
+							     chunk.at, chunk.number, &err) < 0)
 			return;
 }
 
@@ -363,7 +362,7 @@ int model_finish(struct model *self)
 	if (self->follower)
 		end_followed(self);
 	return (self->forgets && !model_forget_ended(self)) || !model_sum_types(self) ? ERR_MEMORY
-											: 0;
+										      : 0;
 }
 
 int model_read(struct model *self, struct trace_reader *reader,

@@ -53,10 +53,7 @@ struct access_sums {
 /* Classes of mprof: up to 32, 256 and 2,048 bytes, and more. */
 enum { MODEL_SIZE_CLASSES = 4 };
 
-static inline u32 model_size_class(u64 size)
-{
-	return (size > 32) + (size > 256) + (size > 2048);
-}
+static inline u32 model_size_class(u64 size) { return (size > 32) + (size > 256) + (size > 2048); }
 
 /* An allocation point: a call stack that allocates. "…chunks" are counts, see above. */
 struct model_point {
@@ -65,9 +62,9 @@ struct model_point {
 	u64 live_bytes, live_chunks; /* now; at the end of the load: what was not freed */
 	u64 peak_bytes, peak_chunks; /* of this point alone, chunks at that moment */
 	u64 peak_ticks;
-	u64 at_peak_bytes, at_peak_chunks; /* live at the moment of the program's peak */
-	u64 temporary, temporary_bytes;    /* freed before any further allocation of the thread */
-	u64 peak_number;                   /* of the program's peak that at_peak_… belongs to */
+	u64 at_peak_bytes, at_peak_chunks;   /* live at the moment of the program's peak */
+	u64 temporary, temporary_bytes;      /* freed before any further allocation of the thread */
+	u64 peak_number;                     /* of the program's peak that at_peak_… belongs to */
 	u64 class_bytes[MODEL_SIZE_CLASSES]; /* of the bytes, and of those that are live */
 	u64 class_live[MODEL_SIZE_CLASSES];
 	struct access_sums access;
@@ -279,9 +276,9 @@ struct model {
 	struct row_table rows;
 	VEC(struct model_ended) ended; /* the latest, a ring */
 	u64 next_ended;
-	VEC(u32) free_rows;         /* of those before */
-	struct map told_numbers;    /* of told: hash → index + 1 */
-	u32 wants_chunks; /* somebody asked for what is forgotten, see model_lacks_chunks */
+	VEC(u32) free_rows;      /* of those before */
+	struct map told_numbers; /* of told: hash → index + 1 */
+	u32 wants_chunks;        /* somebody asked for what is forgotten, see model_lacks_chunks */
 };
 
 struct model *model_new(void);

@@ -133,17 +133,15 @@ const struct model *loading_finish(struct loading *self, u64 most)
 	return self->model;
 }
 
-struct model *loading_take(struct loading *self, struct behaviour_table *begun,
-			   struct growth_samples **growth)
+bool loading_take(struct loading *self, struct study_sums *sums)
 {
-	struct model *model = self ? self->model : NULL;
-
-	if (!model || !following_take(&self->following, begun, growth))
-		return NULL;
+	*sums = (struct study_sums){.model = self ? self->model : NULL};
+	if (!sums->model || !following_take(&self->following, &sums->behaviour, &sums->growth))
+		return false;
 	following_release(&self->following);
-	model->follower = NULL;
+	sums->model->follower = NULL;
 	self->model = NULL;
-	return model;
+	return true;
 }
 
 const char *loading_path(const struct loading *self) { return self ? self->path : ""; }

@@ -12,8 +12,7 @@
 #ifndef STUDY_OPEN_LOADING_H
 #define STUDY_OPEN_LOADING_H
 
-#include "study/analysis/leaks/growth.h"
-#include "study/analysis/memoro/behaviour.h"
+#include "study/open/sums.h"
 
 struct loading;
 
@@ -25,11 +24,9 @@ struct loading *loading_begin(const char *path);
  * asked of single chunks (accesses). The model is still the loading's. */
 const struct model *loading_finish(struct loading *self, u64 most);
 
-/* After loading_finish: the model is the caller's, and so is what its chunks did by the usual
- * thresholds, which is yet to be finished, and the samples of its growth. The names of types are
- * not loaded yet. */
-struct model *loading_take(struct loading *self, struct behaviour_table *begun,
-			   struct growth_samples **growth);
+/* After loading_finish: what was found is the caller's. False if there is nothing. The names of
+ * types are not loaded yet. */
+bool loading_take(struct loading *self, struct study_sums *sums);
 const char *loading_path(const struct loading *self);
 void loading_free(struct loading *self);
 

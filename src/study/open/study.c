@@ -245,9 +245,52 @@ int study_index(struct study *self, struct index_made *made, struct err *err)
 	return index_build(self->path, &how, made, err);
 }
 
-void study_begin(struct study *self, struct loading *loading)
+static void use_sums(struct study *self, const struct study_sums *sums)
 {
-	self->model = loading_take(loading, &self->behaviour, &self->growth);
+	self->model = sums->model;
+	self->behaviour = sums->behaviour;
+	self->growth = sums->growth;
+}
+
+bool study_begin(struct study *self, struct loading *loading)
+{
+	struct study_sums sums;
+
+	if (!loading_take(loading, &sums))
+		return false;
+	use_sums(self, &sums);
+	return true;
+}
+
+int study_store_sums(struct study *self, struct err *err)
+{
+	const struct study_sums sums = {self->model, self->behaviour, self->growth};
+	struct sums_out out = {0};
+	int status = 0;
+
+	if (study_sums_complete(&sums)) {
+		study_sums_put(&sums, &out);
+		status = trace_write_sums(self->path, &out, err);
+		identify(self); /* the file was changed */
+	}
+	sums_out_release(&out);
+	return status;
+}
+
+static int read_sums(struct study *self, struct err *err)
+{
+	int image = self->how.image == STUDY_LAST_IMAGE ? TRACE_LAST_IMAGE : (int)self->how.image;
+	struct study_sums sums;
+	int status = study_sums_take(&sums, self->path, image, &self->info, err);
+
+	if (status == 0)
+		use_sums(self, &sums);
+	return status;
+}
+
+bool study_lacks_chunks(const struct study *self)
+{
+	return self->how.sums && self->model && load_relaxed(&self->model->wants_chunks);
 }
 
 static int read_model(struct study *self, struct err *err)
@@ -267,6 +310,11 @@ static int read_model(struct study *self, struct err *err)
 	if (self->model)
 		return model_load_type_names(self->model, self->path, err);
 	phase_begin(self, PHASE_READING);
+	if (self->how.sums && self->how.index != INDEX_IGNORE) {
+		status = read_sums(self, err);
+		if (status <= 0)
+			return status;
+	}
 	self->model = model_new();
 	if (!self->model)
 		return err_memory(err);

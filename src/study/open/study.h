@@ -29,6 +29,7 @@
 #include "study/model/index.h"
 #include "study/open/following.h"
 #include "study/open/loading.h"
+#include "study/open/sums.h"
 #include "study/query/engine.h"
 
 #define STUDY_LAST_IMAGE UINT64_MAX
@@ -47,6 +48,7 @@ struct study_options {
 	enum study_index index;
 	/* names that the trace lacks are looked up and kept in it, if it can be written */
 	bool find_names;
+	bool sums;    /* the sums at its end do, if it has them: study_lacks_chunks says whether */
 	bool graphs;  /* the pointers that scans found are read, too: model->graphs */
 	bool no_fold; /* wrappers are not folded into their callers */
 	/* findings will be asked: what chunks do is found while the trace is read */
@@ -176,9 +178,12 @@ int study_index(struct study *self, struct index_made *made, struct err *err);
  * append now would end up in the midst of its blocks. */
 bool study_is_being_written(const char *path);
 
-/* Before the load: takes what was found while the program ran, if it is there; then the trace is
- * not read. The model has forgotten what had ended. */
-void study_begin(struct study *self, struct loading *loading);
+/* Before the load: takes what was found while the program ran, if it is there (true); then the
+ * trace is not read. The model has forgotten what had ended. */
+bool study_begin(struct study *self, struct loading *loading);
+
+/* After the load: writes the sums of a trace that has none at its end, if they are complete. */
+int study_store_sums(struct study *self, struct err *err);
 
 /* Instead of a load: the model of a test, of a live source, or a part of another; symbols may be
  * NULL. Takes the model over. */
@@ -187,6 +192,10 @@ int study_take(struct study *self, struct model *model, const struct symbol_tabl
 
 /* After the load, before any part is asked for: makes the model that of these chunks. */
 int study_narrow(struct study *self, const struct selection *chosen, struct err *err);
+
+/* Whether sums were read and somebody asked for chunks: what came out is to be thrown away, and
+ * asked of a study without them. */
+bool study_lacks_chunks(const struct study *self);
 
 /* Number of the image in the file. */
 u32 study_image(const struct study *self);

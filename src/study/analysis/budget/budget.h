@@ -61,6 +61,8 @@ void budgets_release(struct budgets *self);
 bool budgets_have_limits(const struct budgets *self);
 bool budgets_have_growth(const struct budgets *self);
 bool budgets_have_types(const struct budgets *self);
+/* Whether the sums of a trace do not do: peaks of parts are followed through its events. */
+bool budgets_need_chunks(const struct budgets *self);
 
 /* "5", "5%", "250%" → 0.05 …; false if it is no percentage. */
 bool budget_parse_growth(const char *text, double *growth);

@@ -246,6 +246,11 @@ static bool wants_peak(const struct budgets *budgets)
 	return false;
 }
 
+bool budgets_need_chunks(const struct budgets *self)
+{
+	return budgets_have_types(self) || wants_peak(self);
+}
+
 int budget_measure(const struct budgets *budgets, const struct budget_trace *trace,
 		   struct budget_set *sets, struct compare_sums *values, struct err *err)
 {

@@ -101,6 +101,7 @@ enum { BORN = 1, FREED = 1 << 4, PEAK_SHIFT = 2 };
 int compare_cuts_init(struct compare_cuts *self, const struct model *model,
 		      const struct compare_moment moment[2], struct err *err)
 {
+	model_lacks_chunks(model);
 	self->model = model;
 	self->moment[0] = moment[0];
 	self->moment[1] = moment[1];

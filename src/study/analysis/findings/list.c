@@ -227,7 +227,7 @@ static int add_scanned(struct finder *self, struct err *err)
 
 	if (!from->path || !from->info || !from->info->graphs)
 		return 0;
-	if (self->model->forgets) {
+	if (model_lacks_chunks(self->model)) {
 		self->findings->wants_chunks = true;
 		return 0;
 	}

@@ -409,8 +409,8 @@ int finding_resident(struct finding found[RESIDENT_FINDINGS], const struct stack
 	/* Less than what is live is what allocators usually take for themselves. */
 	if (status == 0 && found[0].bytes && found[0].bytes >= found[0].left_bytes &&
 	    !is_teardown(&gap, model))
-		status = model->forgets ? RESIDENT_WANTS_CHUNKS
-					: find_places(found, source, &gap, err);
+		status = model_lacks_chunks(model) ? RESIDENT_WANTS_CHUNKS
+						   : find_places(found, source, &gap, err);
 	resident_series_release(&series);
 	return status;
 }

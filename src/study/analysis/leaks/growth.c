@@ -184,6 +184,88 @@ void growth_samples_finish(struct growth_samples *self)
 	follow_all_from_enough(self);
 }
 
+/* ---- at the end of a trace ---- */
+
+struct series_row {
+	u32 point, shift;
+};
+
+static const struct sums_field number_fields[] = {{0, sizeof(u64), false}};
+static const struct sums_field series_fields[] = {SUMS_FIELD(struct series_row, point),
+						  SUMS_FIELD(struct series_row, shift)};
+
+/* Of all points; which points have series; their values, one series after the other. */
+static void tables_of(u32 id, struct sums_table tables[GROWTH_TABLES])
+{
+	tables[0] = (struct sums_table)SUMS_TABLE(id, u64, number_fields);
+	tables[1] = (struct sums_table)SUMS_TABLE(id + 1, struct series_row, series_fields);
+	tables[2] = (struct sums_table)SUMS_TABLE(id + 2, i64, number_fields);
+}
+
+void growth_samples_put(const struct growth_samples *self, u32 id, struct sums_out *out)
+{
+	struct sums_table tables[GROWTH_TABLES];
+	struct series_row first = {UINT32_MAX, self->shift};
+
+	tables_of(id, tables);
+	sums_out_add(out, &tables[0], self->units, self->steps + 1ull);
+	sums_out_add(out, &tables[1], &first, 1);
+	for (u32 point = 0; point < self->model->points.count; point++) {
+		const i64 *series = series_find(self, point);
+		struct series_row row = {point, self->shift};
+
+		if (!series)
+			continue;
+		sums_out_add(out, &tables[1], &row, 1);
+		sums_out_add(out, &tables[2], series, self->steps + 1ull);
+	}
+}
+
+static bool take_series(struct growth_samples *self, const struct sums_in *in,
+			const struct sums_table *tables)
+{
+	u64 count = sums_in_count(in, &tables[1]), samples = self->steps + 1ull;
+	struct series_row *rows = calloc(count + 1, sizeof *rows);
+	i64 *values = calloc(sums_in_count(in, &tables[2]) + 1, sizeof *values);
+	bool good = rows && values && count &&
+		    sums_in_count(in, &tables[2]) == (count - 1) * samples &&
+		    sums_in_get(in, &tables[1], rows) && sums_in_get(in, &tables[2], values);
+
+	if (good)
+		self->shift = rows[0].shift;
+	good = good && self->shift < 63;
+	for (u64 i = 1; i < count && good; i++) {
+		i64 *series = rows[i].point < self->model->points.count
+				      ? series_make(self, rows[i].point)
+				      : NULL;
+
+		good = series;
+		if (good)
+			memcpy(series, values + (i - 1) * samples, samples * sizeof *values);
+	}
+	free(rows);
+	free(values);
+	return good;
+}
+
+struct growth_samples *growth_samples_take_sums(const struct model *model, const struct sums_in *in,
+						u32 id)
+{
+	struct growth_samples *self = growth_samples_new(model);
+	struct sums_table tables[GROWTH_TABLES];
+	u64 count;
+
+	tables_of(id, tables);
+	count = sums_in_count(in, &tables[0]);
+	if (self && count && count <= self->most) {
+		self->steps = (u32)count - 1;
+		if (sums_in_get(in, &tables[0], self->units) && take_series(self, in, tables))
+			return self;
+	}
+	growth_samples_free(self);
+	return NULL;
+}
+
 /* ---- of columns ---- */
 
 struct ranked {

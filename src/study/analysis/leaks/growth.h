@@ -4,6 +4,7 @@
 #ifndef STUDY_ANALYSIS_LEAKS_GROWTH_H
 #define STUDY_ANALYSIS_LEAKS_GROWTH_H
 
+#include "host/trace/sums.h"
 #include "study/analysis/places/stacks.h"
 
 enum { GROWTH_STEPS_MIN = 16, GROWTH_STEPS_MAX = 1024 };
@@ -57,6 +58,13 @@ u64 growth_samples_next(const struct growth_samples *self);
 bool growth_samples_take(struct growth_samples *self, u64 ticks);
 /* The last one was taken. From then on it is only read. */
 void growth_samples_finish(struct growth_samples *self);
+
+/* As tables at the end of a trace, of finished samples; three numbers from id on. Take returns NULL
+ * if they are of no use, or without memory. */
+enum { GROWTH_TABLES = 3 };
+void growth_samples_put(const struct growth_samples *self, u32 id, struct sums_out *out);
+struct growth_samples *growth_samples_take_sums(const struct model *model, const struct sums_in *in,
+						u32 id);
 
 /* told: what was sampled so; NULL = the chunks tell it. */
 int growth_find(const struct model *model, const struct growth_query *query,

@@ -63,9 +63,7 @@ static int add_row(struct leak_table *self, const struct stack_source *source,
 static int add_chunks(struct leak_table *self, const struct stack_source *source,
 		      struct suppressions *suppressions, struct err *err)
 {
-	struct group_query query = {.key = by_point_and_class,
-				    .kept = true,
-				    .keep = is_kept};
+	struct group_query query = {.key = by_point_and_class, .kept = true, .keep = is_kept};
 	struct group_table groups = {0};
 	int status = group_chunks(source->model, &query, &groups, err);
 

@@ -309,7 +309,7 @@ int misuse_find(const struct stack_source *source, const struct trace_info *info
 		return 0;
 	status = gather(&judge, err);
 	judge.gaps = judge.lost || judge.paused || model->aggregated || model->implied_frees;
-	self->wants_chunks = model->forgets && judge.suspects.count;
+	self->wants_chunks = judge.suspects.count && model_lacks_chunks(model);
 	if (status == 0 && judge.suspects.count && !self->wants_chunks)
 		note_all(&judge);
 	for (u64 i = 0; i < judge.suspects.count && status == 0 && !self->wants_chunks; i++)

@@ -10,6 +10,7 @@
 #ifndef STUDY_ANALYSIS_MEMORO_BEHAVIOUR_H
 #define STUDY_ANALYSIS_MEMORO_BEHAVIOUR_H
 
+#include "host/trace/sums.h"
 #include "study/analysis/places/stacks.h"
 #include "study/analysis/memoro/thresholds.h"
 
@@ -108,6 +109,11 @@ int behaviour_begin(const struct model *model, const struct thresholds *threshol
 		    struct behaviour_table *self, struct err *err);
 void behaviour_finish(const struct stack_source *source, struct behaviour_table *self);
 void behaviour_table_release(struct behaviour_table *self);
+
+/* As a table at the end of a trace, of a recording without accesses: the first of the two steps, by
+ * the usual thresholds. Take returns 0, 1 if the table is of no use, or ERR_MEMORY. */
+void behaviour_sums_put(const struct behaviour_table *self, u32 id, struct sums_out *out);
+int behaviour_sums_take(struct behaviour_table *self, const struct sums_in *in, u32 id, u64 points);
 
 /* Chunks of a point that were allocated close together in time, and their part of the lifetime
  * score. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Frames → functions and calls.
- * Host. Reads the model, never changes it. Costs as much as there are frames; of a Lisp one pass over
- * the chunks besides. */
+ * Host. Reads the model, never changes it. Costs as much as there are frames; for a
+ * Lisp one pass over the chunks besides. */
 #include "study/analysis/mprof/calls.h"
 
 #include <inttypes.h>

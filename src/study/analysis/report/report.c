@@ -41,7 +41,6 @@ static void add_memory(const struct model *model, struct result *report, struct 
 		result_add_part(report, NULL);
 		return;
 	}
-	result_add_part(report, analyse_resident(model, &series, err));
 	result_add_part(report, analyse_resident_drawn(model, &series, err));
 	result_add_part(report, analyse_resident_over_time(model, &series, err));
 	resident_series_release(&series);

@@ -349,9 +349,9 @@ struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk)
 	struct point_id point;
 	u64 place;
 
-	if (!page || (told_type(self, type_table_cell(&model->type_table, chunk), page->size[at],
-				&answer) &&
-		      answer.confidence > TYPE_GUESS))
+	if (!page ||
+	    (told_type(self, type_table_cell(&model->type_table, chunk), page->size[at], &answer) &&
+	     answer.confidence > TYPE_GUESS))
 		return answer;
 	point = model_point_of(model, page->alloc_context[at]);
 	place = type_place_of(self, point, page->size[at]);
