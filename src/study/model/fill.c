@@ -138,12 +138,12 @@ static bool told_add(struct model *self, const struct chunk_page *page, u64 row)
 	static const struct type_cell nothing;
 	u32 k = (u32)(row % CHUNK_PAGE);
 	struct type_cell *cell = type_table_cell(&self->type_table, row);
-	struct model_told told = {.point = model_point_of(self, page->alloc_context[k]).index,
-				  .size = page->size[k]};
-	struct model_told *sum;
+	struct model_told told = {0}, *sum;
 
-	if (!cell || !(cell->kinds[0] | cell->kinds[1]))
+	if (likely(!cell || !(cell->kinds[0] | cell->kinds[1])))
 		return true;
+	told.point = model_point_of(self, page->alloc_context[k]).index;
+	told.size = page->size[k];
 	told.cell = *cell;
 	sum = vec_at_key(&self->told, &self->told_numbers,
 			 hash_u64(hash_u64((u64)told.point << 32 | cell->kinds[0]) ^
@@ -192,20 +192,6 @@ static bool row_forget(struct model *self, struct model_ended ended)
 	return vec_push(&self->free_rows, ended.row);
 }
 
-/* A chunk has ended. Its type may be told a while after that. */
-static bool row_end(struct model *self, struct model_ended ended)
-{
-	enum { ENDED_KEPT = 2 * HW_BLOCK_EVENTS_MAX };
-
-	if (self->ended.count < ENDED_KEPT)
-		return vec_push(&self->ended, ended);
-	if (!row_forget(self, self->ended.data[self->next_ended]))
-		return false;
-	self->ended.data[self->next_ended++] = ended;
-	self->next_ended %= ENDED_KEPT;
-	return true;
-}
-
 bool model_forget_ended(struct model *self)
 {
 	bool ok = true;
@@ -213,7 +199,27 @@ bool model_forget_ended(struct model *self)
 	for (u64 i = 0; i < self->ended.count && ok; i++)
 		ok = row_forget(self, self->ended.data[i]);
 	vec_release(&self->ended);
+	self->next_ended = 0;
 	return ok;
+}
+
+/* A chunk has ended. Where there are types, its own may be told a while after that; elsewhere the
+ * row is better used again at once. */
+static bool row_end(struct model *self, struct model_ended ended)
+{
+	enum { ENDED_KEPT = 2 * HW_BLOCK_EVENTS_MAX, UNTYPED_EVENTS = 1 << 20 };
+	bool typed = self->type_table.kinds.count || self->kinds[HW_NEW] ||
+		     self->kinds[HW_NEW_ARRAY] || self->events < UNTYPED_EVENTS;
+
+	if (!typed)
+		return (!self->ended.count || model_forget_ended(self)) && row_forget(self, ended);
+	if (self->ended.count < ENDED_KEPT)
+		return vec_push(&self->ended, ended);
+	if (!row_forget(self, self->ended.data[self->next_ended]))
+		return false;
+	self->ended.data[self->next_ended++] = ended;
+	self->next_ended %= ENDED_KEPT;
+	return true;
 }
 
 /* Where the columns of a new chunk are to be, if chunks that have ended are forgotten; ROW_NONE

@@ -90,17 +90,17 @@ int model_open(struct model *self, const char *path, const struct model_options 
 					 .progress_self = options->progress_self};
 	struct trace_info info = {0};
 	struct err ignored = {0};
+	bool opened = !options->no_index && open_any(self, path, options->image, &info);
 	int status = 0;
 
-	if (!options->no_index && !open_any(self, path, options->image, &info))
-		status = options->write_index &&
-					 index_build(path, options, options->made, &ignored) == 0 &&
-					 open_any(self, path, options->image, &info)
-				 ? 0
-				 : 1;
-	if (options->fill && (options->no_index || status))
+	if (!opened && options->index_only)
+		return 1;
+	if (!opened && !options->no_index && options->write_index)
+		opened = index_build(path, options, options->made, &ignored) == 0 &&
+			 open_any(self, path, options->image, &info);
+	if (!opened && options->fill)
 		options->fill(options->store_self, self);
-	if (options->no_index || status)
+	if (!opened)
 		status = model_load(self, path, &how, &info, err);
 	if (status == 0 && options->graphs)
 		status = model_read_graphs(self, &(struct graphs_source){path, how.image, &info},

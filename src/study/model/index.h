@@ -25,6 +25,7 @@ struct index_made {
 struct model_options {
 	int image;        /* number of the image in the file, or TRACE_LAST_IMAGE */
 	bool no_index;    /* read the trace, whatever there is */
+	bool index_only;  /* if there is no fresh index, that is all: 1 */
 	bool write_index; /* if there is no fresh index, make one and use it */
 	bool graphs;      /* model->graphs is wanted; it is always read from the trace */
 	/* Called now and then while the trace is read, with the share that has been; false ends

@@ -219,7 +219,7 @@ static void fill(void *data, struct model *model)
 	struct study *self = data;
 
 	following_release(&self->following);
-	following_begin(&self->following, model, false);
+	following_begin(&self->following, model, self->forgets);
 }
 
 static struct model_options model_options(struct study *self)
@@ -277,14 +277,54 @@ int study_store_sums(struct study *self, struct err *err)
 	return status;
 }
 
+/* From the events, in the memory that what lives at once needs. What takes long is kept in the file,
+ * where it is right for good. 1: there are none. */
+static int add_up(struct study *self)
+{
+	struct model_options how = model_options(self);
+	struct err ignored = {0};
+	bool done;
+
+	if (self->info.accesses)
+		return 1;
+	how.no_index = true;
+	how.fill = fill;
+	self->forgets = true;
+	done = model_open(self->model, self->path, &how, &ignored) == 0 &&
+	       following_take(&self->following, &self->behaviour, &self->growth);
+	self->forgets = false;
+	following_release(&self->following);
+	self->model->follower = NULL;
+	if (done && self->info.complete && self->info.events >= INDEX_EVENTS &&
+	    !self->info.damaged_blocks && access(self->path, W_OK) == 0 &&
+	    !study_is_being_written(self->path))
+		study_store_sums(self, &ignored);
+	return !done;
+}
+
+/* The stored ones; or an index, in which chunks are; or what the events add up to. 1: chunks are to
+ * be read. */
 static int read_sums(struct study *self, struct err *err)
 {
-	int image = self->how.image == STUDY_LAST_IMAGE ? TRACE_LAST_IMAGE : (int)self->how.image;
+	struct model_options how = model_options(self);
 	struct study_sums sums;
-	int status = study_sums_take(&sums, self->path, image, &self->info, err);
+	int status = study_sums_take(&sums, self->path, how.image, &self->info, err);
 
 	if (status == 0)
 		use_sums(self, &sums);
+	if (status <= 0)
+		return status;
+	self->model = model_new();
+	if (!self->model)
+		return err_memory(err);
+	how.index_only = true;
+	status = model_open(self->model, self->path, &how, err);
+	if (status == 1)
+		status = add_up(self);
+	if (status) {
+		model_free(self->model);
+		self->model = NULL;
+	}
 	return status;
 }
 

@@ -144,6 +144,7 @@ struct study {
 	struct behaviour_table behaviour;
 	struct growth_samples *growth;
 	struct following following; /* while it is read */
+	bool forgets;               /* and what has ended is forgotten */
 	struct inferences inferences;
 	u8 *severity; /* by point, 0 = unknown */
 	struct score_set *scores;
