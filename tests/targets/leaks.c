@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,16 @@ static APART struct node *list_new(int count)
 		list = node;
 	}
 	return list;
+}
+
+/* Leaves pointers wherever deeper calls will have their frames. */
+static APART void soil(void)
+{
+	void *volatile stack[12 * 1024];
+	void *list = list_new(10);
+
+	for (size_t i = 0; i < sizeof(stack) / sizeof(stack[0]); i++)
+		stack[i] = list;
 }
 
 static APART struct node *tree_new(int depth)
@@ -293,12 +304,16 @@ static APART void case_parent(void)
 		_exit(9);
 }
 
-static APART void end(const char *how)
+static APART void end(const char *how, bool soiled)
 {
 	pthread_t thread;
 
 	case_lists();
 	wipe();
+	if (soiled)
+		soil();
+	if (strcmp(how, "exit") == 0)
+		exit(5);
 	if (strcmp(how, "_exit") == 0)
 		_exit(5);
 	if (strcmp(how, "quick_exit") == 0)
@@ -340,10 +355,10 @@ int main(int argc, char **argv)
 		wipe();
 		return 0;
 	}
-	if (argc == 3 && strcmp(argv[1], "end") == 0) {
-		end(argv[2]);
+	if (argc == 3 && (strcmp(argv[1], "end") == 0 || strcmp(argv[1], "soiled") == 0)) {
+		end(argv[2], strcmp(argv[1], "soiled") == 0);
 		return 5;
 	}
-	fprintf(stderr, "usage: leaks CASE, or leaks end HOW\n");
+	fprintf(stderr, "usage: leaks CASE, leaks end HOW, or leaks soiled HOW\n");
 	return 2;
 }

@@ -13,7 +13,7 @@
 
 #include "host/base/io.h"
 
-enum { STACK_DEPTH = 16 };                       /* of an expression */
+enum { STACK_DEPTH = 16 /* of an expression */, LEFT_MAX = 64 /* frames */ };
 static const u64 CODE_BITS = ((u64)1 << 48) - 1; /* aarch64 may sign return addresses above them */
 
 struct opened {
@@ -92,16 +92,22 @@ static void module_open(struct opened *self, const struct frames_module *module)
 	self->cfi = dwarf_getcfi_elf(self->elf);
 }
 
+static const struct frames_module *module_at(const struct frames *self, u64 code)
+{
+	for (u64 i = 0; i < self->count; i++)
+		if (code - self->modules[i].start < self->modules[i].end - self->modules[i].start)
+			return &self->modules[i];
+	return NULL;
+}
+
 static const struct opened *module_of(struct frames *self, u64 code)
 {
-	for (u64 i = 0; i < self->count; i++) {
-		if (code - self->modules[i].start >= self->modules[i].end - self->modules[i].start)
-			continue;
-		if (!self->opened[i].tried)
-			module_open(&self->opened[i], &self->modules[i]);
-		return self->opened[i].cfi ? &self->opened[i] : NULL;
-	}
-	return NULL;
+	const struct frames_module *module = module_at(self, code);
+	struct opened *opened = module ? &self->opened[module - self->modules] : NULL;
+
+	if (opened && !opened->tried)
+		module_open(opened, module);
+	return opened && opened->cfi ? opened : NULL;
 }
 
 /* ---- expressions ---- */
@@ -269,18 +275,24 @@ static enum walked walk(struct frames *self, struct state *state, bool *interrup
 	return how;
 }
 
+static void state_begin(struct state *self, const struct frames_thread *thread)
+{
+	*self = (struct state){.thread = thread,
+			       .code = thread->code,
+			       .stack_pointer = thread->stack_pointer};
+	memcpy(self->registers, thread->registers, sizeof(self->registers));
+	memset(self->known, 1, sizeof(self->known));
+}
+
 u32 frames_find(struct frames *self, const struct frames_thread *thread, struct frame *found,
 		u32 max)
 {
-	struct state state = {.thread = thread,
-			      .code = thread->code,
-			      .stack_pointer = thread->stack_pointer};
+	struct state state;
 	bool interrupted = true; /* where it is it has not called anything */
 	enum walked how = WALKED;
 	u32 count = 0;
 
-	memcpy(state.registers, thread->registers, sizeof(state.registers));
-	memset(state.known, 1, sizeof(state.known));
+	state_begin(&state, thread);
 	for (u32 steps = 0; steps < max && how == WALKED; steps++) {
 		found[count++] = (struct frame){state.stack_pointer, state.code - !interrupted};
 		how = walk(self, &state, &interrupted);
@@ -290,4 +302,30 @@ u32 frames_find(struct frames *self, const struct frames_thread *thread, struct 
 	if (how != WALKED_OUT && count > 1)
 		found[count - 1].code = 0;
 	return count;
+}
+
+bool frames_leave(struct frames *self, struct frames_thread *thread,
+		  bool (*is_left)(const char *path))
+{
+	struct state state;
+	bool interrupted = true, inside = true;
+	enum walked how = WALKED;
+
+	state_begin(&state, thread);
+	for (u32 steps = 0; inside && how == WALKED && steps < LEFT_MAX; steps++) {
+		const struct frames_module *module = module_at(self, state.code - !interrupted);
+
+		inside = module && is_left(module->path);
+		if (!module)
+			how = WALKED_LOST;
+		else if (inside)
+			how = walk(self, &state, &interrupted);
+	}
+	if (how == WALKED_LOST || (inside && how == WALKED))
+		return false;
+	for (u32 i = 0; i < FRAME_REGISTERS; i++)
+		thread->registers[i] = state.known[i] ? state.registers[i] : 0;
+	thread->code = state.code;
+	thread->stack_pointer = state.stack_pointer;
+	return true;
 }

@@ -40,4 +40,10 @@ void frames_free(struct frames *self);
 u32 frames_find(struct frames *self, const struct frames_thread *thread, struct frame *found,
 		u32 max);
 
+/* Makes of the thread what it is in the innermost frame outside of some modules, or in the
+ * outermost frame: a register that is not known is 0. False, and nothing is changed, if the tables
+ * do not lead there. */
+bool frames_leave(struct frames *self, struct frames_thread *thread,
+		  bool (*is_left)(const char *path));
+
 #endif

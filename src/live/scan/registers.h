@@ -28,10 +28,13 @@ static inline bool scan_arch_is_end(i64 syscall)
 	return syscall == SYS_exit || syscall == SYS_exit_group;
 }
 
-static inline void scan_arch_add(struct scan_thread *thread, const char *name, u64 value)
+static inline void scan_arch_add(struct scan_thread *thread, const char *name, u32 number,
+				 u64 value)
 {
 	thread->names[thread->register_count] = name;
+	thread->numbers[thread->register_count] = (u8)number;
 	thread->registers[thread->register_count++] = value;
+	thread->numbered[number] = value;
 }
 
 #endif

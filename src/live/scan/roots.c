@@ -183,17 +183,17 @@ static void descriptor_search(void *data, u64 address, const u64 *words, u64 cou
 	}
 }
 
-/* What the stack pointers of the mapping's threads leave: the lowest of them counts. */
-static u64 lowest_stack_pointer(const struct scan_surroundings *around,
-				const struct mapping *mapping)
+/* From where the stacks of the mapping's threads are in use: the lowest of them counts. */
+static u64 lowest_used(const struct scan_surroundings *around, const struct mapping *mapping)
 {
 	u64 lowest = UINT64_MAX;
 
 	for (u64 i = 0; i < around->thread_count; i++) {
 		u64 pointer = around->threads[i].stack_pointer;
 
-		if (pointer >= mapping->start && pointer < mapping->end && pointer < lowest)
-			lowest = pointer;
+		if (pointer >= mapping->start && pointer < mapping->end &&
+		    around->threads[i].stack_used < lowest)
+			lowest = around->threads[i].stack_used;
 	}
 	return lowest;
 }
@@ -201,12 +201,11 @@ static u64 lowest_stack_pointer(const struct scan_surroundings *around,
 static bool stack_exclude(struct scan_roots *self, const struct scan_surroundings *around,
 			  const struct mapping *mapping)
 {
-	u64 pointer = lowest_stack_pointer(around, mapping);
+	u64 used = lowest_used(around, mapping);
 	struct dead_search dead = {.around = around};
 
-	if (pointer != UINT64_MAX)
-		return pointer < mapping->start + SCAN_RED_ZONE ||
-		       without_add(self, mapping->start, pointer - SCAN_RED_ZONE);
+	if (used != UINT64_MAX)
+		return without_add(self, mapping->start, used);
 	if (!SCAN_TELLS_DESCRIPTORS || mapping->kind == MAPPING_STACK)
 		return true;
 	scan_memory_each_word(around->memory, mapping->start, mapping->end, descriptor_search,

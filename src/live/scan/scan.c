@@ -255,10 +255,6 @@ static bool owners_prepare(struct scan *self, struct scanning *s)
 		err_set(&self->graph_error, ERR_SYSTEM, "the blocks are too far apart");
 		return false;
 	}
-	if (!scan_modules_read(&s->modules, &s->memory)) {
-		err_memory(&self->graph_error);
-		return false;
-	}
 	scan_stacks_copy(&s->memory, s->threads, s->thread_count);
 	return true;
 }
@@ -326,6 +322,9 @@ static int memory_scan(struct scan *self, struct scanning *s, struct err *err)
 					       .own = s->own,
 					       .own_count = s->own_count,
 					       .pid = self->pid};
+	if (!scan_modules_read(&s->modules, &s->memory))
+		return err_memory(err);
+	scan_stacks_leave(&s->memory, &s->modules, s->threads, s->thread_count);
 	keep = owners_prepare(self, s);
 	if (scan_roots_find(&s->roots, &s->around, err) < 0 ||
 	    scan_edges_find(&s->edges, &s->memory, &s->index, keep, err) < 0 ||

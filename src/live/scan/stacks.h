@@ -8,6 +8,11 @@
 #include "live/scan/modules.h"
 #include "live/scan/thread.h"
 
+/* Of a thread that ends the program neither what is left of the C library's frames is in use, nor
+ * its registers: its caller's are. Nothing changes where the frames are not known. */
+void scan_stacks_leave(struct scan_memory *memory, const struct scan_modules *from,
+		       struct scan_thread *threads, u64 count);
+
 /* Copies what is in use of each stack, up to a limit. One that cannot be has no frames. */
 void scan_stacks_copy(struct scan_memory *memory, struct scan_thread *threads, u64 count);
 

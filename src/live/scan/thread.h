@@ -8,13 +8,15 @@
 struct scan_thread {
 	u32 tid;
 	u64 stack_pointer;
+	u64 stack_used; /* what lies below was left behind by calls that are over */
 	u64 thread_pointer;
 	u64 code; /* where it is */
+	bool ends;
 	u64 registers[40];
 	const char *names[40]; /* of these */
+	u8 numbers[40];        /* in `numbered` */
 	u32 register_count;
-	/* for unwinding, if that is wanted */
-	u64 numbered[FRAME_REGISTERS]; /* registers, as frames.h has them */
+	u64 numbered[FRAME_REGISTERS]; /* those for unwinding, as frames.h has them */
 	u8 *stack;                     /* a copy, from the stack pointer on */
 	u64 stack_bytes;
 	struct frame *frames; /* from the innermost on */

@@ -28,8 +28,6 @@ static inline i64 scan_arch_syscall(u32 tid)
 
 static inline bool scan_arch_registers(struct scan_thread *thread)
 {
-	/* from x19 on they are preserved */
-	u32 first = scan_arch_is_end(scan_arch_syscall(thread->tid)) ? 19 : 0;
 	static const char *const names[] = {"x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",
 					    "x8",  "x9",  "x10", "x11", "x12", "x13", "x14", "x15",
 					    "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23",
@@ -38,14 +36,13 @@ static inline bool scan_arch_registers(struct scan_thread *thread)
 
 	if (!scan_arch_regset(thread->tid, NT_PRSTATUS, &r, sizeof(r)))
 		return false;
+	thread->ends = scan_arch_is_end(scan_arch_syscall(thread->tid));
 	thread->register_count = 0;
-	for (u32 i = first; i < 31; i++)
-		scan_arch_add(thread, names[i], r.regs[i]);
-	scan_arch_add(thread, "sp", r.sp);
-	memcpy(thread->numbered, r.regs, sizeof(r.regs));
-	thread->numbered[SCAN_STACK_REGISTER] = r.sp;
+	for (u32 i = thread->ends ? 19 : 0; i < 31; i++) /* from x19 on they are preserved */
+		scan_arch_add(thread, names[i], i, r.regs[i]);
+	scan_arch_add(thread, "sp", SCAN_STACK_REGISTER, r.sp);
 	thread->code = r.pc;
-	thread->stack_pointer = r.sp;
+	thread->stack_pointer = thread->stack_used = r.sp;
 	return scan_arch_regset(thread->tid, NT_ARM_TLS, &thread->thread_pointer, sizeof(u64));
 }
 

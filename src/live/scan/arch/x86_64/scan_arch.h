@@ -27,22 +27,22 @@ static inline bool scan_arch_registers(struct scan_thread *thread)
 		return false;
 	const struct {
 		const char *name;
+		u32 number;
 		u64 value;
-	} all[] = {{"rbx", r.rbx}, {"rbp", r.rbp}, {"rsp", r.rsp}, {"r12", r.r12}, {"r13", r.r13},
-		   {"r14", r.r14}, {"r15", r.r15}, /* preserved */
-		   {"rax", r.rax}, {"rcx", r.rcx}, {"rdx", r.rdx}, {"rsi", r.rsi}, {"rdi", r.rdi},
-		   {"r8", r.r8},   {"r9", r.r9},   {"r10", r.r10}, {"r11", r.r11}};
-	u32 count = scan_arch_is_end((i64)r.orig_rax) ? 7 : sizeof(all) / sizeof(all[0]);
+	} all[] = {{"rbx", 3, r.rbx},  {"rbp", 6, r.rbp},  {"rsp", SCAN_STACK_REGISTER, r.rsp},
+		   {"r12", 12, r.r12}, {"r13", 13, r.r13}, {"r14", 14, r.r14},
+		   {"r15", 15, r.r15}, /* preserved */
+		   {"rax", 0, r.rax},  {"rcx", 2, r.rcx},  {"rdx", 1, r.rdx},
+		   {"rsi", 4, r.rsi},  {"rdi", 5, r.rdi},  {"r8", 8, r.r8},
+		   {"r9", 9, r.r9},    {"r10", 10, r.r10}, {"r11", 11, r.r11}};
 
+	thread->ends = scan_arch_is_end((i64)r.orig_rax);
 	thread->register_count = 0;
-	for (u32 i = 0; i < count; i++)
-		scan_arch_add(thread, all[i].name, all[i].value);
-	const u64 numbered[] = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8,
-				r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rip};
-
-	memcpy(thread->numbered, numbered, sizeof(numbered));
+	for (u32 i = 0; i < (thread->ends ? 7 : sizeof(all) / sizeof(all[0])); i++)
+		scan_arch_add(thread, all[i].name, all[i].number, all[i].value);
 	thread->code = r.rip;
 	thread->stack_pointer = r.rsp;
+	thread->stack_used = r.rsp - (thread->ends ? 0 : SCAN_RED_ZONE);
 	thread->thread_pointer = r.fs_base;
 	return true;
 }
