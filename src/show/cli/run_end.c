@@ -158,16 +158,17 @@ static struct run_sums sums_counted(const struct run_args *args, const struct ru
 static void sums_add(struct run_sums *self, const struct model *model)
 {
 	const struct model_totals *totals = &model->totals;
+	struct model_peak peak = model_peak(model);
 
 	self->recorded += model->recorded_allocations;
 	self->allocations += model_count(model, totals->allocations);
 	self->bytes += totals->bytes;
 	self->kept_bytes += totals->live_bytes;
 	self->kept_chunks += model_count(model, totals->live_chunks);
-	if (totals->peak_bytes <= self->peak_bytes)
+	if (peak.bytes <= self->peak_bytes)
 		return;
-	self->peak_bytes = totals->peak_bytes;
-	self->peak_chunks = model_count(model, totals->peak_chunks);
+	self->peak_bytes = peak.bytes;
+	self->peak_chunks = peak.chunks;
 }
 
 static bool sums_add_trace(struct run_sums *self, const char *path)

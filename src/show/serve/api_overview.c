@@ -198,6 +198,7 @@ static void reply_overview(struct call *call, const struct overview *overview)
 	const struct study *trace = call->trace;
 	const struct model *model = trace->model;
 	const struct model_totals *totals = &model->totals;
+	struct model_peak peak = model_peak(model);
 	const struct timeline_view *heap = &overview->heap;
 	const struct findings *findings = overview->findings;
 	struct finding_list verdicts = {call, findings->rows.data};
@@ -212,13 +213,12 @@ static void reply_overview(struct call *call, const struct overview *overview)
 			    summary_field("usage", call, SCORE_USAGE),
 			    summary_field("useful", call, SCORE_USEFUL)),
 		     NUMBERS("severity_hist", steps, SEVERITY_STEPS),
-		     OBJECT("bytes", FIELD("total", totals->bytes),
-			    FIELD("peak", totals->peak_bytes),
-			    FIELD("peak_t", tick_clock_ns(&model->clock, totals->peak_ticks)),
+		     OBJECT("bytes", FIELD("total", totals->bytes), FIELD("peak", peak.bytes),
+			    FIELD("peak_t", tick_clock_ns(&model->clock, peak.ticks)),
 			    FIELD("kept", model_keeps_nothing(model) ? 0 : totals->live_bytes),
 			    FIELD("end", totals->live_bytes)),
 		     OBJECT("counts", FIELD("allocs", model_count(model, totals->allocations)),
-			    FIELD("frees", model_count(model, totals->frees)),
+			    FIELD("frees", model_frees(model)),
 			    FIELD("reallocs", model_count(model, model->kinds[HW_REALLOC])),
 			    FIELD("temporary", model_count(model, totals->temporary)),
 			    FIELD("points", model_point_count(model))),

@@ -363,6 +363,30 @@ static inline bool model_keeps_nothing(const struct model *self)
 	return (self->has_end && self->end.how == IMAGE_EXEC) || model_is_collected(self);
 }
 
+struct model_peak {
+	u64 bytes, chunks, ticks;
+};
+
+/* The highest moment of the run. Sums and chunks at the peak are those of totals, which has no
+ * moment after the switch to sums: the monitor saw that one. */
+static inline struct model_peak model_peak(const struct model *self)
+{
+	const struct model_totals *seen = &self->totals;
+	const struct stream_totals *told = &self->end.totals;
+
+	if (self->aggregated && self->has_end && !self->count_shift && !self->whole &&
+	    told->peak_bytes > seen->peak_bytes)
+		return (struct model_peak){told->peak_bytes, told->peak_chunks, told->peak_ticks};
+	return (struct model_peak){seen->peak_bytes, model_count(self, seen->peak_chunks),
+				   seen->peak_ticks};
+}
+
+/* Chunks that ended, and frees of unknown blocks. */
+static inline u64 model_frees(const struct model *self)
+{
+	return model_count(self, self->totals.frees) + self->unknown_frees;
+}
+
 /* What a chunk of this size stands for, in units and bytes. */
 void model_weigh(const struct model *self, u64 size, u64 *units, u64 *bytes);
 

@@ -14,7 +14,7 @@ enum {
 	STORED_FINDINGS,                  /* struct finding */
 	STORED_ENDS,
 	/* Changes whenever any of these is found in another way. */
-	STORED_VERSION = 3,
+	STORED_VERSION = 4,
 };
 _Static_assert((int)STORED_ENDS == (int)STORED_ABOVE, "kinds of rooms above begin after ours");
 

@@ -211,7 +211,7 @@ struct compare_sums compare_sums_of_all(const struct model *model)
 	return (struct compare_sums){
 		.value = {[COMPARE_BYTES] = totals->bytes,
 			  [COMPARE_ALLOCATIONS] = totals->allocations,
-			  [COMPARE_PEAK] = totals->peak_bytes,
+			  [COMPARE_PEAK] = model_peak(model).bytes,
 			  [COMPARE_KEPT] = model_keeps_nothing(model) ? 0 : totals->live_bytes,
 			  [COMPARE_TEMPORARY] = totals->temporary}};
 }

@@ -49,7 +49,7 @@ struct finding_costs finding_costs(const struct model *model, double byte_ticks)
 		self.call_ns[kind] = costs.all.enough ? costs.ns[kind] : FINDING_CALL_NS;
 	self.untimed = !costs.all.enough;
 	self.free_ns = costs.all.enough ? costs.freed_ns : FINDING_CALL_NS;
-	self.wholes[SAVING_PEAK_BYTES] = (double)model->totals.peak_bytes;
+	self.wholes[SAVING_PEAK_BYTES] = (double)model_peak(model).bytes;
 	self.wholes[SAVING_MEAN_BYTES] = self.run_ticks > 0 ? byte_ticks / self.run_ticks : 0;
 	self.wholes[SAVING_CPU_NS] = model_cpu_ns(model, &known);
 	return self;

@@ -16,7 +16,7 @@ static bool has_peak_place(const struct finder *self)
 
 	for (u64 i = 0; i < self->findings->rows.count; i++)
 		has |= self->findings->rows.data[i].amounts[SAVING_PEAK_BYTES] >=
-		       PEAK_SHARE * (double)self->model->totals.peak_bytes;
+		       PEAK_SHARE * (double)model_peak(self->model).bytes;
 	return has;
 }
 
@@ -62,7 +62,7 @@ static bool holds_peak_together(const struct finder *self, const struct finding 
 		return false; /* it makes things of one kind */
 	return finding->points > 1 && model_count(self->model, finding->chunks) >= CHUNKS_LEAST &&
 	       finding->amounts[SAVING_PEAK_BYTES] >=
-		       PEAK_SHARE * (double)self->model->totals.peak_bytes;
+		       PEAK_SHARE * (double)model_peak(self->model).bytes;
 }
 
 /* The call that gets blocks of whole KiB, whoever it is for: that is how arenas and pools ask for

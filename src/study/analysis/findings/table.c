@@ -156,7 +156,7 @@ static void add_totals(struct result *record, const struct findings *self,
 	result_field(record, "allocations", "allocations", VALUE_COUNT,
 		     value_units(model, model->totals.allocations), "of the whole program");
 	result_field(record, "peak_bytes", "peak", VALUE_BYTES,
-		     value_number(model->totals.peak_bytes), "most bytes live at any moment");
+		     value_number(model_peak(model).bytes), "most bytes live at any moment");
 	result_field(record, "allocator_time_ns", "in allocator", VALUE_NS,
 		     value_number(model_allocator_ns(model)),
 		     "time in the allocator, estimated from a sample", .hide_zero = true,

@@ -150,9 +150,9 @@ int session_merge_add(struct session_merge *self, const struct stack_source *sou
 		.pid = model->image.pid,
 		.parent = model->image.parent_pid,
 		.allocations = model_count(model, model->totals.allocations),
-		.frees = model_count(model, model->totals.frees),
+		.frees = model_frees(model),
 		.bytes = model->totals.bytes,
-		.peak_bytes = model->totals.peak_bytes,
+		.peak_bytes = model_peak(model).bytes,
 		.kept_bytes = model_keeps_nothing(model) ? 0 : model->totals.live_bytes,
 		.program = result_copy(self->points, model->image.command && *model->image.command
 							     ? model->image.command

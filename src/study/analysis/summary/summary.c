@@ -116,8 +116,7 @@ static void add_flow(struct builder *self)
 	result_field(self->result, "mean_bytes", NULL, VALUE_BYTES,
 		     allocations ? value_number(totals->bytes / allocations) : value_unknown(),
 		     "mean size of an allocation");
-	result_field(self->result, "frees", "frees", VALUE_COUNT,
-		     value_number(model_count(model, totals->frees) + model->unknown_frees),
+	result_field(self->result, "frees", "frees", VALUE_COUNT, value_number(model_frees(model)),
 		     "chunks that ended, and frees of unknown blocks", .remark = "{freed_bytes}");
 	result_field(self->result, "freed_bytes", NULL, VALUE_BYTES,
 		     value_number(totals->freed_bytes), "bytes of chunks that ended");
@@ -126,21 +125,15 @@ static void add_flow(struct builder *self)
 static void add_peak(struct builder *self)
 {
 	const struct model *model = self->model;
-	const struct stream_totals *told = &model->end.totals;
-	/* Events after the switch to sums are not in the trace, but the monitor saw them. */
-	bool unseen = model->aggregated && model->has_end && !model->count_shift &&
-		      told->peak_bytes > model->totals.peak_bytes;
-	u64 bytes = unseen ? told->peak_bytes : model->totals.peak_bytes;
-	u64 chunks = unseen ? told->peak_chunks : model_count(model, model->totals.peak_chunks);
-	u64 ticks = unseen ? told->peak_ticks : model->totals.peak_ticks;
+	struct model_peak peak = model_peak(model);
 
-	result_field(self->result, "peak.bytes", "peak", VALUE_BYTES, value_number(bytes),
+	result_field(self->result, "peak.bytes", "peak", VALUE_BYTES, value_number(peak.bytes),
 		     "largest sum of live requested bytes at any moment",
 		     .remark = "in {peak.chunks:chunk}, {peak.time_ns} after the start");
-	result_field(self->result, "peak.chunks", NULL, VALUE_COUNT, value_number(chunks),
+	result_field(self->result, "peak.chunks", NULL, VALUE_COUNT, value_number(peak.chunks),
 		     "live chunks at that moment");
 	result_field(self->result, "peak.time_ns", NULL, VALUE_NS,
-		     value_number(tick_clock_ns(&model->clock, ticks)),
+		     value_number(tick_clock_ns(&model->clock, peak.ticks)),
 		     "that moment, since the start");
 }
 
