@@ -2,14 +2,15 @@
  * When it is said that functions have no names, and of which modules. */
 #include "host/symbols/remedy.h"
 #include "study/analysis/findings/unnamed.h"
+#include "study/analysis/places/folds.h"
 #include "unit/test_access.h"
 
 enum { LIBSTDCXX_BASE = 0x300000 };
 
 struct program {
 	struct feed feed;
-	struct symbol_frame frames[1];
-	struct symbol_entry entries[1];
+	struct symbol_frame frames[2];
+	struct symbol_entry entries[2];
 	struct symbol_table symbols;
 	struct stack_source source;
 	struct strbuf text;
@@ -28,10 +29,10 @@ static void begin(struct program *self)
 
 static bool advice_with(struct program *self, bool packages)
 {
-	static const char *const names[] = {"main"};
+	static const char *const names[] = {"main", "xmalloc"};
 
 	end_at(&self->feed, 100000);
-	self->symbols = named_table(names, 1, self->frames, self->entries);
+	self->symbols = named_table(names, 2, self->frames, self->entries);
 	self->source = (struct stack_source){.model = self->feed.model, .symbols = &self->symbols};
 	return unnamed_advice(&self->source, packages, &self->text);
 }
@@ -107,5 +108,23 @@ TEST(foreign, "what the C++ library requests for itself does not count")
 	tell_alloc(&program.feed, HW_MALLOC, 1, 1000);
 	tell_alloc(&program.feed, HW_MALLOC, 4, 72704);
 	CHECK(!advice(&program));
+	release(&program);
+}
+
+TEST(folded, "the share does not depend on the wrappers that the user folds")
+{
+	struct program program;
+	struct folds none = {0};
+
+	begin(&program);
+	tell_context(&program.feed, 5, 2, pc_of(PROGRAM_BASE, 2)); /* xmalloc, called by who has no name */
+	tell_alloc(&program.feed, HW_MALLOC, 1, 500);
+	tell_alloc(&program.feed, HW_MALLOC, 5, 500);
+	CHECK(advice(&program));
+	CHECK_EQ(strncmp(strbuf_text(&program.text), "no function names for 50.0 % ", 29), 0);
+	program.source.folds = &none; /* --no-fold */
+	strbuf_release(&program.text);
+	CHECK(unnamed_advice(&program.source, false, &program.text));
+	CHECK_EQ(strncmp(strbuf_text(&program.text), "no function names for 50.0 % ", 29), 0);
 	release(&program);
 }

@@ -11,6 +11,7 @@
 #include "host/base/keyed.h"
 #include "host/base/path.h"
 #include "study/analysis/findings/findings.h"
+#include "study/analysis/places/folds.h"
 #include "study/analysis/places/modules.h"
 #include "host/base/units.h"
 #include "host/symbols/debug_find.h"
@@ -57,7 +58,7 @@ static int most_first(const void *a, const void *b)
 }
 
 /* Looks once at each point. */
-static int unnamed_find(struct unnamed *self, const struct stack_source *source, struct err *err)
+static int points_sum(struct unnamed *self, const struct stack_source *source, struct err *err)
 {
 	const struct model *model = source->model;
 	struct map by_path = {0};
@@ -80,6 +81,23 @@ static int unnamed_find(struct unnamed *self, const struct stack_source *source,
 	map_release(&by_path);
 	vec_sort(&self->modules, most_first);
 	return done ? 0 : err_memory_for(err, "modules");
+}
+
+/* A trace has one such share, whatever wrappers the user folds. */
+static int unnamed_find(struct unnamed *self, const struct stack_source *source, struct err *err)
+{
+	struct stack_source usual = *source;
+	struct folds folds = {0};
+	int status = 0;
+
+	if (!source->folds || !source->folds->usual) {
+		status = folds_find(&folds, source, NULL, err);
+		usual.folds = &folds;
+	}
+	if (status == 0)
+		status = points_sum(self, &usual, err);
+	folds_release(&folds);
+	return status;
 }
 
 /* ---- what helps ---- */

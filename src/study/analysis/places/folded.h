@@ -29,6 +29,7 @@ struct fold {
 struct folds {                 /* all zero = none */
 	VEC(struct fold) rows; /* most allocations first */
 	struct map functions;  /* hash of module and function → 1 */
+	bool usual;            /* those that are found when the user asks for none */
 };
 
 /* Where a function begins that has no name is not known: each call in it is one by itself. */

@@ -347,6 +347,7 @@ int folds_find(struct folds *self, const struct stack_source *source, const stru
 	struct finder finder = {.source = &whole, .asked = asked};
 	bool done;
 
+	self->usual = !asked;
 	if (!source->symbols || !source->symbols->count)
 		return 0;         /* nothing has a name */
 	if (whole.model->whole) { /* a part has its places where the whole has them */
