@@ -213,7 +213,7 @@ describe("the server", () => {
 		await Promise.all(pages.map((page, at) => view(page, `#/${places[at]}`)));
 		const words = await Promise.all(pages.map(async (page) => page.locator('[data-t="matched"]').innerText()));
 		assert.deepEqual(new Set(words).size, 1);
-		assert.match(words[0], new RegExp(`^${cli("report", trace).allocations.toLocaleString("en")} chunks`));
+		assert.match(words[0], new RegExp(`^${cli("report", trace).allocations.toLocaleString("en")} allocations`));
 		for (const page of pages) {
 			assert.deepEqual(page.problems, []);
 			await page.context().close();

@@ -196,7 +196,7 @@ describe("the four queries of the type preserving profiler's paper", () => {
 			await page.getByRole("button", { name: "Apply to all views" }).click();
 			await settle(page);
 			const matched = await words(page.locator('[data-t="matched"]'));
-			assert.equal(Number(matched.split(/ of | chunks/)[0].replace(/,/g, "")), wanted.matched.chunks);
+			assert.equal(Number(matched.split(/ of | allocations/)[0].replace(/,/g, "")), wanted.matched.chunks);
 			// a box that is not joined yet is refused, which the browser writes into its console
 			assert.deepEqual(page.problems.filter((problem) => !problem.includes("400 (Bad Request)")), []);
 			await page.context().close();

@@ -335,7 +335,7 @@ for (const name of ["logstat", "contrived", "threads"])
 				for (const where of ["flame?metric=bytes", "time", "points", "chunks", "threads", "map"]) {
 					await see(name, `${where}${where.includes("?") ? "&" : "?"}q=${encodeURIComponent(text)}`);
 					const words = await shown("matched");
-					assert.equal(Number(words.split(/ of | chunks/)[0].replace(/,/g, "")), chunks, `${where}: ${text}`);
+					assert.equal(Number(words.split(/ of | allocations/)[0].replace(/,/g, "")), chunks, `${where}: ${text}`);
 					if (chunks === 0) continue;
 					if (where === "points") {
 						const found = await rows(page, "Allocation points");

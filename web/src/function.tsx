@@ -4,7 +4,7 @@
 import { useAnswer } from "./lib/answer";
 import { scoped } from "./lib/catalogue";
 import { Skeleton } from "./lib/controls";
-import { sourced } from "./lib/source";
+import { allocsOf, bytesOf, sourced } from "./lib/source";
 import { Excerpt } from "./lib/excerpt";
 import { bytes, count, ns, share } from "./lib/format";
 import { plainName } from "./lib/names";
@@ -71,8 +71,8 @@ export function FunctionFacts({ fn }: { fn: string }) {
 			<dl class="facts" data-t="function">
 				<dt>At the peak</dt><dd>{bytes(peak?.total)}{part(peak?.total, run?.bytes.peak)}</dd>
 				<dt>Kept</dt><dd>{bytes(kept?.total)}{part(kept?.total, run?.bytes.kept)}</dd>
-				<dt>Allocated</dt><dd>{bytes(data.total)}{part(data.total, reply.matched.bytes)}</dd>
-				<dt>Allocations</dt><dd>{count(allocs?.total)}{part(allocs?.total, reply.matched.chunks)}</dd>
+				<dt>Allocated</dt><dd>{bytes(data.total)}{part(data.total, bytesOf(reply.matched))}</dd>
+				<dt>Allocations</dt><dd>{count(allocs?.total)}{part(allocs?.total, allocsOf(reply.matched))}</dd>
 				<dt>Mean size</dt><dd>{allocs?.total ? bytes(data.total / allocs.total) : "unknown"}</dd>
 				<dt>Mean life</dt><dd>{life ? ns(life.life) : "…"}</dd>
 				<dt>Call stacks</dt><dd>{life ? count(life.points) : "…"}</dd>

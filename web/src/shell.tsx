@@ -13,7 +13,7 @@ import { Menu } from "./lib/menu";
 import { Empty, Skeleton, useChosenSeen } from "./lib/controls";
 import { Icon, type IconName, Logo } from "./lib/icons";
 import { copy, say, toast } from "./lib/say";
-import { embedded, offline, source } from "./lib/source";
+import { allocsOf, bytesOf, embedded, offline, source } from "./lib/source";
 import { common, formatPlace, go, key, linkTo, namedQuery, place, set, trace, view } from "./lib/state";
 import type { Status, TraceInfo } from "./lib/types";
 import { Drawer } from "./drawer";
@@ -157,11 +157,12 @@ function StatusLine() {
 	const part = reply?.matched;
 	return (
 		<footer class="status" aria-label="Status">
-			{whole && part && whole.chunks !== part.chunks ? (
-				<span data-t="matched">{count(part.chunks)} of {count(whole.chunks)} chunks, {share(whole.bytes ? part.bytes / whole.bytes : 0)} of bytes</span>
-			) : (
-				<span data-t="matched">{count(whole?.chunks)} chunks, {bytes(whole?.bytes)} in all</span>
-			)}
+			<span data-t="matched">
+				{trace.value?.caps.sampled && "about "}
+				{whole && part && whole.chunks !== part.chunks
+					? <>{count(allocsOf(part))} of {count(allocsOf(whole))} allocations, {share(bytesOf(part) / (bytesOf(whole) || 1))} of bytes</>
+					: <>{count(allocsOf(whole))} allocations, {bytes(bytesOf(whole))} in all</>}
+			</span>
 			{trace.value && <span>{ns(trace.value.duration_ns)} run{trace.value.complete === false ? ", incomplete" : ""}</span>}
 			{trace.value?.caps.live && <span><span class="chip">live</span> <button class="plain" onClick={() => renewed.value++}>Refresh</button></span>}
 			<span><kbd>?</kbd> keys</span>

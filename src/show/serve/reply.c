@@ -14,20 +14,31 @@
 
 /* ---- envelope ---- */
 
+/* Chunks of the trace; and what they stand for where that is not the same. */
+static struct named_value amount_field(const char *name, struct call *call,
+				       const struct selection *chunks)
+{
+	struct selection_sums sums = selection_weigh(chunks, call->whole->model);
+	bool same = sums.allocations == chunks->chunks && sums.bytes == chunks->bytes;
+
+	return KEPT(name, call, FIELD("chunks", chunks->chunks), FIELD("bytes", chunks->bytes),
+		    field_when(!same, FIELD("allocs", sums.allocations)),
+		    field_when(!same, FIELD("requested", sums.bytes)));
+}
+
+static struct named_value unknown(const char *name) { return field_if(false, FIELD(name, 0)); }
+
 static void put_envelope(struct call *call, bool truncated)
 {
-	static const struct selection none;
 	bool narrowed = call->match->route->flags & (ROUTE_SCOPE | ROUTE_PART);
 	bool about_chunks = call->trace;
-	const struct selection *total = about_chunks ? &call->whole->all : &none,
+	const struct selection *total = about_chunks ? &call->whole->all : NULL,
 			       *matched = narrowed ? &call->scope.selection : total;
 
 	put_fields(&call->json, FIELD("v", 1), FIELD("epoch", call->epoch),
 		   FIELD("took_us", (now_ns() - call->start_ns) / 1000),
-		   field_if(about_chunks, OBJECT("matched", FIELD("chunks", matched->chunks),
-						 FIELD("bytes", matched->bytes))),
-		   field_if(about_chunks, OBJECT("total", FIELD("chunks", total->chunks),
-						 FIELD("bytes", total->bytes))),
+		   about_chunks ? amount_field("matched", call, matched) : unknown("matched"),
+		   about_chunks ? amount_field("total", call, total) : unknown("total"),
 		   field_when(call->has_rows_total, FIELD("rows_total", call->rows_total)),
 		   FLAG("truncated", truncated));
 }

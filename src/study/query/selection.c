@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "study/model/each.h"
+
 bool selection_init(struct selection *self, const struct model *model)
 {
 	*self = (struct selection){.count = model->chunks.count};
@@ -65,4 +67,22 @@ void selection_count(struct selection *self, const struct model *model)
 			}
 		}
 	}
+}
+
+struct selection_sums selection_weigh(const struct selection *self, const struct model *model)
+{
+	struct selection_sums sums = {self->chunks, self->bytes};
+	u64 units = 0, all = 0, weight, bytes;
+
+	if (self->chunks == model->recorded_allocations - model->aggregated_allocations)
+		return (struct selection_sums){model_count(model, model->totals.allocations),
+					       model->totals.bytes};
+	if (!model->count_shift)
+		return sums;
+	EACH_CHUNK (chunk, model, .words = self->words) {
+		model_weigh(model, chunk.page->size[chunk.at], &weight, &bytes);
+		units += weight;
+		all += bytes;
+	}
+	return (struct selection_sums){model_count(model, units), all};
 }

@@ -36,4 +36,10 @@ void selection_release(struct selection *self);
 /* Sets chunks and bytes anew by the bits, after these were written. */
 void selection_count(struct selection *self, const struct model *model);
 
+/* What they stand for: all of a run that was not recorded in full stand for what it was. */
+struct selection_sums {
+	u64 allocations, bytes;
+};
+struct selection_sums selection_weigh(const struct selection *self, const struct model *model);
+
 #endif

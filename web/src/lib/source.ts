@@ -7,7 +7,12 @@ import { sorted } from "./sort";
 export interface Totals {
 	chunks: number;
 	bytes: number;
+	allocs?: number; // what they stand for, if that is more
+	requested?: number;
 }
+
+export const allocsOf = (all: Totals | undefined) => all?.allocs ?? all?.chunks ?? 0;
+export const bytesOf = (all: Totals | undefined) => all?.requested ?? all?.bytes ?? 0;
 
 export interface Reply<T> {
 	v: number;

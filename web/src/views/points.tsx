@@ -12,7 +12,7 @@ import { usePages } from "../lib/pages";
 import { Delta, Name, Severity, Spark, lineIn, oneOf } from "../lib/parts";
 import { copy, say } from "../lib/say";
 import { select, selectedPoint } from "../lib/select";
-import { embedded, source } from "../lib/source";
+import { allocsOf, bytesOf, embedded, source } from "../lib/source";
 import { addWhere, common, go, key, linkTo, place, set, trace, view, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 import type { Frame, Overview, PointRow, Timeline } from "../lib/types";
@@ -175,7 +175,7 @@ function PointList() {
 	const loaded = rows.loaded();
 	const about = sort.replace(/^-/, "");
 	const sum = (about in wholes ? about : "peak") as Sum;
-	const all = { peak: highest(heap?.data.total.max), bytes: first.reply?.total.bytes ?? 0, chunks: first.reply?.total.chunks ?? 0, kept: heap?.data.total.last.at(-1) ?? 0 };
+	const all = { peak: highest(heap?.data.total.max), bytes: bytesOf(first.reply?.total), chunks: allocsOf(first.reply?.total), kept: heap?.data.total.last.at(-1) ?? 0 };
 	const columns = shownColumns(loaded);
 	const at = columns.findIndex((column) => column.name === sum);
 	if (at >= 0 && window.innerWidth > NARROW && view.value === "points") columns.splice(at + 1, 0, shareColumn(sum, all[sum]));

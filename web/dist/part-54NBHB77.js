@@ -1,0 +1,1 @@
+import{a,b}from"./part-4YNTNLNJ.js";import"./part-LPK6IPJL.js";import"./part-NOBZ7S3K.js";import"./part-XGT4NP5X.js";import"./part-NAMXGUXE.js";import"./part-IUN3QCTP.js";export{a as AccountMap,b as Memory};

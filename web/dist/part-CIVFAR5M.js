@@ -1,0 +1,1 @@
+import{c as i}from"./part-RLRPLGQM.js";import{Da as r,ja as o,z as e,za as t}from"./part-NAMXGUXE.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};

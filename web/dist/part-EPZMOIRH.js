@@ -1,1 +1,0 @@
-import{a,b}from"./part-X74Z22AP.js";import"./part-JWPRQPWQ.js";import"./part-UJBQN3YZ.js";import"./part-AN4RQVAM.js";import"./part-PSMCBPY2.js";import"./part-IUN3QCTP.js";export{a as AccountMap,b as Memory};

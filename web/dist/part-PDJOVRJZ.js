@@ -1,1 +1,0 @@
-import{c as i}from"./part-RFDGOVX5.js";import{Ba as r,ha as o,xa as t,z as e}from"./part-PSMCBPY2.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};

@@ -1,0 +1,1 @@
+import{E as t,ua as n,va as i}from"./part-NAMXGUXE.js";var o=t(()=>{let e=/^(pg?|c|f|ty|th|ow?):(.*)$/s.exec(n("sel"));return e?{kind:e[1],id:e[2]??""}:null});function u(e,r){i({sel:`${e}:${r}`},!0)}function d(){return o.value?.kind==="p"?Number(o.value.id):null}export{o as a,u as b,d as c};
