@@ -32,6 +32,8 @@ case_ends()
 		record "$work/soiled-$how" -- "$leaks" soiled "$how"
 		equal "soiled, $how: scan" "$(scan "$work/soiled-$how")" "done  4 19"
 	done
+	record "$work/waiting" -- "$leaks" waiting
+	equal "threads that wait: scan" "$(scan "$work/waiting")" "done  400 0"
 	# main has gone before the thread that ends last
 	record "$work/last" -- "$leaks" end last_thread
 	equal "last thread: status" "$status" 0

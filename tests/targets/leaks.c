@@ -262,6 +262,29 @@ static APART void case_plugin(void)
 	list_new(3);
 }
 
+/* Blocks of threads that wait in the C library, in no variable any more. */
+static sem_t waiting;
+static APART void *wait_without(void *unused)
+{
+	for (int i = 0; i < 50; i++)
+		memset(malloc(33), 1, 33);
+	sem_post(&waiting);
+	for (;;)
+		pause();
+	return unused;
+}
+static APART void case_waiting(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 8; i++)
+		if (pthread_create(&thread, NULL, wait_without, NULL) != 0)
+			abort();
+	for (int i = 0; i < 8; i++)
+		sem_wait(&waiting);
+	usleep(50000);
+}
+
 /* ---- ends ------------------------------------------------------------------------------------ */
 
 static APART void *exit_in_thread(void *unused)
@@ -346,6 +369,7 @@ int main(int argc, char **argv)
 		{"tls", case_tls},       {"threads", case_threads},
 		{"ended", case_ended},   {"threads-64", case_threads_64},
 		{"plugin", case_plugin}, {"parent", case_parent},
+		{"waiting", case_waiting},
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++) {

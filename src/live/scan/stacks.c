@@ -107,9 +107,14 @@ void scan_stacks_leave(struct scan_memory *memory, const struct scan_modules *fr
 	struct frames_module *modules;
 	struct frames *frames = frames_open(from, &modules);
 
-	for (u64 i = 0; i < count && frames; i++)
+	for (u64 i = 0; i < count && frames; i++) {
+		const struct mapping *code = scan_memory_mapping(memory, threads[i].code);
+
 		if (threads[i].ends)
 			thread_leave(memory, frames, &threads[i]);
+		else if (threads[i].waits && code && is_left(code->path))
+			threads[i].stack_used = threads[i].stack_pointer;
+	}
 	frames_free(frames);
 	free(modules);
 }

@@ -9,7 +9,8 @@
 #include "live/scan/thread.h"
 
 /* Of a thread that ends the program neither what is left of the C library's frames is in use, nor
- * its registers: its caller's are. Nothing changes where the frames are not known. */
+ * its registers: its caller's are. Nothing changes where the frames are not known. Of one that
+ * waits in the C library's code for the kernel the red zone is not in use. */
 void scan_stacks_leave(struct scan_memory *memory, const struct scan_modules *from,
 		       struct scan_thread *threads, u64 count);
 

@@ -10,8 +10,8 @@ struct scan_thread {
 	u64 stack_pointer;
 	u64 stack_used; /* what lies below was left behind by calls that are over */
 	u64 thread_pointer;
-	u64 code; /* where it is */
-	bool ends;
+	u64 code;         /* where it is */
+	bool ends, waits; /* in a system call: that of its end, or another */
 	u64 registers[40];
 	const char *names[40]; /* of these */
 	u8 numbers[40];        /* in `numbered` */

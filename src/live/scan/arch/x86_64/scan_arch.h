@@ -37,6 +37,7 @@ static inline bool scan_arch_registers(struct scan_thread *thread)
 		   {"r9", 9, r.r9},    {"r10", 10, r.r10}, {"r11", 11, r.r11}};
 
 	thread->ends = scan_arch_is_end((i64)r.orig_rax);
+	thread->waits = !thread->ends && (i64)r.orig_rax >= 0;
 	thread->register_count = 0;
 	for (u32 i = 0; i < (thread->ends ? 7 : sizeof(all) / sizeof(all[0])); i++)
 		scan_arch_add(thread, all[i].name, all[i].number, all[i].value);
