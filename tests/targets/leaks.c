@@ -293,6 +293,11 @@ static APART void *exit_in_thread(void *unused)
 	exit(5);
 }
 
+static APART void *ended_late(void *unused)
+{
+	usleep(100000); /* after main */
+	return ended(unused);
+}
 /* exit cannot end before somebody reads what it has to write. */
 static APART void fill_output(void)
 {
@@ -346,7 +351,10 @@ static APART void end(const char *how, bool soiled)
 		pthread_join(thread, NULL);
 	}
 	if (strcmp(how, "last_thread") == 0) {
-		pthread_create(&thread, NULL, ended, NULL);
+		void *volatile gone = calloc(1, 1000); /* with the stack that main has */
+
+		memset(gone, 1, 1);
+		pthread_create(&thread, NULL, ended_late, NULL);
 		pthread_exit(NULL);
 	}
 	if (strcmp(how, "abort") == 0)

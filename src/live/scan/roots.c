@@ -8,6 +8,11 @@
  * out a static array as memory has other data beside it. */
 #include "live/scan/roots.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/base/io.h"
 #include "live/scan/arch/arch.h"
 #include "live/scan/glibc.h"
 
@@ -198,6 +203,31 @@ static u64 lowest_used(const struct scan_surroundings *around, const struct mapp
 	return lowest;
 }
 
+/* Where the first thread's stack began, above which are the program's arguments; 0 = unknown, or
+ * the thread lives: it may run on another stack. */
+static u64 dead_first_stack(const struct scan_surroundings *around)
+{
+	const struct scan_memory *memory = around->memory;
+	enum { START_STACK = 28, STATE = 3 }; /* fields, see proc(5) */
+	struct strbuf text = {0};
+	const char *at;
+	char path[80];
+	u64 start = 0;
+
+	for (u64 i = 0; i < around->thread_count; i++)
+		if (around->threads[i].tid == memory->pid)
+			return 0;
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", memory->pid, memory->tid);
+	if (io_read_file(path, 8192, &text, NULL) == 0) {
+		at = strrchr(strbuf_text(&text), ')');
+		for (u32 field = STATE; at && field <= START_STACK; field++)
+			at = strchr(at + 1, ' ');
+		start = at ? strtoull(at, NULL, 10) : 0;
+	}
+	strbuf_release(&text);
+	return start;
+}
+
 static bool stack_exclude(struct scan_roots *self, const struct scan_surroundings *around,
 			  const struct mapping *mapping)
 {
@@ -206,7 +236,9 @@ static bool stack_exclude(struct scan_roots *self, const struct scan_surrounding
 
 	if (used != UINT64_MAX)
 		return without_add(self, mapping->start, used);
-	if (!SCAN_TELLS_DESCRIPTORS || mapping->kind == MAPPING_STACK)
+	if (mapping->kind == MAPPING_STACK)
+		return without_add(self, mapping->start, dead_first_stack(around));
+	if (!SCAN_TELLS_DESCRIPTORS)
 		return true;
 	scan_memory_each_word(around->memory, mapping->start, mapping->end, descriptor_search,
 			      &dead);
