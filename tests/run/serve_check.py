@@ -380,7 +380,8 @@ def parity(trace):
           for ours, theirs in (("g", "mean"), ("var", "variance"), ("w_allocs", "by_allocations"), ("w_bytes", "by_bytes"),
                                ("points", "points"))),
         (overview["alloc_time"]["ns"], report["allocator_time_ns"]),
-        (overview["memory"]["rows"] if overview["memory"] else [], report["memory"]),
+        (overview["memory"]["rows"] if overview["memory"] else [],
+         command("resident", "--format", "json", trace)["memory"] if report["memory_over_time"] and overview["memory"] else []),
         ([sum(p["severity"] == step for p in scores["points"]) for step in range(1, 13)], overview["severity_hist"]),
         *(([(r["point"], r["value"]) for r in overview["top"][ours]],
            [(r["point"], r[key]) for r in report["top"][theirs] if r[key]][:10])

@@ -65,8 +65,8 @@ static void print_more(const struct study *trace)
 	if (model_is_collected(trace->model))
 		printf("\nMore: heapwise mprof %s (Lisp types, call graph)\n", file);
 	else
-		printf("\nMore: heapwise mprof %s (leaks, sizes, call graph), heapwise leaks %s,\n"
-		       "heapwise resident %s (what keeps memory resident)\n",
+		printf("\nMore: heapwise mprof %s (leaks, sizes, call graph), heapwise leaks %s, "
+		       "heapwise resident %s\n",
 		       file, file, file);
 }
 

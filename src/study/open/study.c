@@ -196,22 +196,31 @@ static void find_names(struct study *self)
 	identify(self); /* the file was changed */
 }
 
-int study_look(struct study *self, struct err *err)
+static int look(struct study *self, struct err *err)
 {
 	struct trace_reader *reader = trace_open(self->path, err);
-	u64 image = self->how.image;
 
 	if (!reader)
 		return err->code < 0 ? err->code : ERR_INPUT;
 	self->info = *trace_info(reader);
 	trace_close(reader);
+	return 0;
+}
+
+int study_look(struct study *self, struct err *err)
+{
+	u64 image = self->how.image;
+
+	if (look(self, err) < 0)
+		return err->code;
 	if (image != STUDY_LAST_IMAGE && image >= self->info.images)
 		return err_set(err, ERR_USAGE, "%s has %llu image%s; there is no image %llu",
 			       self->path, (unsigned long long)self->info.images,
 			       self->info.images == 1 ? "" : "s", (unsigned long long)image);
-	if (self->how.find_names && !self->info.has_symbols)
-		find_names(self);
-	return 0;
+	if (!self->how.find_names || self->info.has_symbols)
+		return 0;
+	find_names(self);
+	return look(self, err);
 }
 
 static void fill(void *data, struct model *model)
@@ -277,8 +286,8 @@ int study_store_sums(struct study *self, struct err *err)
 	return status;
 }
 
-/* From the events, in the memory that what lives at once needs. What takes long is kept in the file,
- * where it is right for good. 1: there are none. */
+/* From the events, in the memory that what lives at once needs. What takes long is kept in the
+ * file, where it is right for good. 1: there are none. */
 static int add_up(struct study *self)
 {
 	struct model_options how = model_options(self);
