@@ -56,6 +56,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from run' -l toggle-signal -r -d
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l toggle-file -r -d 'record only while this file exists; checked ten times per second'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l listen -r -d 'also accept the verbs of '\''heapwise ctl'\'' (all but dump) over HTTP, and print the address; ADDRESS is 127.0.0.1 (this machine only) by default; port 0 means any free port'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l max-size -r -d 'when the trace reaches BYTES, record only totals per allocation point; without this option, when the disk is 90 % full'
+complete -c heapwise -n '__fish_seen_subcommand_from run' -l summary -d 'write only sums, for runs of any length: totals, allocation points, sizes, peak, kept chunks and what findings need. Questions about single chunks have no answer then'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l lossy -d 'drop and count events instead of making the program wait for the monitor'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l push -r -d 'when the program ends, send the trace to a fleet store or a profile server; see '\''heapwise fleet push'\'''
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l spool -r -d 'with --push: write the trace to FOLDER, deliver it and everything else waiting there, and remove what was delivered'

@@ -103,6 +103,7 @@ enum {
 	HW_RUN_LASTING = 524288,
 	/* pages are monitored by userfaultfd, which tells of writes only */
 	HW_RUN_PAGES_WRITES = 262144,
+	HW_RUN_SUMMARY = 1048576, /* the trace has sums instead of events */
 };
 
 /* A process that is about to end asks to be watched and waits, not for long, for the answer. */

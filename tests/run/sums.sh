@@ -15,7 +15,7 @@ shown()
 }
 
 commands=(report "report --format json" findings "findings --all --format json" leaks "leaks --format json" mprof "mprof -v --format json"
-	"mprof --table bins --log" "scores --top 0 --format json")
+	"mprof --table bins --bins log" "scores --top 0 --format json")
 
 # same TRACE WHAT
 same()

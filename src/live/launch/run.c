@@ -271,6 +271,7 @@ static int trace_make(struct run *self, struct err *err)
 		return short_of(self, err_memory(err));
 	self->root->root = true;
 	self->root->tap = self->options->owner ? self->options->owner->tap : NULL;
+	self->root->summary = self->options->record.flags & HW_RUN_SUMMARY;
 	if (self->options->output.none) {
 		self->root->writer_state = WRITER_FAILED;
 		snprintf(self->waiting.folder, sizeof(self->waiting.folder), "/");

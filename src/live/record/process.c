@@ -348,6 +348,10 @@ void process_set_sink(struct process *self, const struct stream_sink *trace)
 	static const struct stream_sink nobody;
 	struct stream_sink first = *trace;
 
+	if (self->summary) {
+		first.events = NULL;
+		first.types = NULL;
+	}
 	if (self->rotation) {
 		self->rotation->trace = *trace;
 		first = rotation_sink(self->rotation);

@@ -136,6 +136,7 @@ struct process {
 	u32 images;            /* begun so far */
 	u32 next_number;       /* of the next image in its file */
 	u32 recordings;        /* begun so far: images, and images that were begun again */
+	bool summary;          /* the trace has no events: the tap adds them up */
 	const struct tap *tap; /* who listens, beside the trace; NULL = nobody */
 	/* of the sink below: the trace's, and the tap's if there is one */
 	struct tap_tee tee;

@@ -116,11 +116,15 @@ static void print_unnamed(const struct stack_source *source)
 struct study *brief_open(const struct command *command, const char *path, struct loading *loading)
 {
 	struct study_options how = opening_options(command);
-	struct study *study = study_new(path, &how);
 	struct err ignored = {0};
+	struct study *study;
 
-	if (study && study_begin(study, loading) && study_load(study, &ignored) == 0) {
-		study_store_sums(study, &ignored); /* they are read again then */
+	how.sums = !loading;
+	study = study_new(path, &how);
+	if (study && (!loading || study_begin(study, loading)) &&
+	    study_load(study, &ignored) == 0) {
+		if (loading)
+			study_store_sums(study, &ignored); /* they are read again then */
 		return study;
 	}
 	close_trace(study);

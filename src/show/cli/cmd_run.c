@@ -27,6 +27,7 @@
 #include "show/fleet/spool.h"
 #include "show/serve/control_api.h"
 #include "show/serve/server.h"
+#include "study/open/summary.h"
 
 /* ---- what a run has -------------------------------------------------------------------------- */
 
@@ -70,6 +71,8 @@ struct running {
 	struct secrets secrets;
 	struct strbuf spooled; /* the place of the trace in the spool, "" = there is none */
 	struct loading *loading;
+	struct summary *summary;
+	struct tap tap; /* of that */
 	struct run_result result;
 };
 
@@ -316,6 +319,13 @@ static int running_open(struct running *self, struct err *err)
 			return err->code;
 		options->output.path = strbuf_text(&self->spooled);
 	}
+	if (args->summary) {
+		self->summary = summary_new();
+		if (!self->summary)
+			return err_memory(err);
+		self->tap =
+			(struct tap){.self = self->summary, .sink = summary_sink(self->summary)};
+	}
 	say_older(args);
 	options->record.prepare = args->symbols ? prepare_new() : NULL;
 	return 0;
@@ -333,6 +343,7 @@ static void running_close(struct running *self)
 {
 	server_close(&self->server);
 	loading_free(self->loading);
+	summary_free(self->summary);
 	strbuf_release(&self->spooled);
 	secrets_release(&self->secrets);
 }
@@ -357,6 +368,7 @@ static int running_record(struct running *self, struct err *err)
 		.progress = shows ? on_progress : NULL,
 		.dump = on_dump,
 		.dump_every = self->args->dump_every,
+		.tap = self->summary ? &self->tap : NULL,
 	};
 	int status;
 
@@ -372,6 +384,16 @@ static int running_record(struct running *self, struct err *err)
  * it. */
 static struct prepare *prepared __attribute__((unused));
 
+static void write_summary(const struct running *self)
+{
+	const struct run_result *result = &self->result;
+	struct err err = {0};
+
+	if (self->summary && result->recorded && !result->write_errno &&
+	    summary_write(self->summary, result->output, &err) < 0)
+		fprintf(stderr, "heapwise: WARNING: the trace has no sums: %s\n", err.text);
+}
+
 /* Everything that is said and made of the trace once the program has ended. */
 static void running_finish(struct running *self)
 {
@@ -382,6 +404,7 @@ static void running_finish(struct running *self)
 	if (self->progress.shown)
 		fprintf(stderr, "\r\033[K");
 	resolve(self);
+	write_summary(self);
 	prepared = self->plan.options.record.prepare;
 	run_end_say(&self->plan, result, self->loading);
 	loading_free(self->loading);

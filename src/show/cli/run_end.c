@@ -282,7 +282,7 @@ bool run_is_empty(const struct run_args *args, const struct run_result *result)
 
 bool run_may_follow(const struct run_args *args)
 {
-	return !args->quiet && !args->lisp && !args->children && !args->owners;
+	return !args->quiet && !args->lisp && !args->children && !args->owners && !args->summary;
 }
 
 /* The first findings; of several processes those of the one with the highest peak. Reading a trace
@@ -307,7 +307,8 @@ static bool say_findings(const struct run_args *args, const struct run_result *r
 	return brief_findings(&cmd_run, args->children ? result->highest : result->output,
 			      &(struct brief){.one_of_many = many,
 					      .begun = begun,
-					      .may_read = events <= READ_EVENTS_MAX});
+					      .may_read =
+						      !args->summary && events <= READ_EVENTS_MAX});
 }
 
 /* What to look at first, and where to go on. */
@@ -349,8 +350,10 @@ void run_end_say(const struct run_plan *plan, const struct run_result *result,
 	struct study *begun = NULL;
 
 	/* it followed the first of several recordings */
-	if (result->traces.count <= 1 && strcmp(loading_path(loading), result->output) == 0 &&
-	    !result->write_errno && loading_finish(loading, READ_EVENTS_MAX))
+	if (args->summary && result->recorded && !result->write_errno)
+		begun = brief_open(&cmd_run, result->output, NULL);
+	else if (result->traces.count <= 1 && strcmp(loading_path(loading), result->output) == 0 &&
+		 !result->write_errno && loading_finish(loading, READ_EVENTS_MAX))
 		begun = brief_open(&cmd_run, result->output, loading);
 	say_losses(result);
 	run_pools_say(&plan->pools, result);

@@ -115,6 +115,9 @@ const struct option_spec run_option_table[] = {
 	OPT_UNDER("Limits", max_size, 0, "max-size", BYTES, "BYTES",
 		  "when the trace reaches BYTES, record only totals per allocation point; without "
 		  "this option, when the disk is 90 % full"),
+	OPT(summary, 0, "summary", SET, NULL,
+	    "write only sums, for runs of any length: totals, allocation points, sizes, peak, kept "
+	    "chunks and what findings need. Questions about single chunks have no answer then"),
 	OPT(lossy, 0, "lossy", SET, NULL,
 	    "drop and count events instead of making the program wait for the monitor"),
 	OPT_UNDER("Many machines", push, 0, "push", STRING, "ADDRESS",
@@ -226,6 +229,7 @@ static u32 flags_read(const struct run_args *args)
 		{args->free_stacks, HW_RUN_FREE_STACKS},
 		{args->stacks && strcmp(args->stacks, "routines") == 0, HW_RUN_ROUTINE_STACKS},
 		{args->mmap, HW_RUN_MMAP},
+		{args->summary, HW_RUN_SUMMARY},
 		{args->lossy, HW_RUN_LOSSY},
 		{args->durations, HW_RUN_DURATIONS},
 		{args->exact_times, HW_RUN_EXACT_TIMES},
@@ -270,7 +274,7 @@ static struct run_options options_read(const struct run_plan *self, char **argv)
 				.ring_records = args->ring_records,
 				.stamp_shift = (u32)(args->test_stamp_shift & 31),
 			},
-		.access = args->lisp ? RUN_ACCESS_OFF : access_parse(args->access),
+		.access = args->lisp || args->summary ? RUN_ACCESS_OFF : access_parse(args->access),
 		.output = {.path = args->output, .max_size = args->max_size},
 		.toggle = {.signal = args->toggle_signal ? signal_number(args->toggle_signal) : 0,
 			   .file = args->toggle_file},
@@ -296,6 +300,12 @@ static int combination_check(const struct run_args *args, struct err *err)
 		{args->owners && args->sample_bytes, "--owners cannot be combined with --sample"},
 		{args->owners && (below || args->lisp),
 		 "--owners cannot be combined with --access valgrind or --lisp"},
+		{args->summary && (args->children || args->owners || args->max_size || args->lisp ||
+				   args->routines || routine_stacks || args->dump),
+		 "--summary cannot be combined with --children, --owners, --max-size, --lisp, "
+		 "--routines, --stacks routines or --dump"},
+		{args->summary && access != RUN_ACCESS_AUTO && access != RUN_ACCESS_OFF,
+		 "--summary cannot be combined with --access"},
 		{below && args->mmap, "--access valgrind cannot be combined with --mmap"},
 		{below && args->sample_bytes, "--access valgrind cannot be combined with --sample"},
 		{routine_stacks && !args->alloc_stacks, "--stacks routines cannot be combined with "

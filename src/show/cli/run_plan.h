@@ -15,7 +15,7 @@ struct run_args {
 	struct option_strings labels;
 	bool coverage;
 	bool alloc_stacks, free_stacks, durations, exact_times, symbols, types;
-	bool mmap, lossy, children, unprofiled, start_paused;
+	bool mmap, lossy, summary, children, unprofiled, start_paused;
 	const char *toggle_signal, *toggle_file, *listen;
 	bool progress, quiet, report, open;
 	u64 access_epoch_ms, access_max;
@@ -89,7 +89,8 @@ struct brief {
 	bool may_read;       /* also if there is one, for what it could not find */
 };
 
-/* What was found while the program ran, which is stored in the trace, too; NULL if nothing was. */
+/* What was found while the program ran, which is stored in the trace, too; or the sums of the trace
+ * if that has nothing else: loading NULL. NULL if there is neither. */
 struct study *brief_open(const struct command *command, const char *path, struct loading *loading);
 
 /* Says the first findings of a trace in a few lines; how many there are. */

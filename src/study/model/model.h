@@ -387,6 +387,12 @@ static inline u64 model_frees(const struct model *self)
 	return model_count(self, self->totals.frees) + self->unknown_frees;
 }
 
+/* The trace has sums only. */
+static inline bool model_is_summary(const struct model *self)
+{
+	return self->image.flags & HW_RUN_SUMMARY;
+}
+
 /* What a chunk of this size stands for, in units and bytes. */
 void model_weigh(const struct model *self, u64 size, u64 *units, u64 *bytes);
 

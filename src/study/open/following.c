@@ -93,7 +93,7 @@ static int on_time(void *data, u64 ticks, struct err *err)
 static int on_born(void *data, const struct chunk_page *page, u32 k, u64 number, struct err *err)
 {
 	struct following *self = data;
-	bool room = !self->model->forgets || number < LIVE_MAX;
+	bool room = !self->model->forgets || number < self->live_max;
 
 	return room && behaviour_born(self->pass, page, k, number, err) == 0 ? 0
 									     : give_up(self, err);
@@ -123,6 +123,7 @@ static int on_image(void *data, struct err *err)
 void following_begin(struct following *self, struct model *model, bool forgets)
 {
 	*self = (struct following){.model = model,
+				   .live_max = LIVE_MAX,
 				   .follower = {self, on_image, on_time, on_born, on_ended}};
 	model_follow(model, &self->follower, forgets);
 }

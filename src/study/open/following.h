@@ -19,6 +19,7 @@ struct following { /* must stay where it is */
 	struct behaviour_table behaviour;
 	struct pass *pass;
 	struct growth_samples *growth;
+	u64 live_max; /* of a model that forgets: gives up when more live at once */
 	bool failed;
 };
 

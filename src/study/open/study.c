@@ -300,6 +300,7 @@ static int add_up(struct study *self)
 	how.fill = fill;
 	self->forgets = true;
 	done = model_open(self->model, self->path, &how, &ignored) == 0 &&
+	       !model_is_summary(self->model) &&
 	       following_take(&self->following, &self->behaviour, &self->growth);
 	self->forgets = false;
 	following_release(&self->following);
@@ -368,6 +369,12 @@ static int read_model(struct study *self, struct err *err)
 	if (!self->model)
 		return err_memory(err);
 	status = model_open(self->model, self->path, &how, err);
+	if (status == 0 && model_is_summary(self->model))
+		status =
+			err_set(err, ERR_INPUT,
+				"%s was recorded with --summary: it has sums and no single chunks, "
+				"which this needs; record without --summary",
+				self->path);
 	if (status == 0 && self->following.model == self->model)
 		following_take(&self->following, &self->behaviour, &self->growth);
 	following_release(&self->following);

@@ -400,6 +400,8 @@ int finding_resident(struct finding found[RESIDENT_FINDINGS], const struct stack
 	struct resident_gap gap = {0};
 	int status;
 
+	if (model_is_summary(model))
+		return 0;
 	if (model->image.access == ACCESS_VALGRIND)
 		return 0; /* the allocator is Valgrind's, and so is most of the memory */
 	status = resident_series_make(&series, model, err);

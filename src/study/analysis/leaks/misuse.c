@@ -309,7 +309,10 @@ int misuse_find(const struct stack_source *source, const struct trace_info *info
 		return 0;
 	status = gather(&judge, err);
 	judge.gaps = judge.lost || judge.paused || model->aggregated || model->implied_frees;
-	self->wants_chunks = judge.suspects.count && model_lacks_chunks(model);
+	self->not_known = model_is_summary(model) ? judge.suspects.count : 0;
+	self->wants_chunks = judge.suspects.count && !self->not_known && model_lacks_chunks(model);
+	if (self->not_known)
+		vec_clear(&judge.suspects);
 	if (status == 0 && judge.suspects.count && !self->wants_chunks)
 		note_all(&judge);
 	for (u64 i = 0; i < judge.suspects.count && status == 0 && !self->wants_chunks; i++)
@@ -406,6 +409,11 @@ static void add_caveats_of(struct result *result, const struct model *model,
 				  model->image.flags & HW_RUN_CONTINUED
 					  ? "before this recording began"
 					  : "while recording was paused");
+	if (table->not_known)
+		result_add_caveat(result,
+				  "not judged: %s of unknown blocks; --summary keeps no "
+				  "single chunks",
+				  units_things(table->not_known, "free(s)").text);
 	if (table->not_listed)
 		result_add_caveat(result, "%s not listed",
 				  units_things(table->not_listed, "more (row is|rows are)").text);

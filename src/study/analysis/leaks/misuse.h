@@ -30,6 +30,7 @@ struct misuse_table {                /* all zero = empty */
 	VEC(struct misuse_row) rows; /* certain ones first, then by kind and time */
 	u64 certain, possible;       /* wrong calls */
 	u64 not_judged; /* frees of unknown blocks that may be from a pause or from before */
+	u64 not_known;  /* frees of unknown blocks, of a trace that has sums only */
 	u64 not_listed; /* more than there is room for */
 	/* the model has forgotten chunks: frees of unknown blocks could not be judged */
 	bool wants_chunks;
