@@ -153,7 +153,7 @@ foreach(case verbs scan token requests sizes slow parallel crowd garbage address
 	heapwise_run(http-${case} http ${case})
 endforeach()
 foreach(case endpoints parity metrics parts base more report socket details open sources selections documentation token requests tags hostile parallel slow loading opened-early bad-traces
-	options notes uploads uploads-at-once owners)
+	options notes uploads uploads-at-once owners types)
 	heapwise_run(serve-${case} serve ${case})
 endforeach()
 # The heap that comes with recorded accesses, below the hooks.

@@ -86,6 +86,17 @@ case_parity()
 	done
 }
 
+# A chunk has one type, whoever asks: those that source lines name, none by size alone, several of one point.
+case_types()
+{
+	g++ -g -O1 -o "$work/sizes" "$here/../targets/types_sizes.cpp" || { fail "cannot build"; finish; }
+	"$HEAPWISE" run -q -o "$work/a.hwt" "$work/sizes" >/dev/null 2>&1
+	serve "$work/a.hwt"
+	until_true ready
+	python3 "$here/serve_check.py" types "$work/a.hwt" || fail "types"
+	end
+}
+
 # Who holds what, of a heap whose pointers are known; and of a trace that has none.
 case_owners()
 {

@@ -742,6 +742,32 @@ def metrics(trace):
     check(lost > 0 or all_big, "one of the programs loses memory")
 
 
+def types(trace):
+    """The type of a chunk is the same in every view, and so are the sums by type."""
+    table = command("types", "--top", "0", "--format", "json", trace)["types"]
+    chunks = command("types", "--chunks", "--top", "0", "--format", "json", trace)["chunks"]
+    for chunk in chunks:
+        own = data(f"chunks/{chunk['chunk']}")
+        check(own["type"] == chunk["type"], f"chunk {chunk['chunk']} is {own['type']}, in the table {chunk['type']}")
+
+    def by_name(rows, name, number):
+        return {row[name] or "(unknown)": row[number] for row in rows if row[number]}
+
+    kept, peak = by_name(table, "type", "kept_bytes"), by_name(table, "type", "at_peak_bytes")
+    answer = data("timeline", by="type", bins=10, top=23)
+    line, end = answer["series"], answer["t1"]
+    check({s["label"]: s["last"][-1] for s in line if s["last"][-1]} == kept, f"timeline {line}, table {kept}")
+    shown = by_name(data("overview", top=100)["top"]["types"], "label", "value")
+    check(shown == peak, f"overview {shown}, table {peak}")
+    legend = set(data("memmap", color="type", at=end)["legend"][1:])
+    check(legend >= set(kept), f"memory map {legend}, table {kept}")
+    found = by_name(data("suggest", kind="type", n=100), "label", "bytes")
+    check(found == {n: b for n, b in by_name(table, "type", "bytes").items() if n != "(unknown)"}, f"names {found}")
+    for name, bytes_ in by_name(table, "type", "bytes").items():
+        text = "all | where not type ~ /./" if name == "(unknown)" else f'all | where type == "{name}"'
+        check(api("points", q=text)["matched"]["bytes"] == bytes_, f"{text} finds other bytes than {bytes_}")
+
+
 def idle():
     """Bytes times the seconds before the first and after the last access, chunk by chunk."""
     want = unused = 0

@@ -291,12 +291,13 @@ case_query()
 			jq -c '[.rows[] | [.type, .chunks, .size]] | sort' >"$work/joined"
 		cmp "$work/types" "$work/joined" || fail "types and 'join type' disagree${guess:+ with $guess}"
 	done
-	guessed=$("$HEAPWISE" types --top 0 --format json "$trace" | jq -c '[.types[] | select(.source == "size")][0] | [.type, .chunks]')
+	guessed=$("$HEAPWISE" types --top 0 --format json "$trace" | jq -c '[.types[] | select(.source == "line")][0] | [.type, .chunks]')
+	[[ $guessed == *null* ]] && fail "no type that the source line names"
 	equal "--where with the guessed type $guessed" "$("$HEAPWISE" types --where "type == $(jq '.[0]' <<<"$guessed")" \
 		--format json "$trace" | jq -c '.types[0] | [.type, .chunks]')" "$guessed"
 }
 
-# A size that several types have is no answer: the type is unknown, and they are named. What the line names is it, if it fits.
+# A size is no evidence: what only debug information has a type for is unknown, and nowhere a type. What the line names is it, if it fits.
 case_sizes()
 {
 	local trace=$work/trace.hwt
@@ -304,18 +305,24 @@ case_sizes()
 	build "$work/sizes" "$source/tests/targets/types_sizes.cpp" -g -O1
 	"$HEAPWISE" run -o "$trace" "$work/sizes" 2>"$work/stderr" || fail "the program failed"
 	"$HEAPWISE" types --chunks --top 0 --format json "$trace" >"$work/json"
-	equal "types" "$(jq -r '.chunks[] | select(.kept and .size < 1000) | "\(.size) \(.type) \(.confidence) \(.candidates)"' "$work/json")" \
-		"24 std::vector<int> guess null
-24 Bits guess null
-24 null unknown Bits, std::vector<…>
-40 null unknown Other, Twin
-40 null unknown Other, Twin
-72 Alone guess null
-88 named_only guess null"
-	equal "candidates by size" "$("$HEAPWISE" types --format json "$trace" | jq -c '[.candidates[] | [.size_bytes, .chunks, .candidates]]')" \
-		'[[40,2,"Other, Twin"],[24,1,"Bits, std::vector<…>"]]'
-	"$HEAPWISE" types "$trace" >"$work/text"
-	says "$work/text" '40 B +2 +80 B +Other, Twin'
+	equal "types" "$(jq -r '.chunks[] | select(.kept and .size < 1000) | "\(.size) \(.type) \(.confidence)"' "$work/json")" \
+		"24 std::vector<int> guess
+24 Bits guess
+24 null unknown
+40 null unknown
+40 null unknown
+72 null unknown
+88 null unknown
+200 Round exact
+216 Square exact"
+	"$HEAPWISE" types "$trace" >"$work/text" 2>>"$work/stderr"
+	"$HEAPWISE" export --to csv "$trace" >"$work/csv" 2>>"$work/stderr" || fail "no export"
+	"$HEAPWISE" query -f csv "$trace" "all" >"$work/query" 2>>"$work/stderr" || fail "no query"
+	"$HEAPWISE" mprof --table bins -v -f json "$trace" >"$work/bins" 2>>"$work/stderr" || fail "no bins"
+	for type in Alone named_only Other Twin; do
+		grep -E "(,| )$type(,|\$)" "$work/text" "$work/csv" "$work/query" && fail "$type is shown"
+		grep -qw "$type" "$work/bins" || fail "the bins of mprof lack $type"
+	done
 }
 
 # Members, padding, and folded templates.
@@ -612,8 +619,8 @@ case_heaplog_asked()
 	equal "types" "$(dumped "$work/asked" | sort | uniq -c | xargs)" "2 found 64 0 std::map<int, Leaf> node"
 }
 
-# After the run, the trace tells types without the program's files: what the compiler wrote beside calls, sizes that guesses and
-# vtables need. What it kept is what those files say.
+# After the run, the trace tells types without the program's files: what the compiler wrote beside calls, sizes that types of source
+# lines and vtables need. What it kept is what those files say.
 case_alone()
 {
 	compiler=gcc
@@ -632,7 +639,7 @@ case_alone()
 		cmp "$work/$program.before" "$work/$program.after" || fail "$program: types differ without its file"
 	done
 	grep -q '"dwarf"' "$work/calls.after" || fail "no type that the compiler wrote"
-	grep -q '"source": *"size"' "$work/forms.after" || fail "no guess"
+	grep -q '"source": *"line"' "$work/forms.after" || fail "no guess"
 	grep -q '"source": *"vtable"' "$work/vtables.after" || fail "no vtable"
 }
 

@@ -87,17 +87,17 @@ for (const name of ["logstat", "contrived", "threads"])
 			const plain = (text) => text.replace(/ µs/g, " us").replace(/[.:](\s+|$)/g, " ").toLowerCase();
 			cards.forEach((card, at) => assert.ok(plain(card).includes(plain(findings[at].text)), `${card} says: ${findings[at].text}`));
 			await unfold(page);
-			for (const [list, text, field, ...options] of [
+			for (const [list, text, field] of [
 				["At the peak", "at peak | join point | sort size desc", "size"],
 				["Kept", "all | where kept | join point | sort size desc", "size"],
 				["Allocations", "all | join point | sort chunks desc", "chunks"],
 				["Temporary", "all | where temporary | join point | sort chunks desc", "chunks"],
-				["Types at the peak", "at peak | join type | sort size desc", "size", "--no-guess"], // the overview has none
+				["Types at the peak", "at peak | join type | sort size desc", "size"],
 				["Modules at the peak", "at peak | join module | sort size desc", "size"],
 			]) {
 				const lines = await page.getByRole("region", { name: list, exact: true }).getByRole("listitem").allInnerTexts();
 				const sums = {}; // stacks that end at one line are one row
-				for (const row of cli("query", ...options, traces[name], text).rows.slice(0, 10)) {
+				for (const row of cli("query", traces[name], text).rows.slice(0, 10)) {
 					const frame = row.stack && own(row);
 					const of = frame ? `${frame.function} ${frame.file}:${frame.line}` : (row.point ?? row.type ?? row.module ?? "");
 					sums[of] = (sums[of] ?? 0) + row[field];

@@ -40,7 +40,7 @@ static const struct option_spec options[] = {
 	    "read the query from a filter graph in JSON"),
 	OPT(fields, 0, "fields", SET, NULL, "list the fields that queries can use"),
 	OPT(boxes, 0, "boxes", SET, NULL, "list the boxes of filter graphs"),
-	OPT(guess, 0, "no-guess", CLEAR, NULL, "types: do not guess types from sizes"),
+	OPT(guess, 0, "no-guess", CLEAR, NULL, "types: do not guess types from source lines"),
 	OPT(index, 0, "index", STRING, "PATH",
 	    "types: use this index of the sources (default: the one beside the program)"),
 	DEBUG_PATH_OPTION(struct trace_args),

@@ -26,7 +26,7 @@ static const struct option_spec options[] = {
 	OPT(fields, 0, "fields", STRING, "TYPE",
 	    "show the members of TYPE, and which of their bytes are used"),
 	OPT(chunks, 0, "chunks", SET, NULL, "list chunks instead of types"),
-	OPT(guess, 0, "no-guess", CLEAR, NULL, "do not guess types from sizes"),
+	OPT(guess, 0, "no-guess", CLEAR, NULL, "do not guess types from source lines"),
 	OPT(index, 0, "index", STRING, "PATH",
 	    "use this index of the sources (default: the one beside the program)"),
 	DEBUG_PATH_OPTION(struct trace_args),
@@ -73,7 +73,7 @@ const struct command cmd_types = {
 		"FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
 		"Types come from these sources, in this order: the program itself (declared), the objects\n"
 		"(vtable), the templates that allocated (frame), the sources (index, see 'heapwise trace types-index'),\n"
-		"the compiler (dwarf), and the size, which is only a guess. The first line shows how much has no\n"
+		"the compiler (dwarf), and the source line, a guess. The first line shows how much has no\n"
 		"type.",
 	.options = options,
 	.fields_size = sizeof(struct types_args),

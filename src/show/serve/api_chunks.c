@@ -211,9 +211,7 @@ static void reply_chunk(struct call *call, const struct view_chunk *chunk,
 	u32 point = view_point_of(&call->scope, chunk).index, own;
 	bool freed = view_is_freed(chunk);
 
-	pthread_mutex_lock(&call->trace->types_lock);
 	type = type_of_chunk(&call->trace->types, number);
-	pthread_mutex_unlock(&call->trace->types_lock);
 	view_realloc_chain(call->trace, number, &chain.rows);
 	own = chain.rows.own;
 	reply_object(call, false, FIELD("id", number), FIELD("point", point),

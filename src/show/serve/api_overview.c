@@ -151,19 +151,16 @@ static void put_top_key(struct json *json, const void *list, u64 i)
 		   FIELD("value", (u64)self->rows[i].value));
 }
 
-/* By what the points had live at the peak. */
+/* By what was live at the peak. */
 static struct named_value highest_keys(const char *name, struct call *call,
 				       const struct overview *overview,
 				       const struct view_keys *keys)
 {
-	const struct model *model = call->trace->model;
 	u64 all = keys->keys.count, count = 0;
 	struct ranked *rows = arena_new_array(&call->holder->arena, struct ranked, all + 1);
 
 	for (u32 i = 0; rows && i < all; i++)
-		rows[i].index = i;
-	for (u32 i = 0; rows && i < model->points.count; i++)
-		rows[keys->of_point[i]].value += (double)model->points.data[i].at_peak_bytes;
+		rows[i] = (struct ranked){(double)keys->keys.data[i].at_peak_bytes, i};
 	if (rows)
 		qsort(rows, all, sizeof *rows, most_first);
 	while (rows && count < all && count < overview->top && rows[count].value > 0)

@@ -26,13 +26,19 @@ struct view_key {
 	const char *label;
 	/* of the point or thread, lower end of the sizes, step of severity, 0xrrggbb; else 0 */
 	u64 number;
+	/* Of keys of points: what was live of these at their own peaks, and at the program's. */
+	u64 peak_bytes, at_peak_bytes;
 };
+
+#define VIEW_VARIES UINT32_MAX
 
 struct view_keys { /* all zero = empty */
 	enum view_by by;
 	VEC(struct view_key) keys;
-	u32 *of_point;      /* by point; NULL if the key is not the point's */
+	u32 *of_point;      /* by point, or VIEW_VARIES; NULL if the key is not the point's */
 	const u8 *of_chunk; /* by chunk; NULL if there is none for each */
+	struct type_cascade *types; /* of BY_TYPE: which chunks of a point that varies are asked */
+	struct map by_type;         /* address of the name of a type → key */
 	struct arena arena;
 };
 

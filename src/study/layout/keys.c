@@ -9,6 +9,7 @@
 #include "study/analysis/findings/findings.h"
 #include "host/base/units.h"
 #include "study/layout/slots.h"
+#include "study/model/each.h"
 
 const char *view_point_module(const struct study *trace, struct point_id point)
 {
@@ -25,6 +26,11 @@ static const char *printed(struct arena *arena, const char *format, u64 number)
 
 	snprintf(text, sizeof text, format, (unsigned long long)number);
 	return arena_copy(arena, text);
+}
+
+static bool add_key(struct view_keys *self, const char *label, u64 number)
+{
+	return vec_push(&self->keys, (struct view_key){.label = label, .number = number});
 }
 
 /* A key per different label. */
@@ -89,6 +95,53 @@ static const char *point_label(struct view_keys *self, const struct study *trace
 	return label ? label : "(unknown)";
 }
 
+/* What chunks have whose points allocate several types. */
+static int add_varying(struct view_keys *self, struct study *trace, struct map *by_label)
+{
+	const struct model *model = trace->model;
+	u64 peak = model->totals.peak_ticks, units, bytes, varying = 0;
+
+	self->types = &trace->types;
+	for (u32 i = 0; i < model->points.count; i++) {
+		varying += trace->point_types[i].varies;
+		if (trace->point_types[i].varies)
+			self->of_point[i] = VIEW_VARIES;
+	}
+	if (!varying)
+		return 0;
+	EACH_CHUNK (chunk, model) {
+		u64 born = chunk.page->alloc_ticks[chunk.at],
+		    died = chunk.page->free_ticks[chunk.at];
+		const char *name;
+		u64 *known;
+		u32 key;
+
+		if (self->of_point[chunk_point(&chunk).index] != VIEW_VARIES)
+			continue;
+		name = type_of_chunk(self->types, chunk.number).name;
+		known = map_at(&self->by_type, (u64)(uintptr_t)name);
+		if (known && !*known)
+			*known = (u64)key_by_label(self, by_label, name ?: "(unknown)") + 1;
+		if (!known || *known > UINT32_MAX)
+			return ERR_MEMORY;
+		key = (u32)*known - 1;
+		model_weigh(model, chunk.page->size[chunk.at], &units, &bytes);
+		if (born <= peak && (!died || died > peak)) {
+			self->keys.data[key].peak_bytes += bytes;
+			self->keys.data[key].at_peak_bytes += bytes;
+		}
+	}
+	return 0;
+}
+
+u32 view_key_of_type(const struct view_keys *self, u64 chunk)
+{
+	const char *name = type_of_chunk(self->types, chunk).name;
+	const u64 *key = map_find(&self->by_type, (u64)(uintptr_t)name);
+
+	return key ? (u32)*key - 1 : 0;
+}
+
 static int make_labelled(struct view_keys *self, struct study *trace)
 {
 	struct map by_label = {0};
@@ -100,6 +153,8 @@ static int make_labelled(struct view_keys *self, struct study *trace)
 		self->of_point[i] = label ? key_by_label(self, &by_label, label) : UINT32_MAX;
 		status = self->of_point[i] == UINT32_MAX ? ERR_MEMORY : 0;
 	}
+	if (status == 0 && self->by == BY_TYPE)
+		status = add_varying(self, trace, &by_label);
 	map_release(&by_label);
 	return status;
 }
@@ -108,8 +163,7 @@ static int make_of_points(struct view_keys *self, struct study *trace)
 {
 	for (u32 i = 0; i < trace->model->points.count; i++) {
 		self->of_point[i] = i;
-		if (!vec_push(&self->keys,
-			      (struct view_key){function_label(trace, (struct point_id){i}), i}))
+		if (!add_key(self, function_label(trace, (struct point_id){i}), i))
 			return ERR_MEMORY;
 	}
 	return 0;
@@ -118,10 +172,7 @@ static int make_of_points(struct view_keys *self, struct study *trace)
 static int make_of_severity(struct view_keys *self, struct study *trace)
 {
 	for (u64 i = 0; i <= SEVERITY_STEPS; i++)
-		if (!vec_push(&self->keys,
-			      (struct view_key){i ? printed(&self->arena, "severity %llu", i)
-						  : "(unknown)",
-						i}))
+		if (!add_key(self, i ? printed(&self->arena, "severity %llu", i) : "(unknown)", i))
 			return ERR_MEMORY;
 	for (u32 i = 0; i < trace->model->points.count; i++)
 		self->of_point[i] = trace->severity[i];
@@ -135,12 +186,10 @@ static int make_of_threads(struct view_keys *self, const struct model *model)
 		char label[64];
 
 		snprintf(label, sizeof label, "%u %.15s", thread->tid, thread->name);
-		if (!vec_push(&self->keys, (struct view_key){arena_copy(&self->arena, label), i}))
+		if (!add_key(self, arena_copy(&self->arena, label), i))
 			return ERR_MEMORY;
 	}
-	return self->keys.count || vec_push(&self->keys, (struct view_key){"(unknown)", 0})
-		       ? 0
-		       : ERR_MEMORY;
+	return self->keys.count || add_key(self, "(unknown)", 0) ? 0 : ERR_MEMORY;
 }
 
 /* Sizes from a power of two to before the next; 0 apart. */
@@ -153,7 +202,7 @@ static int make_of_sizes(struct view_keys *self)
 		if (i)
 			snprintf(label, sizeof label, "%s to %s", units_bytes(low).text,
 				 units_bytes(low - 1 + low).text);
-		if (!vec_push(&self->keys, (struct view_key){arena_copy(&self->arena, label), low}))
+		if (!add_key(self, arena_copy(&self->arena, label), low))
 			return ERR_MEMORY;
 	}
 	return 0;
@@ -173,7 +222,7 @@ static int make(struct view_keys *self, struct study *trace)
 	case BY_COLOR:
 	case VIEW_BYS: break;
 	}
-	return vec_push(&self->keys, (struct view_key){"all", 0}) ? 0 : ERR_MEMORY;
+	return add_key(self, "all", 0) ? 0 : ERR_MEMORY;
 }
 
 static int fill(struct view_keys *self, struct study *trace, struct err *err)
@@ -188,6 +237,14 @@ static int fill(struct view_keys *self, struct study *trace, struct err *err)
 		self->of_point = calloc(trace->model->points.count + 1, sizeof *self->of_point);
 	if ((of_points && !self->of_point) || make(self, trace) < 0)
 		return err_memory_for(err, "the series");
+	for (u32 i = 0; of_points && i < trace->model->points.count; i++) {
+		const struct model_point *point = &trace->model->points.data[i];
+
+		if (self->of_point[i] == VIEW_VARIES)
+			continue;
+		self->keys.data[self->of_point[i]].peak_bytes += point->peak_bytes;
+		self->keys.data[self->of_point[i]].at_peak_bytes += point->at_peak_bytes;
+	}
 	return 0;
 }
 
@@ -196,6 +253,7 @@ static void keys_free(void *self_)
 	struct view_keys *self = self_;
 
 	vec_release(&self->keys);
+	map_release(&self->by_type);
 	free(self->of_point);
 	arena_release(&self->arena);
 	free(self);
@@ -228,7 +286,7 @@ static bool colors_fill(struct view_colors *self)
 {
 	self->keys.by = BY_COLOR;
 	self->keys.of_chunk = self->query.by_chunk;
-	if (!vec_push(&self->keys.keys, (struct view_key){"(no colour)", 0}))
+	if (!add_key(&self->keys, "(no colour)", 0))
 		return false;
 	for (u32 i = 0; i < self->query.count; i++) {
 		char label[16];
@@ -236,8 +294,7 @@ static bool colors_fill(struct view_colors *self)
 
 		snprintf(label, sizeof label, "#%06x", self->query.palette[i] & 0xffffff);
 		kept = arena_copy(&self->keys.arena, label);
-		if (!kept ||
-		    !vec_push(&self->keys.keys, (struct view_key){kept, self->query.palette[i]}))
+		if (!kept || !add_key(&self->keys, kept, self->query.palette[i]))
 			return false;
 	}
 	return true;

@@ -16,6 +16,8 @@ int view_scope_add_colors(struct view_scope *self, const char *text, struct quer
 const struct view_keys *view_scope_keys(const struct view_scope *scope, enum view_by by,
 					struct err *err);
 
+u32 view_key_of_type(const struct view_keys *self, u64 chunk);
+
 /* The key of a chunk. */
 static inline u32 view_key_of(const struct view_keys *self, const struct view_scope *scope,
 			      const struct view_chunk *chunk)
@@ -24,8 +26,11 @@ static inline u32 view_key_of(const struct view_keys *self, const struct view_sc
 
 	if (self->of_chunk)
 		return self->of_chunk[chunk->number];
-	if (self->of_point)
-		return self->of_point[view_point_of(scope, chunk).index];
+	if (self->of_point) {
+		u32 key = self->of_point[view_point_of(scope, chunk).index];
+
+		return likely(key != VIEW_VARIES) ? key : view_key_of_type(self, chunk->number);
+	}
 	if (self->by == BY_SIZE)
 		return size ? 64 - (u32)__builtin_clzll(size) : 0;
 	if (self->by == BY_THREAD)

@@ -100,25 +100,40 @@ static bool meet_threads(struct names_met *self)
 	return true;
 }
 
+static bool meet_types(struct names_met *self, const struct type_list *list)
+{
+	for (u64 i = 0; i < list->rows.count; i++) {
+		const struct type_sums *row = &list->rows.data[i];
+
+		if (row->name &&
+		    !vec_push(&self->list->rows,
+			      (struct suggestion){row->name,
+						  (double)model_count(list->model, row->chunks),
+						  (double)row->bytes}))
+			return false;
+	}
+	return true;
+}
+
 static int meet_all(struct names_met *self, struct study *trace, enum suggest_kind kind,
 		    struct err *err)
 {
+	const struct type_list *types = kind == SUGGEST_TYPE ? study_type_list(trace, err) : NULL;
 	bool enough = true;
 
-	if (kind == SUGGEST_TYPE && study_types(trace, err) < 0)
+	if (kind == SUGGEST_TYPE && !types)
 		return err->code;
+	if (kind == SUGGEST_TYPE)
+		enough = meet_types(self, types);
 	if (kind == SUGGEST_THREAD)
 		enough = meet_threads(self);
 	for (u32 i = 0; i < trace->model->points.count && enough; i++) {
-		const char *type = kind == SUGGEST_TYPE ? trace->point_types[i].name : NULL;
 		struct point_id point = {i};
 
 		if (kind == SUGGEST_FN || kind == SUGGEST_FILE)
 			enough = meet_stack(self, point, kind == SUGGEST_FILE);
 		else if (kind == SUGGEST_MODULE)
 			enough = credit(self, view_point_module(trace, point), point);
-		else if (kind == SUGGEST_TYPE)
-			enough = credit(self, type ? type : "", point);
 	}
 	return enough ? 0 : err_memory_for(err, "the names");
 }

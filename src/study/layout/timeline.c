@@ -60,12 +60,10 @@ static void rank_keys(const struct curves *self, struct ranked *ranked)
 	const struct model *model = self->scope->trace->model;
 
 	for (u32 i = 0; i < self->keys->keys.count; i++)
-		ranked[i] = (struct ranked){.key = i};
+		ranked[i] = (struct ranked){(double)self->keys->keys.data[i].peak_bytes, i};
 	if (self->keys->by == BY_THREAD)
 		for (u32 i = 0; i < model->threads.count; i++)
 			ranked[i].weight = (double)model->threads.data[i].bytes;
-	for (u32 i = 0; self->keys->of_point && i < model->points.count; i++)
-		ranked[self->keys->of_point[i]].weight += (double)model->points.data[i].peak_bytes;
 	qsort(ranked, self->keys->keys.count, sizeof *ranked, heaviest_first);
 }
 

@@ -37,7 +37,6 @@ void *study_slot(struct study *self, u32 number,
 
 void study_parts_init(struct study *self)
 {
-	pthread_mutex_init(&self->types_lock, NULL);
 	pthread_mutex_init(&self->analysis_lock, NULL);
 	for (u32 i = 0; i < STUDY_PARTS; i++)
 		once_init(&self->parts[i]);
@@ -52,7 +51,6 @@ void study_parts_release(struct study *self)
 			self->slots[i].free(self->slots[i].data);
 	findings_release(&self->findings);
 	type_list_release(&self->type_list);
-	type_cascade_release(&self->guessed);
 	behaviour_table_release(&self->behaviour);
 	growth_samples_free(self->growth);
 	free(self->severity);
@@ -110,9 +108,13 @@ static int make_graph(struct study *self, struct err *err)
 
 static int make_types(struct study *self, struct err *err)
 {
-	struct type_query query = {.source = &self->stacks};
-	int status = type_cascade_init(&self->types, &query, err);
+	struct type_query query = {.source = &self->type_stacks, .guess = self->how.shared};
+	int status;
 
+	self->type_stacks = self->stacks;
+	self->type_stacks.behaviour = &self->behaviour;
+	status = type_cascade_init(&self->types, &query, err);
+	model_rest(self->model);
 	if (status < 0)
 		return status;
 	self->point_types = calloc(self->model->points.count + 1, sizeof *self->point_types);
@@ -147,19 +149,12 @@ static int make_scores(struct study *self, struct err *err)
 static int make_type_list(struct study *self, struct err *err)
 {
 	const struct thresholds limits = THRESHOLDS_DEFAULT;
-	struct type_query query = {.source = &self->guess_stacks, .guess = true};
-	int status = study_scores(self, err);
+	int status;
 
-	if (status < 0)
-		return status;
-	pthread_mutex_lock(&self->analysis_lock);
-	self->guess_stacks = self->stacks;
-	self->guess_stacks.behaviour = &self->behaviour;
-	status = type_cascade_init(&self->guessed, &query, err);
+	if (study_scores(self, err) < 0 || study_types(self, err) < 0)
+		return err->code;
+	status = type_list_make(&self->type_list, &self->types, &limits, err);
 	model_rest(self->model);
-	if (status == 0)
-		status = type_list_make(&self->type_list, &self->guessed, &limits, err);
-	pthread_mutex_unlock(&self->analysis_lock);
 	return status;
 }
 

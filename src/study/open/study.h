@@ -12,7 +12,7 @@
  * any number of threads may ask, if the study is shared (struct study_options). What makes a part
  * may ask for parts that stand before it in enum study_part, what fills a slot may ask for any
  * part, and nobody asks for anything while he holds one of the other locks: `lock` (progress, id,
- * file_bytes), types_lock, analysis_lock. */
+ * file_bytes), analysis_lock. */
 #ifndef STUDY_OPEN_STUDY_H
 #define STUDY_OPEN_STUDY_H
 
@@ -138,8 +138,8 @@ struct study {
 	struct stack_source folded_stacks;
 	struct routine_graph *routines;
 	struct callgraph graph;
+	struct stack_source type_stacks; /* with the behaviour of points, for the list */
 	struct type_cascade types;
-	pthread_mutex_t types_lock; /* for questions about single chunks */
 	struct type_answer *point_types;
 	struct behaviour_table behaviour;
 	struct growth_samples *growth;
@@ -148,8 +148,6 @@ struct study {
 	struct inferences inferences;
 	u8 *severity; /* by point, 0 = unknown */
 	struct score_set *scores;
-	struct stack_source guess_stacks; /* with the behaviour of points */
-	struct type_cascade guessed;      /* the same with guesses, for the list */
 	struct type_list type_list;
 	struct findings findings;      /* with the default limits */
 	pthread_mutex_t analysis_lock; /* for analyses that no two threads may run at once */
@@ -217,7 +215,8 @@ const struct mprof_calls *study_calls_folded(struct study *self, struct err *err
 const struct routine_graph *study_routines(struct study *self, struct err *err);
 /* Of routines if the trace has them, else of the stacks of allocations. */
 const struct callgraph *study_callgraph(struct study *self, struct err *err);
-/* Fills point_types with what is more than a guess; names are those of the cascade. */
+/* Fills types and point_types; names are those of the cascade. Of a shared study also with what
+ * source lines name, as `heapwise types` has it; else without reading debug info. */
 int study_types(struct study *self, struct err *err);
 /* The type of a point if study_types was asked for before; NULL if not, or it is unknown. */
 const char *study_known_type(struct study *self, u64 point);
@@ -225,7 +224,7 @@ const char *study_known_type(struct study *self, u64 point);
 int study_scores(struct study *self, struct err *err);
 /* `stacks` with the types of points, as the results of commands have them. */
 int study_typed_stacks(struct study *self, struct stack_source *source, struct err *err);
-/* What `heapwise types` lists: sums of all types, guessed ones included. */
+/* What `heapwise types` lists: sums of all types. Of a shared study. */
 const struct type_list *study_type_list(struct study *self, struct err *err);
 /* What `heapwise findings` finds. */
 const struct findings *study_findings(struct study *self, struct err *err);

@@ -66,7 +66,7 @@ enum field_join { JOIN_SAME, JOIN_SUM, JOIN_MIN, JOIN_MAX };
 	F(TEMPLATE, "template", TEXT, TYPE, NEEDS_TYPES, SAME,                                     \
 	  "the type without template arguments: std::vector<*>")                                   \
 	F(TYPE_SOURCE, "type_source", TEXT, TYPE, NEEDS_TYPES, SAME,                               \
-	  "source of the type: declared, vtable, frame, index, dwarf, size")                       \
+	  "source of the type: declared, vtable, frame, index, dwarf, line")                       \
 	F(CATEGORY, "category", TEXT, CHUNK, 0, SAME, "first matching category, see let category") \
 	F(POINT, "point", ID, POINT, 0, SAME, "number of the allocation point")                    \
 	F(FN, "fn", TEXT, POINT, 0, SAME,                                                          \

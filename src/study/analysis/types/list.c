@@ -14,9 +14,7 @@ struct work {
 	struct type_list *table;
 	struct type_cascade *types;
 	const struct model *model;
-	struct map by_name; /* address of the name → row + 1 */
-	/* address of the candidates, which have one size → index of open + 1 */
-	struct map by_candidates;
+	struct map by_name;         /* address of the name → row + 1 */
 	VEC(u32) by_place;          /* row + 1 of what depends on stack and size only */
 	struct type_answer *points; /* by point: what its chunks are */
 	bool told;
@@ -110,22 +108,6 @@ static void add_sums(struct work *self, struct type_sums *row, const struct type
 	table->chunks += units;
 }
 
-static bool add_open(struct work *self, const struct type_answer *answer, u64 size)
-{
-	struct type_open *open =
-		vec_at_key(&self->table->open, &self->by_candidates,
-			   (u64)(uintptr_t)answer->candidates,
-			   (struct type_open){.size = size, .candidates = answer->candidates});
-	u64 units, bytes;
-
-	if (!open)
-		return false;
-	model_weigh(self->model, size, &units, &bytes);
-	open->chunks += units;
-	open->bytes += bytes;
-	return true;
-}
-
 static bool add_chunk(struct work *self, const struct chunk *chunk)
 {
 	struct point_id point = chunk_point(chunk);
@@ -148,7 +130,7 @@ static bool add_chunk(struct work *self, const struct chunk *chunk)
 		return false;
 	type_join(&self->points[point.index], answer);
 	add_sums(self, row, answer, chunk);
-	return answer->confidence || !answer->candidates || add_open(self, answer, size);
+	return true;
 }
 
 static int add_chunks(struct work *self, struct err *err)
@@ -203,13 +185,11 @@ int type_list_make(struct type_list *self, struct type_cascade *types,
 	free(work.points);
 	vec_release(&work.by_place);
 	map_release(&work.by_name);
-	map_release(&work.by_candidates);
 	return status;
 }
 
 void type_list_release(struct type_list *self)
 {
-	vec_release(&self->open);
 	vec_release(&self->rows);
 	names_release(&self->names);
 	arena_release(&self->arena);
@@ -248,7 +228,6 @@ int type_list_fold(struct type_list *self, const struct type_list *from, struct 
 
 	*self = *from;
 	memset(&self->rows, 0, sizeof self->rows);
-	memset(&self->open, 0, sizeof self->open); /* of no template: from has them */
 	memset(&self->names, 0, sizeof self->names);
 	memset(&self->arena, 0, sizeof self->arena);
 	for (u64 i = 0; i < from->rows.count && good; i++) {

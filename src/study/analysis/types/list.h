@@ -32,17 +32,9 @@ struct type_sums {
 	double *bins; /* TYPE_BINS + 1 */
 };
 
-/* Chunks of one size whose type is unknown because several types have that size. */
-struct type_open {
-	u64 size;
-	const char *candidates;
-	u64 chunks, bytes; /* chunks in units of the model */
-};
-
 struct type_list { /* all zero = empty */
 	const struct model *model;
 	VEC(struct type_sums) rows; /* in the order of their first chunks */
-	VEC(struct type_open) open; /* in the order of their first chunks */
 	u64 origin_bytes[TYPE_ORIGINS], origin_chunks[TYPE_ORIGINS];
 	u64 guess_bytes, guess_chunks;
 	u64 sampled_chunks;

@@ -207,7 +207,6 @@ static const struct result_column chunk_columns[] = {
 	COLUMN("source", "source", VALUE_TEXT, "source of the type"),
 	COLUMN("confidence", "sure", VALUE_TEXT, "exact, likely or guess"),
 	COLUMN("kept", "kept", VALUE_BOOL, "whether it was never freed"),
-	COLUMN("candidates", NULL, VALUE_TEXT, "types of its size, if the type is unknown"),
 };
 
 static struct result *chunks_table(struct type_cascade *types, const struct types_query *query)
@@ -232,47 +231,8 @@ static struct result *chunks_table(struct type_cascade *types, const struct type
 			   result_text(table, answer.name),
 			   value_text(origin_word(answer.origin, answer.sampled)),
 			   value_text(type_confidence_name(answer.confidence)),
-			   value_number(chunk_is_kept(&chunk)),
-			   result_text(table, answer.candidates));
+			   value_number(chunk_is_kept(&chunk)));
 	}
-	return table;
-}
-
-/* ---- sizes that fit several types ---- */
-
-static const struct result_column open_columns[] = {
-	COLUMN("size_bytes", "size", VALUE_BYTES, "requested bytes of each chunk"),
-	COLUMN("chunks", "chunks", VALUE_COUNT, "chunks of this size with unknown type"),
-	COLUMN("bytes", "bytes", VALUE_BYTES, "bytes of these chunks"),
-	COLUMN("candidates", "could be", VALUE_TEXT, "types of that size"),
-};
-
-static int most_bytes(const void *a, const void *b)
-{
-	const struct type_open *x = a, *y = b;
-
-	return falling(x->bytes, y->bytes) ?: rising(x->size, y->size);
-}
-
-static struct result *open_table(const struct type_list *self, const struct types_query *query)
-{
-	struct result *table =
-		result_table("candidates", "Unknown: sizes shared by several types", open_columns);
-	struct type_open *sorted = calloc(self->open.count + 1, sizeof *sorted);
-
-	if (table) {
-		table->failed |= !sorted;
-		table->hidden_in_text = !self->open.count;
-	}
-	for (u64 i = 0; sorted && i < self->open.count; i++)
-		sorted[i] = self->open.data[i];
-	if (sorted)
-		qsort(sorted, self->open.count, sizeof *sorted, most_bytes);
-	for (u64 i = 0; table && sorted && i < result_top(self->open.count, query->top); i++)
-		result_row(table, value_number(sorted[i].size),
-			   value_units(self->model, sorted[i].chunks),
-			   value_number(sorted[i].bytes), result_text(table, sorted[i].candidates));
-	free(sorted);
 	return table;
 }
 
@@ -295,8 +255,8 @@ static const struct {
 			  "index_bytes", "index_chunks"},
 	[ORIGIN_DWARF] = {"dwarf_share", "dwarf", "{dwarf_chunks:chunk}: debug information",
 			  "dwarf_bytes", "dwarf_chunks"},
-	[ORIGIN_SIZE] = {"size_share", "size", "{size_chunks:chunk}: guessed by size", "size_bytes",
-			 "size_chunks"},
+	[ORIGIN_LINE] = {"line_share", "line", "{line_chunks:chunk}: named by the source line",
+			 "line_bytes", "line_chunks"},
 };
 
 static void add_origin(const struct type_list *self, struct result *result, u32 origin)
@@ -356,8 +316,6 @@ struct result *type_list_result(const struct type_list *self, const struct types
 	else if (type_list_fold(&folded, self, err) == 0)
 		result = record_of(&folded, types_table(&folded, query), err);
 	type_list_release(&folded);
-	if (result)
-		result_add_part(result, open_table(self, query));
 	return result;
 }
 

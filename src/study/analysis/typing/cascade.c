@@ -15,7 +15,6 @@ enum {
 	/* objects of one class, and no other, that make the class of a point likely */
 	SAMPLE_MIN = 4,
 	OBJECT_MAX = 1024, /* bytes of objects whose size is not known; beyond are arenas, mostly */
-	SMALL_SIZES = 1 << 16, /* of these a table is faster than a map */
 };
 
 const char *type_origin_name(u8 origin)
@@ -24,7 +23,7 @@ const char *type_origin_name(u8 origin)
 		[ORIGIN_NONE] = "unknown",  [ORIGIN_DECLARED] = "declared",
 		[ORIGIN_VTABLE] = "vtable", [ORIGIN_FRAME] = "frame",
 		[ORIGIN_INDEX] = "index",   [ORIGIN_DWARF] = "dwarf",
-		[ORIGIN_SIZE] = "size",
+		[ORIGIN_LINE] = "line",
 	};
 
 	return origin < TYPE_ORIGINS ? names[origin] : names[ORIGIN_NONE];
@@ -151,8 +150,8 @@ static enum type_by find_point(struct type_cascade *self, struct point_id point)
 		dwarf = ask_dwarf(self, point);
 		consider(&answer, &dwarf);
 	}
-	if (!answer.confidence && self->query.guess)
-		return type_has_hints(self) ? TYPE_BY_BOTH : TYPE_BY_SIZE;
+	if (!answer.confidence && self->query.guess && type_has_hints(self))
+		return TYPE_BY_BOTH;
 	place = place_add(self, (struct type_place){point.index, TYPE_ANY_SIZE, answer});
 	known->place = (u32)place;
 	return place == UINT64_MAX ? TYPE_NOT_ASKED : TYPE_BY_POINT;
@@ -183,20 +182,6 @@ static struct type_answer ask_place(struct type_cascade *self, struct point_id p
 	return best;
 }
 
-static u64 place_by_size(struct type_cascade *self, u64 size)
-{
-	u32 *known;
-
-	if (size >= SMALL_SIZES || !vec_extend(&self->by_small_size, SMALL_SIZES))
-		return UINT64_MAX;
-	known = &self->by_small_size.data[size];
-	if (!*known)
-		*known = (u32)place_add(self, (struct type_place){.point = TYPE_ANY_POINT,
-								  .size = size}) +
-			 1;
-	return (u64)*known - 1;
-}
-
 /* The place's number, or UINT64_MAX if there is no memory. */
 u64 type_place_of(struct type_cascade *self, struct point_id point, u64 size)
 {
@@ -206,22 +191,15 @@ u64 type_place_of(struct type_cascade *self, struct point_id point, u64 size)
 
 	if (by == TYPE_BY_POINT)
 		return self->points.data[point.index].place;
-	if (by == TYPE_BY_SIZE && size < SMALL_SIZES)
-		return place_by_size(self, size);
-	if (by != TYPE_BY_BOTH)
-		place.point = TYPE_ANY_POINT;
 	key = hash_u64(hash_u64((u64)place.point + 1) ^ size);
-	index = map_at(&self->by_place, key);
-	if (index && *index)
+	index = map_find(&self->by_place, key);
+	if (index)
 		return *index - 1;
 	if (by == TYPE_BY_BOTH)
 		place.answer = ask_place(self, point, size);
-	if (!index) {
-		self->failed = true;
-		return UINT64_MAX;
-	}
-	*index = place_add(self, place) + 1;
-	return *index - 1;
+	size = place_add(self, place);
+	self->failed |= size == UINT64_MAX || !map_put(&self->by_place, key, size + 1);
+	return self->failed ? UINT64_MAX : size;
 }
 
 /* ---- chunks ---- */
@@ -365,8 +343,6 @@ struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk)
 		consider(&answer, &known);
 	consider(&answer, &sampled);
 	consider(&answer, &known);
-	if (!answer.confidence)
-		answer.candidates = known.candidates;
 	return answer;
 }
 
@@ -378,21 +354,28 @@ static bool same_type(const struct type_answer *a, const struct type_answer *b)
 /* Origin TYPE_ORIGINS says that they differ. */
 void type_join(struct type_answer *type, const struct type_answer *answer)
 {
+	bool varies = type->varies || (type->met && !same_type(type, answer));
+
+	type->varies = varies;
+	type->met = true;
 	if (!answer->confidence || type->origin == TYPE_ORIGINS)
 		return;
-	if (!type->confidence)
+	if (!type->confidence) {
 		*type = *answer;
-	else if (!same_type(type, answer))
+		type->varies = varies;
+		type->met = true;
+	} else if (!same_type(type, answer)) {
 		type->origin = TYPE_ORIGINS;
-	else if (answer->confidence < type->confidence)
+	} else if (answer->confidence < type->confidence) {
 		type->confidence = answer->confidence;
+	}
 }
 
 void type_settle(struct type_answer *types, u64 count)
 {
 	for (u64 i = 0; i < count; i++)
 		if (types[i].origin == TYPE_ORIGINS)
-			types[i] = (struct type_answer){0};
+			types[i] = (struct type_answer){.varies = true};
 }
 
 static bool is_told(const struct model *model)
@@ -486,30 +469,20 @@ static int find_index(struct type_cascade *self, struct err *err)
 	return 0;
 }
 
-/* Sizes of chunks whose stacks do not tell their type, so that it is known which ones are left to
- * guess. */
-static void fill_sizes(struct type_cascade *self)
-{
-	bool told = type_is_told(self);
-
-	EACH_CHUNK (chunk, self->query.source->model) {
-		struct point_id point = chunk_point(&chunk);
-
-		if (told)
-			type_of_chunk(self, chunk.number);
-		else if (self->by.data[point.index] != TYPE_BY_POINT)
-			type_place_of(self, point, chunk.page->size[chunk.at]);
-	}
-}
-
+/* All that a chunk's answer may come from, so that it is known what is left to guess, and that
+ * several threads may ask. */
 static void fill_places(struct type_cascade *self)
 {
-	bool left = type_is_told(self);
+	const struct model *model = self->query.source->model;
+	bool left = false;
 
-	for (u32 i = 0; i < self->query.source->model->points.count; i++)
+	for (u32 i = 0; i < model->types.count; i++)
+		told_name(self, i);
+	for (u32 i = 0; i < model->points.count; i++)
 		left |= ask_point(self, (struct point_id){i}) != TYPE_BY_POINT;
 	if (left)
-		fill_sizes(self);
+		EACH_CHUNK (chunk, model)
+			type_place_of(self, chunk_point(&chunk), chunk.page->size[chunk.at]);
 }
 
 /* Who names folders with debug files wants those to be read. */
@@ -566,7 +539,6 @@ void type_cascade_release(struct type_cascade *self)
 	type_index_free(self->index);
 	names_release(&self->names);
 	vec_release(&self->places);
-	vec_release(&self->by_small_size);
 	vec_release(&self->points);
 	vec_release(&self->by);
 	type_forget_sources(self);

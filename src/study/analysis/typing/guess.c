@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Guesses: types whose size fits, first of all those that the line of the call names.
+ * Guesses: types that the line of the call names, and whose size fits.
  * Host. Sources and debug info may be gone or changed by now: what does not fit is not believed. */
 #include "study/analysis/typing/guess.h"
 
@@ -11,7 +11,6 @@
 
 enum {
 	LINE_MAX_BYTES = 4096,
-	CANDIDATES_SHOWN = 5,
 	LINES = 3,               /* a call may begin some lines before its type */
 	SOURCE_MAX = 64 << 20,   /* bytes of a file */
 	SOURCES_MAX = 256 << 20, /* bytes of all that are kept in memory */
@@ -28,8 +27,7 @@ struct hint {
 
 struct guesses {
 	struct type_cascade *types;
-	VEC(struct hint) hints; /* by place */
-	VEC(u64) sizes;
+	VEC(struct hint) hints;  /* by place */
 	VEC(u64) open;           /* places without an answer: point << 32 | place */
 	VEC(const char *) bases; /* last components of the hints' names, sorted */
 };
@@ -173,7 +171,7 @@ static bool add_hints(struct guesses *self, u64 place)
 	return true;
 }
 
-/* ---- sizes ---- */
+/* ---- sizes of the types that lines name ---- */
 
 static int compare_u64(const void *a, const void *b)
 {
@@ -191,13 +189,10 @@ static int read_sizes(struct guesses *self, struct err *err)
 	struct typesizes_query query = {.kept = &types->kept,
 					.debug_path = types->query.debug_path};
 
-	vec_sort(&self->sizes, compare_u64);
 	vec_sort(&self->bases, compare_texts);
 	query.modules = types->modules.rows.data;
 	query.module_count = (u32)types->modules.rows.count;
 	query.own_modules = types->modules.own;
-	query.sizes = self->sizes.data;
-	query.size_count = self->sizes.count;
 	query.names = self->bases.data;
 	query.name_count = self->bases.count;
 	return typesizes_read(&types->sizes, &query, err);
@@ -328,7 +323,7 @@ static void take_thrown(struct guesses *self, const struct hint *hint)
 		(struct type_answer){.name = type_keep_readable(self->types, found.name, ""),
 				     .size = object,
 				     .count = 1,
-				     .origin = ORIGIN_SIZE,
+				     .origin = ORIGIN_LINE,
 				     .confidence = found.fitting == 1 ? TYPE_LIKELY : TYPE_GUESS};
 }
 
@@ -355,69 +350,9 @@ static void take_hint(struct guesses *self, u64 from, u64 end)
 	place->answer = (struct type_answer){.name = type_keep_readable(self->types, best_name,
 									best->pointer ? "*" : ""),
 					     .size = best_size,
-					     .origin = ORIGIN_SIZE,
+					     .origin = ORIGIN_LINE,
 					     .confidence = TYPE_GUESS};
 }
-
-/* What the C++ library has for its own use ("std::_Rb_tree<…>") is a part of what people
- * allocate. */
-static bool is_inside(const struct sized_type *type)
-{
-	return type->rank == TYPE_STANDARD &&
-	       (strstr(type->name, "::_") || strncmp(type->name, "__", 2) == 0);
-}
-
-/* Types of one size that are somebody's, not the system's: how many, their names with commas
- * between (the first few), and the first one. A typedef beside structures is one of them by another
- * name, most likely. */
-static u32 list_size(struct type_cascade *types, u64 size, struct strbuf *names, const char **first)
-{
-	const struct typesizes *sizes = &types->sizes;
-	bool own = false;
-	u32 count = 0;
-
-	for (u64 at = typesizes_first(sizes, size);
-	     at < sizes->count && sizes->data[at].size == size; at++) {
-		const struct sized_type *type = &sizes->data[at];
-		const char *name;
-
-		if (type->rank == TYPE_RESERVED || is_inside(type) ||
-		    (type->rank == TYPE_TYPEDEF && own))
-			continue;
-		own |= type->rank == TYPE_OWN;
-		name = type_keep_readable(types, type->name, "");
-		if (count == 0)
-			*first = name;
-		if (count < CANDIDATES_SHOWN)
-			strbuf_addf(names, "%s%s", count ? ", " : "", name);
-		count++;
-	}
-	if (count > CANDIDATES_SHOWN)
-		strbuf_addf(names, " and %u more", count - CANDIDATES_SHOWN);
-	return count;
-}
-
-/* The only type of that size. Of several nobody knows which: they are named, and the type is
- * unknown. */
-static void take_size(struct type_cascade *types, struct type_place *place)
-{
-	struct strbuf names = {0};
-	const char *first = NULL;
-	u32 count = place->size ? list_size(types, place->size, &names, &first) : 0;
-
-	if (count > 1)
-		place->answer.candidates = names_keep(&types->names, strbuf_text(&names));
-	strbuf_release(&names);
-	if (count != 1)
-		return;
-	place->answer = (struct type_answer){.name = first,
-					     .size = place->size,
-					     .count = 1,
-					     .origin = ORIGIN_SIZE,
-					     .confidence = TYPE_GUESS};
-}
-
-static bool is_open(const struct type_place *place) { return !place->answer.confidence; }
 
 /* Places of one point after each other: they have one stack. */
 static bool ask_open(struct guesses *self)
@@ -449,22 +384,17 @@ static bool ask(struct guesses *self)
 	for (u64 i = 0; i < types->places.count; i++) {
 		const struct type_place *place = &types->places.data[i];
 
-		if (!is_open(place)) {
-			if (!add_base(self, place->answer.name))
-				return false;
-		} else if (!vec_push(&self->sizes, place->size) ||
-			   (place->point != TYPE_ANY_POINT &&
-			    !vec_push(&self->open, (u64)place->point << 32 | i))) {
+		if (!(place->answer.confidence
+			      ? add_base(self, place->answer.name)
+			      : place->size == TYPE_ANY_SIZE ||
+					vec_push(&self->open, (u64)place->point << 32 | i)))
 			return false;
-		}
 	}
 	return ask_open(self);
 }
 
 static void choose(struct guesses *self)
 {
-	struct type_cascade *types = self->types;
-
 	for (u64 i = 0, end; i < self->hints.count; i = end) {
 		for (end = i; end < self->hints.count &&
 			      self->hints.data[end].place == self->hints.data[i].place;)
@@ -474,9 +404,6 @@ static void choose(struct guesses *self)
 		else if (end == i + 1) /* of several nobody knows which */
 			take_thrown(self, &self->hints.data[i]);
 	}
-	for (u64 i = 0; i < types->places.count; i++)
-		if (is_open(&types->places.data[i]))
-			take_size(types, &types->places.data[i]);
 }
 
 int type_guess(struct type_cascade *types, struct err *err)
@@ -486,14 +413,13 @@ int type_guess(struct type_cascade *types, struct err *err)
 
 	if (!ask(&self))
 		status = err_memory_for(err, "types");
-	if (status == 0 && (self.sizes.count || self.bases.count))
+	if (status == 0 && self.bases.count)
 		status = read_sizes(&self, err);
 	if (status == 0)
 		status = keep_sizes(types, err);
 	if (status == 0)
 		choose(&self);
 	vec_release(&self.hints);
-	vec_release(&self.sizes);
 	vec_release(&self.open);
 	vec_release(&self.bases);
 	return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The last source of the cascade of types: what debug info says of a size. */
+ * The last source of the cascade of types: the source line of the call. */
 #ifndef STUDY_ANALYSIS_TYPING_GUESS_H
 #define STUDY_ANALYSIS_TYPING_GUESS_H
 
@@ -21,8 +21,9 @@ const char *type_keep_readable(struct type_cascade *self, const char *type, cons
 bool type_has_hints(struct type_cascade *self);
 void type_forget_sources(struct type_cascade *self);
 
-/* Gives the places that have no answer a type of their size, if there is one: first of all one that
- * the line of the call names. What a line throws, and fits, is more than a guess. */
+/* Gives the places that have no answer the type that the line of the call names, if its size fits.
+ * What a line throws, and fits, is more than a guess. Size alone is no evidence: half of what it
+ * says is wrong. */
 int type_guess(struct type_cascade *self, struct err *err);
 
 #endif

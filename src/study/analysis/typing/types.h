@@ -11,7 +11,7 @@
  * The answer is the first of these that is more than a guess, or else the first guess: what the
  * program declared, the object's vtable, the template argument of an allocator frame, the index of
  * the sources, the type that the compiler wrote into the debug info, the class of others of its
- * point and size that were looked into, a type of that size. */
+ * point and size that were looked into, a type that the line of the call names. */
 #ifndef STUDY_ANALYSIS_TYPING_TYPES_H
 #define STUDY_ANALYSIS_TYPING_TYPES_H
 
@@ -25,15 +25,15 @@
 
 struct type_answer {
 	const char *name; /* as people write it, lives as long as the cascade; NULL = unknown */
-	/* of an unknown one: types of that size, with commas; NULL = none */
-	const char *candidates;
-	u64 count;     /* elements, 0 = unknown */
-	u64 size;      /* of the type in bytes, 0 = unknown */
-	bool counted;  /* it has a destructor: arrays begin with their number; the index knows */
-	u8 origin;     /* enum type_origin */
-	u8 confidence; /* enum type_confidence */
+	u64 count;        /* elements, 0 = unknown */
+	u64 size;         /* of the type in bytes, 0 = unknown */
+	bool counted;     /* it has a destructor: arrays begin with their number; the index knows */
+	u8 origin;        /* enum type_origin */
+	u8 confidence;    /* enum type_confidence */
 	/* it is that of other chunks of this point and size, which were looked into */
 	bool sampled;
+	/* of a point: some chunk was joined; not all have this answer */
+	bool met, varies;
 };
 
 struct type_query {
@@ -43,17 +43,15 @@ struct type_query {
 	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
 	/* what the compiler wrote beside calls: looks through the debug info of all modules */
 	bool calls;
-	bool guess; /* by size, too: reads the debug info of all modules */
+	bool guess; /* by source lines, too: reads the debug info of all modules */
 };
 
-#define TYPE_ANY_POINT UINT32_MAX
 #define TYPE_ANY_SIZE UINT64_MAX
 
-/* What is known of chunks of one size that one point allocated, of all chunks of the point, or of
- * that size. */
+/* What is known of chunks of one size that one point allocated, or of all chunks of the point. */
 struct type_place {
-	u32 point; /* TYPE_ANY_POINT: of all points of which the stack says nothing */
-	u64 size;
+	u32 point;
+	u64 size; /* or TYPE_ANY_SIZE */
 	/* of TYPE_ANY_SIZE without count: that is told by the size of the type */
 	struct type_answer answer;
 };
@@ -61,9 +59,8 @@ struct type_place {
 /* What the answer for the chunks of a point depends on. */
 enum type_by {
 	TYPE_NOT_ASKED,
-	TYPE_BY_POINT, /* nothing else: most stacks tell, or nobody guesses */
-	TYPE_BY_SIZE,  /* their size alone */
-	TYPE_BY_BOTH,
+	TYPE_BY_POINT, /* nothing else */
+	TYPE_BY_BOTH,  /* their size, too */
 };
 
 struct type_point {
@@ -84,8 +81,7 @@ struct type_cascade { /* all zero = empty */
 	struct type_index *index; /* NULL = there is none */
 	struct names names;
 	VEC(struct type_place) places;
-	struct map by_place;    /* hash of point and size → index + 1 */
-	VEC(u32) by_small_size; /* places of TYPE_ANY_POINT by size, + 1 */
+	struct map by_place; /* hash of point and size → index + 1 */
 	VEC(struct type_point) points;
 	VEC(u8) by; /* by point: enum type_by; apart, because it is asked for each chunk */
 	VEC(struct type_sample) samples; /* by point; empty = no chunk has a class */
@@ -107,7 +103,8 @@ struct type_cascade { /* all zero = empty */
 	bool failed; /* there was no memory: answers are missing */
 };
 
-/* An index that does not exist is no error; one that was named and cannot be read is. */
+/* An index that does not exist is no error; one that was named and cannot be read is. With `guess`
+ * nothing changes later on: several threads may ask. */
 int type_cascade_init(struct type_cascade *self, const struct type_query *query, struct err *err);
 void type_cascade_release(struct type_cascade *self);
 
