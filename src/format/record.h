@@ -128,7 +128,7 @@ enum {
 	HW_ACCESS_ESTIMATED = 4,   /* counts are unbiased estimates */
 	HW_ACCESS_LOWER_BOUND = 8, /* code that is not instrumented may have accessed it */
 	HW_ACCESS_LATER = 16,      /* its last access may be much later than is recorded */
-	HW_ACCESS_UNSIDED = 32,    /* it was only read, or only written, as far as was seen */
+	HW_ACCESS_UNSIDED = 32,    /* only reads, or only writes, were seen: others may be hidden */
 };
 
 enum {

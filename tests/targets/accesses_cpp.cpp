@@ -43,7 +43,7 @@ void exceptions()
 	}
 	if (caught != 45)
 		abort();
-	std::printf("3001 0 50 0 50 0 10 %s\n", MERGES ? "lower_bound" : "-");
+	std::printf("3001 0 50 0 50 0 10 %s\n", MERGES ? "unsided" : "-");
 	delete[] memory;
 }
 
@@ -59,7 +59,7 @@ void plugin(const char *path)
 			abort();
 		}
 		fill(memory, 100);
-		std::printf("%d 0 100 0 100 0 100 %s\n", 3100 + i, MERGES ? "lower_bound" : "-");
+		std::printf("%d 0 100 0 100 0 100 %s\n", 3100 + i, MERGES ? "unsided" : "-");
 		free(memory);
 		dlclose(module);
 	}
@@ -73,7 +73,7 @@ void plain()
 	plain_fill(memory, 3200);
 	if (((volatile char *)memory)[77] != 1)
 		abort();
-	std::printf("3200 1 0 1 0 77 78 %s\n", MERGES ? "lower_bound" : "-");
+	std::printf("3200 1 0 1 0 77 78 %s\n", MERGES ? "unsided" : "-");
 	free(memory);
 }
 

@@ -139,8 +139,8 @@ static struct value *put_access(const struct chunk_lines *self, const struct exp
 	const struct chunk_access *access = &chunk->access;
 	bool known = chunk->has_access;
 
-	*cell++ = known_if(known, access->reads);
-	*cell++ = known_if(known, access->writes);
+	*cell++ = known_if(known && access_is_sided(access, access->reads), access->reads);
+	*cell++ = known_if(known && access_is_sided(access, access->writes), access->writes);
 	*cell++ = known_if(known, access->read_bytes);
 	*cell++ = known_if(known, access->written_bytes);
 	*cell++ = known_if(access->first_ticks, export_access_ns(self->job, access->first_ticks));

@@ -297,7 +297,9 @@ static void put_accesses(struct filling *self)
 	for (u64 i = 0; i < self->model->chunks.count && !self->db.status; i++) {
 		if (!model_chunk_access(self->model, i, &access))
 			continue;
-		db_row(&self->db, "iiiiiooiioiii", i, access.reads, access.writes,
+		db_row(&self->db, "iooiiooiioiii", i,
+		       access_is_sided(&access, access.reads) ? access.reads : DB_NULL,
+		       access_is_sided(&access, access.writes) ? access.writes : DB_NULL,
 		       access.read_bytes, access.written_bytes,
 		       access.first_ticks ? ns(self, access.first_ticks) : DB_NULL,
 		       access.last_ticks ? ns(self, access.last_ticks) : DB_NULL, access.low,

@@ -145,16 +145,19 @@ static struct named_value access_field(struct call *call, u64 number)
 	struct chunk_access access = {0};
 	bool known = model_chunk_access(model, number, &access);
 
-	return field_if(known,
-			KEPT("access", call, FIELD("reads", access.reads),
-			     FIELD("writes", access.writes), FIELD("read_bytes", access.read_bytes),
-			     FIELD("written_bytes", access.written_bytes),
-			     moment_field("first", model, access.first_ticks),
-			     moment_field("last", model, access.last_ticks),
-			     FIELD("low", access.low), FIELD("high", access.high),
-			     field_if(access.covered != UINT64_MAX,
-				      FIELD("covered", (double)access.covered)),
-			     FLAG("shared", access.flags & ACCESS_SHARED)));
+	return field_if(known, KEPT("access", call,
+				    field_if(access_is_sided(&access, access.reads),
+					     FIELD("reads", (double)access.reads)),
+				    field_if(access_is_sided(&access, access.writes),
+					     FIELD("writes", (double)access.writes)),
+				    FIELD("read_bytes", access.read_bytes),
+				    FIELD("written_bytes", access.written_bytes),
+				    moment_field("first", model, access.first_ticks),
+				    moment_field("last", model, access.last_ticks),
+				    FIELD("low", access.low), FIELD("high", access.high),
+				    field_if(access.covered != UINT64_MAX,
+					     FIELD("covered", (double)access.covered)),
+				    FLAG("shared", access.flags & ACCESS_SHARED)));
 }
 
 static struct named_value thread_field(const char *name, struct call *call, u32 thread)

@@ -7,6 +7,12 @@
 #include "study/model/cells.h"
 #include "host/trace/stream.h"
 
+/* Of a recording with the note "access_merges". */
+#define ACCESS_MERGES_CAVEAT                                                                       \
+	"code built by gcc reports only one of a read and a write of the same place in a row, so " \
+	"their numbers are lower bounds, and 'never read' and 'never written' are certain only "   \
+	"with clang or --access valgrind"
+
 struct chunk_access {
 	/* 0 = never accessed; the last one also if it is not known (ACCESS_LATER) */
 	u64 first_ticks, last_ticks;
@@ -18,6 +24,12 @@ struct chunk_access {
 	bool known;    /* false: nobody measured this chunk, all else is 0 */
 	u64 read_bytes, written_bytes;
 };
+
+/* Whether this number of reads, or of writes, says something: 0 may mean that they were hidden. */
+static inline bool access_is_sided(const struct chunk_access *self, u64 seen)
+{
+	return seen || !(self->flags & ACCESS_UNSIDED) || (!self->reads && !self->writes);
+}
 
 /* Which bytes of a point's chunks were accessed, over all of them, as long as they have one
  * size. */

@@ -87,8 +87,10 @@ enum field_join { JOIN_SAME, JOIN_SUM, JOIN_MIN, JOIN_MAX };
 	F(FREE_MODULE, "free_module", TEXT, FREE_STACK, 0, SAME,                                   \
 	  "program or library that contains that function")                                        \
 	F(FREE_STACK, "free_stack", TEXTS, FREE_STACK, 0, SAME, "functions of the freeing stack")  \
-	F(READS, "reads", NUMBER, CHUNK, NEEDS_ACCESS, SUM, "reads of it")                         \
-	F(WRITES, "writes", NUMBER, CHUNK, NEEDS_ACCESS, SUM, "writes to it")                      \
+	F(READS, "reads", NUMBER, CHUNK, NEEDS_ACCESS, SUM,                                        \
+	  "reads of it; unknown if none were seen and some may be hidden")                         \
+	F(WRITES, "writes", NUMBER, CHUNK, NEEDS_ACCESS, SUM,                                      \
+	  "writes to it; unknown if none were seen and some may be hidden")                        \
 	F(COVER, "cover", SHARE, CHUNK, NEEDS_ACCESS, SAME,                                        \
 	  "share of its bytes that was "                                                           \
 	  "accessed")                                                                              \

@@ -39,8 +39,8 @@ static double access_number(enum field field, const struct block *block, u32 i)
 	if (!model_chunk_access(model, block->chunk + i, &access))
 		return NAN;
 	switch (field) {
-	case F_READS: return (double)access.reads;
-	case F_WRITES: return (double)access.writes;
+	case F_READS: return access_is_sided(&access, access.reads) ? (double)access.reads : NAN;
+	case F_WRITES: return access_is_sided(&access, access.writes) ? (double)access.writes : NAN;
 	case F_FIRST:
 		return access.reads || access.writes
 			       ? (double)tick_clock_ns(&model->clock, access.first_ticks)

@@ -251,7 +251,12 @@ struct inference_evidence inference_of(const struct inferences *self, struct poi
 		out.state = STATE_UNKNOWN;
 	else if (inference == INFERENCE_KEPT && model_keeps_nothing(self->model))
 		out.state = STATE_NO;
+	else if (inference == INFERENCE_READ_WRITE && *model_note(self->model, "access_merges"))
+		out.state = STATE_UNKNOWN; /* one of both may be missing anywhere */
 	else if (holds(self, point, model_point, inference, &out))
 		out.state = STATE_HOLDS;
+	else if (point->unsided_bytes > 0 &&
+		 (inference == INFERENCE_WRITE_ONLY || inference == INFERENCE_READ_ONLY))
+		out.state = STATE_UNKNOWN;
 	return out;
 }

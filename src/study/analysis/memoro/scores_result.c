@@ -316,6 +316,8 @@ static void add_access(const struct scores_work *self, struct result *record)
 	if (whole->is_lower_bound)
 		result_add_caveat(record, "uninstrumented code may have accessed chunks unseen, so "
 					  "inferences about use are not certain");
+	if (*model_note(model, "access_merges"))
+		result_add_caveat(record, "%s", ACCESS_MERGES_CAVEAT);
 	if (model->aggregated)
 		result_add_caveat(record, "scores cover only the part of the run whose events are "
 					  "in the trace");

@@ -108,11 +108,7 @@ static void add_caveats(struct result *result, const struct type_usage *usage,
 			"certain there",
 			units_things(usage->lower_bound, "chunk(s)").text);
 	if (usage->sided && *model_note(model, "access_merges"))
-		result_add_caveat(
-			result,
-			"code built by gcc reports only one of a read and a write of the same "
-			"place in a row; 'never read' and 'never written' are certain only with "
-			"clang or --access valgrind");
+		result_add_caveat(result, "%s", ACCESS_MERGES_CAVEAT);
 }
 
 static u64 padding_bytes(const struct type_layout *layout)

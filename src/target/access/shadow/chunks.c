@@ -215,7 +215,9 @@ bool hwr_chunk_sums(u64 address, const struct hwr_chunk *chunk, struct hwr_sums 
 		coverage_read(address, sums, maps);
 	if (sums->first && load_relaxed(&hwr_adaptive_epoch))
 		sums->flags |= hidden(address, chunk, what & HWR_CHUNK_ESTIMATED, sums);
-	if (may_hide(sums) || what & HWR_CHUNK_PLAIN)
+	if (may_hide(sums))
+		sums->flags |= HW_ACCESS_UNSIDED;
+	if (what & HWR_CHUNK_PLAIN)
 		sums->flags |= HW_ACCESS_LOWER_BOUND;
 	saturate(&sums->reads, hwr_control->access_max, &sums->flags);
 	saturate(&sums->writes, hwr_control->access_max, &sums->flags);
