@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION"  /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 17
+#define HW_SESSION_VERSION 18
 
 enum { HW_BERTHS = 8192 }; /* images that are alive at once */
 
@@ -406,6 +406,8 @@ struct hw_control {
 	u32 access_merges;
 	/* recorder, before `attached`: 1 = a forked child, whose memory has its parent's blocks */
 	u32 forked;
+	/* recorder, before `leaving`: 1 = main has returned, and what its variables held is gone */
+	u32 main_returned;
 
 	/* monitor: bits, by the number that a HW_TYPE_LOOK has: it found a word that points into a
 	 * module */

@@ -44,6 +44,14 @@ void image_tell_all(struct image *self)
 
 struct tap_unread image_unread(const struct image *self) { return self->unread; }
 
+bool image_main_returned(const struct image *self)
+{
+	const struct hw_control *control = self->berth.control;
+
+	return load_acquire(&control->leaving) != HW_LEAVING_NOT &&
+	       load_relaxed(&control->main_returned);
+}
+
 u64 image_cpu_ns(const struct image *self)
 {
 	clockid_t clock;

@@ -23,6 +23,9 @@ void image_want_scan(struct image *self);
 /* How many units one hit of a sweep may open with its own; 0 = none. */
 void image_allow_around(struct image *self, u64 around_most);
 
+/* Whether the program is at its end, and main has returned. */
+bool image_main_returned(const struct image *self);
+
 struct tap_unread image_unread(const struct image *self);
 /* From now on every allocation is read, however short its life. */
 void image_tell_all(struct image *self);

@@ -97,6 +97,9 @@ struct watch_report {
 	u64 interval_cost_ns, interval_cpu_ns;
 	u64 stale_areas, stale_bytes, lost_areas, lost_bytes;
 	bool scanned; /* it is known which of them are lost */
+	/* of the last scan before main returned, since the program's start; 0 = there was none */
+	u64 scanned_ns;
+	bool main_returned; /* areas that no scan has seen before are unknown */
 	/* so far; for how long the program stood still for the last */
 	u64 scans, scan_ns;
 	u64 pointer_scans; /* that kept the pointers, as ctl scan --owners asks for */

@@ -84,11 +84,11 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	vec_clear(&self->modules);
 	vec_clear(&self->threads);
 	vec_clear(&self->requests.waiting);
-	vec_clear(&self->classes);
+	vec_clear(&self->classes.rows);
 	map_clear(&self->types);
 	map_clear(&self->point_types);
 	self->pid = image->pid;
-	self->scanned = false;
+	self->scanned = self->main_returned = false;
 	self->earlier_scans = self->pointer_scans;
 	self->scan_due_ns = self->scan_ns = self->scan_at_ns = self->suspects_unknown = 0;
 	self->pages = NULL;
@@ -152,26 +152,55 @@ static int on_types(void *data, const struct stream_type *rows, u64 count, struc
 	return 0;
 }
 
+static bool is_lost(const struct stream_class *row)
+{
+	return row->chunk_class == CLASS_LOST || row->chunk_class == CLASS_INDIRECT;
+}
+
+/* When main has returned, what only its variables held seems lost. What is lost then is therefore
+ * what an earlier scan has found so; of what came later it is not known. */
+static u64 without_main(const struct watcher *self, struct stream_class *rows, u64 count)
+{
+	const struct stream_class *before = self->classes.rows.data;
+	u64 kept = 0;
+
+	for (u64 i = 0, at = 0; i < count; i++) {
+		while (at < self->classes.rows.count && before[at].chunk < rows[i].chunk)
+			at++;
+		if (!is_lost(&rows[i]))
+			rows[kept++] = rows[i];
+		else if (at < self->classes.rows.count && before[at].chunk == rows[i].chunk)
+			rows[kept++] = before[at];
+	}
+	return kept;
+}
+
 /* What leads to each chunk, at the end of the program or before. */
 static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes,
 		   u64 count, struct err *err)
 {
 	struct watcher *self = data;
+	struct watcher_classes found = {0};
 
 	if (scan->state != SCAN_DONE)
 		/* what is known stays, and the next one waits as if this one had taken its time */
 		return 0;
+	if (!vec_extend(&found.rows, count))
+		return err_memory_for(err, "classes");
+	if (count)
+		memcpy(found.rows.data, classes, count * sizeof(*classes));
+	self->main_returned = self->image && image_main_returned(self->image);
+	if (self->main_returned)
+		found.rows.count = without_main(self, found.rows.data, count);
+	else
+		self->scan_at_ns = areas_ns(&self->areas, scan->ticks);
+	vec_release(&self->classes.rows);
+	self->classes = found;
 	self->scanned = true;
 	self->scan_ns = scan->scan_ns;
-	self->scan_at_ns = areas_ns(&self->areas, scan->ticks);
 	self->scan_due_ns =
 		self->cycle_ns + (u64)((double)scan->scan_ns / self->options.policy.overhead);
 	self->scans++;
-	vec_clear(&self->classes);
-	if (!vec_extend(&self->classes, count))
-		return err_memory_for(err, "classes");
-	if (count)
-		memcpy(self->classes.data, classes, count * sizeof(*classes));
 	return 0;
 }
 
@@ -413,7 +442,7 @@ void watcher_free(struct watcher *self)
 	vec_release(&self->modules);
 	vec_release(&self->threads);
 	vec_release(&self->rows);
-	vec_release(&self->classes);
+	vec_release(&self->classes.rows);
 	pthread_cond_destroy(&self->answered);
 	map_release(&self->types);
 	map_release(&self->point_types);

@@ -17,10 +17,11 @@ static const u64 SECOND = 1000000000;
 /* NULL: it was not there yet. */
 static const struct stream_class *class_of(const struct watcher *self, const struct area *area)
 {
-	u64 low = bisect(at, self->classes.count, self->classes.data[at].chunk < area->chunk);
+	u64 low = bisect(at, self->classes.rows.count,
+			 self->classes.rows.data[at].chunk < area->chunk);
 
-	return low < self->classes.count && self->classes.data[low].chunk == area->chunk
-		       ? &self->classes.data[low]
+	return low < self->classes.rows.count && self->classes.rows.data[low].chunk == area->chunk
+		       ? &self->classes.rows.data[low]
 		       : NULL;
 }
 
@@ -440,6 +441,8 @@ void watcher_report(struct watcher *self, u64 now, bool last)
 		.last = last,
 		.pid = self->pid,
 		.scanned = self->scanned,
+		.scanned_ns = self->scan_at_ns ? self->scan_at_ns - self->areas.start_ns : 0,
+		.main_returned = self->main_returned,
 		.scans = self->scans,
 		.pointer_scans = self->pointer_scans,
 		.earlier_scans = self->earlier_scans,

@@ -43,6 +43,10 @@ struct known_module {
 	char path[256];
 };
 
+struct watcher_classes {
+	VEC(struct stream_class) rows;
+};
+
 struct watcher {
 	struct watcher_options options;
 	struct tap tap;
@@ -54,15 +58,16 @@ struct watcher {
 	VEC(struct stream_thread) threads; /* by index */
 	VEC(struct point_sum) rows;        /* while a report is made, and: */
 	struct ranking oldest, rare;
-	VEC(struct stream_class) classes; /* of the last scan, by chunk */
-	struct map types;                 /* chunk -> identity of its type; those that live */
+	struct watcher_classes classes; /* of the last scan, by chunk */
+	struct map types;               /* chunk -> identity of its type; those that live */
 	struct map point_types; /* context -> the same, of the last one that was looked into */
 	bool types_told;        /* some that are not in point_types yet */
 	u32 pid;
 	bool scanned;
-	u64 scan_due_ns; /* before that memory is not scanned again */
-	u64 scan_at_ns;  /* when that was */
-	u64 scan_ns;     /* for how long the program stood still for the last scan */
+	u64 scan_due_ns;    /* before that memory is not scanned again */
+	u64 scan_at_ns;     /* when that was, before main returned; 0 = not yet */
+	bool main_returned; /* at the last scan */
+	u64 scan_ns;        /* for how long the program stood still for the last scan */
 	u64 scans, pointer_scans;
 	u64 earlier_scans; /* with pointers, of the images before */
 	/* of the last report: stale areas that were not stale, or not there, when memory was

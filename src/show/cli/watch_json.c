@@ -188,6 +188,8 @@ void watch_show_json(struct watch_show *self, const struct watch_report *report)
 	json_number(&json, "stale_bytes", report->stale_bytes);
 	if (report->scanned)
 		json_number(&json, "lost_areas", report->lost_areas);
+	if (report->scanned_ns)
+		json_number(&json, "scanned_ns", report->scanned_ns);
 	json_number(&json, "scans", report->scans);
 	json_real(&json, "scan_ms", (double)report->scan_ns / 1e6);
 	points_write(self, &json,

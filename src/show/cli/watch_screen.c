@@ -175,6 +175,12 @@ static void show_points(struct watch_show *self, const struct watch_report *repo
 	if (self->view.filter[0])
 		fprintf(self->out, "  with \"%s\"", self->view.filter);
 	fputc('\n', self->out);
+	if (report->main_returned && report->stale_areas && report->scanned_ns)
+		fprintf(self->out,
+			"lost or reachable: at the last scan before main returned, at %s\n",
+			units_ns(report->scanned_ns).text);
+	else if (report->main_returned && report->stale_areas)
+		fprintf(self->out, "no scan before main returned: which are lost is unknown\n");
 	for (u32 i = 0; i < count && i < rows; i++)
 		show_point(self, report, &report->suspects[numbers[i]], frames);
 	for (u32 i = 0; i < report->types_count && i < rows; i++)

@@ -91,6 +91,9 @@ static void ask_to_be_watched(void)
 	}
 }
 
+/* The program ends itself: the functions that led to that are on the stack until the end. */
+static bool stack_stays;
+
 /* exit, a return from main, and the end of the last thread come here. */
 static __attribute__((destructor)) void leave(void)
 {
@@ -99,14 +102,18 @@ static __attribute__((destructor)) void leave(void)
 	if (load_relaxed(&hwr_token.alive) && hwr_control &&
 	    (hwr_getpid() == hwr_pid || hwr_getpid() == (u32)-1))
 		store_relaxed(&hwr_control->left, 1);
-	if (is_watchable())
-		ask_to_be_watched();
+	if (!is_watchable())
+		return;
+	if (!load_relaxed(&stack_stays))
+		store_relaxed(&hwr_control->main_returned, 1);
+	ask_to_be_watched();
 }
 
 HWR_EXPORT __attribute__((noreturn)) void _exit(int status)
 {
 	void (*real)(int) = hwr_real_symbol("_exit", NULL, NULL);
 
+	store_relaxed(&stack_stays, true);
 	leave();
 	if (real)
 		real(status);
@@ -122,7 +129,19 @@ HWR_EXPORT __attribute__((noreturn)) void quick_exit(int status)
 {
 	void (*real)(int) = hwr_real_symbol("quick_exit", NULL, NULL);
 
+	store_relaxed(&stack_stays, true);
 	leave();
+	if (real)
+		real(status);
+	_exit(status);
+}
+
+/* The program's own calls: when main returns the C library calls its own. */
+HWR_EXPORT __attribute__((noreturn)) void exit(int status)
+{
+	void (*real)(int) = hwr_real_symbol("exit", NULL, NULL);
+
+	store_relaxed(&stack_stays, true);
 	if (real)
 		real(status);
 	_exit(status);
