@@ -274,6 +274,53 @@ merged()
 	esac
 }
 
+# Estimates have a lower end that is sure, and an upper one only if enough was sampled; what another thread may have done unseen is unknown.
+estimated()
+{
+	cat >"$work/estimated.c" <<-'PROGRAM'
+		#include <pthread.h>
+		#include <stdlib.h>
+		static void *look(void *p)
+		{
+			return (void *)(long)*(volatile char *)p;
+		}
+		__attribute__((noinline)) static volatile char *fill(size_t size)
+		{
+			volatile char *p = malloc(size);
+
+			p[8] = 1;
+			for (int i = 0; i < 5000; i++)
+				(void)p[8];
+			return p;
+		}
+		int main(void)
+		{
+			volatile char *p = fill(300);
+			pthread_t other;
+
+			pthread_create(&other, NULL, look, (void *)p);
+			pthread_join(other, NULL);
+			for (int i = 0; i < 20; i++)
+				free((void *)fill(301));
+			free((void *)p);
+		}
+	PROGRAM
+	"$HEAPWISE" cc -O1 -o "$work/estimated" "$work/estimated.c" -lpthread || fail "cannot build"
+	record "$work/estimated.hwt" --access adaptive -- "$work/estimated"
+	equal "status" "$status" 0
+	"$HEAPWISE" report -f json "$work/estimated.hwt" | jq .access >"$work/access"
+	equal "reads at least" "$(jq '.reads_low <= 105001 and .reads_low >= 21' "$work/access")" true
+	equal "reads at most" "$(jq .reads_high "$work/access")" null # 21 moments are too few
+	"$HEAPWISE" report "$work/estimated.hwt" >"$work/report"
+	says "$work/report" "adaptive.: at least [0-9,]* read"
+	equal "a chunk's reads at least" "$("$HEAPWISE" query -f json "$work/estimated.hwt" \
+		'all | where size == 300 and reads_low <= 5001' | jq .matched.chunks)" 1
+	equal "chunks of one thread, for sure" "$("$HEAPWISE" query -f json "$work/estimated.hwt" \
+		'all | where size in 300..301 and multi == false' | jq .matched.chunks)" 0
+	equal "ratios of estimates" "$("$HEAPWISE" scores -n 0 -f json "$work/estimated.hwt" |
+		jq -r '.inferences[] | select(.id == "read_write" and .state == "holds").id')" ""
+}
+
 # A library that is instrumented in a program that is not.
 library()
 {

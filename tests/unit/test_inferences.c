@@ -480,6 +480,45 @@ TEST(confidence, "a lower bound is inferred, an estimate is estimated, and so is
 	}
 }
 
+static struct chunk_access hidden_access; /* of the next scene */
+static void one_access(struct feed *feed)
+{
+	access_at(feed, alloc_at(feed, 0, HW_MALLOC, 1, 8), 1, 2, hidden_access.reads,
+		  hidden_access.writes, 8, hidden_access.flags);
+}
+
+TEST(hidden, "what accesses that were not seen may change is unknown")
+{
+	static const struct {
+		u32 flags;
+		u64 reads, writes;
+		enum inference inference;
+		enum inference_state state;
+	} rows[] = {{0, 0, 5, INFERENCE_WRITE_ONLY, STATE_HOLDS},
+		    {ACCESS_UNSIDED, 0, 5, INFERENCE_WRITE_ONLY, STATE_UNKNOWN},
+		    {ACCESS_UNSIDED, 5, 0, INFERENCE_READ_ONLY, STATE_UNKNOWN},
+		    {0, 5, 5, INFERENCE_READ_ONLY, STATE_NO},
+		    {0, 640, 10, INFERENCE_READ_WRITE, STATE_HOLDS},
+		    {ACCESS_ESTIMATED, 640, 10, INFERENCE_READ_WRITE, STATE_UNKNOWN},
+		    {0, 5, 5, INFERENCE_SHARED, STATE_NO},
+		    {ACCESS_ESTIMATED, 5, 5, INFERENCE_SHARED, STATE_UNKNOWN},
+		    {ACCESS_ESTIMATED | ACCESS_SHARED, 5, 5, INFERENCE_SHARED, STATE_HOLDS}};
+	struct thresholds limits = THRESHOLDS_DEFAULT;
+
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct judged judged = {0};
+
+		hidden_access = (struct chunk_access){.reads = rows[i].reads,
+						      .writes = rows[i].writes,
+						      .flags = rows[i].flags};
+		judged.feed = told_by(one_access, 0);
+		judge(&judged, &limits);
+		if (!CHECK_EQ(evidence_of(&judged, rows[i].inference).state, rows[i].state))
+			fprintf(stderr, "# row %u\n", i);
+		release(&judged);
+	}
+}
+
 TEST(growth_confidence, "growth by realloc is measured, growth by sizes and times inferred")
 {
 	struct thresholds limits = THRESHOLDS_DEFAULT;

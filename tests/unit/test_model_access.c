@@ -99,6 +99,42 @@ TEST(sums, "points and the program have the sums of their measured chunks")
 	model_free(feed.model);
 }
 
+/* A chunk of 64 bytes, first accessed at that time, with estimated reads. */
+static void tell_estimate(struct feed *feed, u64 ticks, u64 reads)
+{
+	u64 chunk = tell_alloc(feed, HW_MALLOC, 0, 64);
+
+	tell_access(feed, (struct stream_access){.chunk = chunk, .first_ticks = ticks,
+						 .last_ticks = ticks + 1, .reads = reads, .writes = 1,
+						 .covered_bytes = UINT64_MAX,
+						 .flags = ACCESS_ESTIMATED});
+}
+
+TEST(interval, "a sum of estimates has an interval by what differs between stretches, if there are enough")
+{
+	struct feed feed = feed_new();
+	struct access_interval found;
+	struct chunk_access access;
+
+	CHECK_EQ((u64)access_interval(&feed.model->access, false).high, 0);
+	for (u64 i = 1; i <= 9; i++)
+		tell_estimate(&feed, i << 24, 650);
+	found = access_interval(&feed.model->access, false);
+	CHECK_EQ((u64)found.low, 9 * (650 / 64 + 650 % 64));
+	CHECK(found.high != found.high);
+	tell_estimate(&feed, 10ull << 24, 650);
+	tell_estimate(&feed, 10ull << 24, 650); /* in the same one */
+	tell_estimate(&feed, 10ull << 24, 3);
+	found = access_interval(&feed.model->access, false);
+	/* 1.96 * sqrt(9 * 650^2 + 1303^2) = 4596.3 */
+	CHECK_EQ((u64)found.low, 7153 - 4597);
+	CHECK_EQ((u64)found.high, 7153 + 4597);
+	CHECK(model_chunk_access(feed.model, 0, &access));
+	CHECK_EQ(access_least(&access, access.reads), 20);
+	CHECK(!access_knows_threads(&access));
+	model_free(feed.model);
+}
+
 TEST(twice, "the later of two rows for a chunk counts, in its sums too")
 {
 	struct feed feed = feed_new();

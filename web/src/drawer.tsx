@@ -155,7 +155,7 @@ interface ChunkDetail {
 	life: Maybe;
 	end: string;
 	leak_kind: string;
-	access: { first: Maybe; last: Maybe; reads: Maybe; writes: Maybe; low: Maybe; high: Maybe } | null;
+	access: { first: Maybe; last: Maybe; reads: Maybe; writes: Maybe; reads_low: number; writes_low: number; estimated: boolean; low: Maybe; high: Maybe } | null;
 	alloc_thread: { tid: number; name: string } | null;
 	free_thread: { tid: number; name: string } | null;
 	alloc_stack: Frame[];
@@ -181,7 +181,7 @@ function ChunkDrawer({ id }: { id: string }) {
 				{chunk.type && [<dt>Type</dt>, <dd>{chunk.type}</dd>]}
 				<dt>Allocated</dt><dd>{ns(chunk.alloc)} by {chunk.call}, thread {chunk.alloc_thread?.name} {chunk.alloc_thread?.tid}</dd>
 				<dt>Freed</dt><dd>{chunk.free == null ? `never: ${chunk.end}` : `${ns(chunk.free)}, after ${ns(chunk.life)}, thread ${chunk.free_thread?.name ?? ""} ${chunk.free_thread?.tid ?? ""}`}</dd>
-				{access && [<dt>Reads, writes</dt>, <dd>{count(access.reads)}, {count(access.writes)}</dd>]}
+				{access && [<dt>Reads, writes</dt>, <dd>{count(access.reads)}, {count(access.writes)}{access.estimated && ` (estimates; at least ${count(access.reads_low)}, ${count(access.writes_low)})`}</dd>]}
 				{access?.low != null && access.high != null && [<dt>Used</dt>, <dd>bytes {access.low} to {access.high}, {share(chunk.size ? (access.high - access.low) / chunk.size : 0)}</dd>]}
 				{access?.first != null && [<dt>Accessed</dt>, <dd>{ns(access.first)} to {ns(access.last)}</dd>]}
 				{Object.entries({ previous: chunk.realloc?.previous, next: chunk.realloc?.next, ...chunk.neighbours }).map(([where, other]) => other != null && near[where] && [<dt>{near[where]}</dt>, <dd><button class="plain" onClick={() => select("c", other)}>chunk {other}</button></dd>])}

@@ -148,7 +148,7 @@ static struct value *put_access(const struct chunk_lines *self, const struct exp
 	*cell++ = known_if(access->high > access->low, access->low);
 	*cell++ = known_if(access->high > access->low, access->high);
 	*cell++ = known_if(known && access->covered != UINT64_MAX, access->covered);
-	*cell++ = known_if(known, access->flags & ACCESS_SHARED);
+	*cell++ = known_if(known && access_knows_threads(access), access->flags & ACCESS_SHARED);
 	return cell;
 }
 

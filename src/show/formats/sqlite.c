@@ -297,13 +297,15 @@ static void put_accesses(struct filling *self)
 	for (u64 i = 0; i < self->model->chunks.count && !self->db.status; i++) {
 		if (!model_chunk_access(self->model, i, &access))
 			continue;
-		db_row(&self->db, "iooiiooiioiii", i,
+		db_row(&self->db, "iooiiooiiooii", i,
 		       access_is_sided(&access, access.reads) ? access.reads : DB_NULL,
 		       access_is_sided(&access, access.writes) ? access.writes : DB_NULL,
 		       access.read_bytes, access.written_bytes,
 		       access.first_ticks ? ns(self, access.first_ticks) : DB_NULL,
 		       access.last_ticks ? ns(self, access.last_ticks) : DB_NULL, access.low,
-		       access.high, access.covered, (u64) !!(access.flags & ACCESS_SHARED),
+		       access.high, access.covered,
+		       access_knows_threads(&access) ? (u64) !!(access.flags & ACCESS_SHARED)
+						     : DB_NULL,
 		       (u64) !!(access.flags & (ACCESS_ESTIMATED | ACCESS_SATURATED)),
 		       (u64) !!(access.flags & ACCESS_LOWER_BOUND));
 	}

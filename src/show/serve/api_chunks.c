@@ -157,7 +157,11 @@ static struct named_value access_field(struct call *call, u64 number)
 				    FIELD("low", access.low), FIELD("high", access.high),
 				    field_if(access.covered != UINT64_MAX,
 					     FIELD("covered", (double)access.covered)),
-				    FLAG("shared", access.flags & ACCESS_SHARED)));
+				    FLAG("estimated", access.flags & ACCESS_ESTIMATED),
+				    FIELD("reads_low", access_least(&access, access.reads)),
+				    FIELD("writes_low", access_least(&access, access.writes)),
+				    field_if(access_knows_threads(&access),
+					     FLAG("shared", access.flags & ACCESS_SHARED))));
 }
 
 static struct named_value thread_field(const char *name, struct call *call, u32 thread)

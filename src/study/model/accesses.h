@@ -31,6 +31,22 @@ static inline bool access_is_sided(const struct chunk_access *self, u64 seen)
 	return seen || !(self->flags & ACCESS_UNSIDED) || (!self->reads && !self->writes);
 }
 
+/* Of an estimate each access that was seen stands for up to so many. */
+enum { ACCESS_WEIGHT = 64 };
+
+/* How many reads, or writes, there were at least: those that were seen. */
+static inline u64 access_least(const struct chunk_access *self, u64 seen)
+{
+	return self->flags & ACCESS_ESTIMATED ? seen / ACCESS_WEIGHT + seen % ACCESS_WEIGHT : seen;
+}
+
+/* Whether it is known that one thread accessed it, or several: where not each access was seen,
+ * another thread's may be hidden. */
+static inline bool access_knows_threads(const struct chunk_access *self)
+{
+	return self->flags & ACCESS_SHARED || !(self->flags & ACCESS_ESTIMATED);
+}
+
 /* Which bytes of a point's chunks were accessed, over all of them, as long as they have one
  * size. */
 struct point_map {

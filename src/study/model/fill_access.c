@@ -3,6 +3,8 @@
  * Host. Accesses to a chunk that was never told are counted and skipped. */
 #include "study/model/fill.h"
 
+#include <math.h>
+
 static inline void add(u64 *sum, u64 number, bool less) { *sum += less ? 0 - number : number; }
 
 /* Made for each value of `less`: it is called twice for each chunk. */
@@ -33,15 +35,69 @@ change(struct access_sums *sums, const struct chunk_access *access, u64 size, bo
 	add(&sums->saturated_chunks, (access->flags & ACCESS_SATURATED) != 0, less);
 	add(&sums->estimated_chunks, (access->flags & ACCESS_ESTIMATED) != 0, less);
 	add(&sums->lower_bound_chunks, (access->flags & ACCESS_LOWER_BOUND) != 0, less);
+	add(&sums->unseen[0], access->reads - access_least(access, access->reads), less);
+	add(&sums->unseen[1], access->writes - access_least(access, access->writes), less);
+}
+
+static void stretch_end(struct access_sums *sums)
+{
+	for (u32 i = 0; i < 2; i++)
+		sums->stretch_squares[i] +=
+			(double)sums->stretch_sum[i] * (double)sums->stretch_sum[i];
+	sums->stretches += sums->stretch_hit != 0;
+	sums->stretch_sum[0] = sums->stretch_sum[1] = 0;
+	sums->stretch_hit = 0;
+}
+
+/* What was accessed in one stretch was sampled together. Chunks come in the order of their ends:
+ * one that was first accessed in an earlier stretch is one of its own. */
+static void stretch_add(struct access_sums *sums, const struct chunk_access *access, u64 size)
+{
+	enum { STRETCH_SHIFT = 24, UNIT_BYTES = 64, SEEN = 16 }; /* ticks; see METHODS.md */
+	u64 stretch = access->first_ticks >> STRETCH_SHIFT;
+	/* more than what is seen of each unit before it is disarmed */
+	bool hit = access->reads + access->writes >= SEEN * (size / UNIT_BYTES + 1) + ACCESS_WEIGHT;
+
+	if (stretch < sums->stretch) {
+		sums->stretch_squares[0] += (double)access->reads * (double)access->reads;
+		sums->stretch_squares[1] += (double)access->writes * (double)access->writes;
+		sums->stretches += hit;
+		return;
+	}
+	if (stretch > sums->stretch)
+		stretch_end(sums);
+	sums->stretch = stretch;
+	sums->stretch_sum[0] += access->reads;
+	sums->stretch_sum[1] += access->writes;
+	sums->stretch_hit |= hit;
+}
+
+struct access_interval access_interval(const struct access_sums *self, bool writes)
+{
+	enum { ENOUGH = 10 }; /* stretches: fewer say little of those that were missed */
+	struct access_sums all = *self;
+	double sum = (double)(writes ? self->writes : self->reads), error;
+	double least = sum - (double)self->unseen[writes];
+
+	if (!self->estimated_chunks)
+		return (struct access_interval){sum, sum};
+	stretch_end(&all);
+	if (all.stretches < ENOUGH)
+		return (struct access_interval){least, NAN};
+	error = 1.96 * sqrt(all.stretch_squares[writes]);
+	return (struct access_interval){fmax(least, floor(sum - error)), ceil(sum + error)};
 }
 
 void access_sums_add(struct access_sums *sums, const struct chunk_access *access, u64 size,
 		     bool less)
 {
-	if (less)
+	if (less) {
 		change(sums, access, size, true);
-	else
-		change(sums, access, size, false);
+		return; /* in its stretch it stays: the interval is wider for it */
+	}
+	change(sums, access, size, false);
+	if (unlikely(access->flags & ACCESS_ESTIMATED))
+		stretch_add(sums, access, size);
 }
 
 static void count(struct model *self, u64 chunk, const struct chunk_access *access, bool less)

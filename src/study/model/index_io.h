@@ -10,7 +10,7 @@
 #include "study/model/model.h"
 
 /* Changes whenever the bytes of an index mean something else and no size says so. */
-enum { INDEX_VERSION = 6, INDEX_PAGE = 4096 }; /* pages of columns begin at multiples of it */
+enum { INDEX_VERSION = 7, INDEX_PAGE = 4096 }; /* pages of columns begin at multiples of it */
 
 /* A file that was changed is another one; that of another place or name is not. */
 struct trace_identity {

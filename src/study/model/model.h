@@ -48,6 +48,10 @@ struct access_sums {
 	u64 covered_bytes,
 		covered_of_bytes; /* distinct bytes accessed, of chunks where that is known */
 	u64 shared_chunks, saturated_chunks, estimated_chunks, lower_bound_chunks;
+	/* Of the estimated ones, reads and writes: those that were not seen; sums in the stretch of
+	 * time that goes on, and of squares of such sums; stretches in which samples were seen. */
+	u64 unseen[2], stretch_sum[2], stretch, stretch_hit, stretches;
+	double stretch_squares[2];
 };
 
 /* Classes of mprof: up to 32, 256 and 2,048 bytes, and more. */
@@ -440,5 +444,12 @@ u64 model_duration_ns(const struct model *self);
 
 /* What the monitor noted under this key; "" = nothing. */
 const char *model_note(const struct model *self, const char *key);
+
+/* In which a sum of reads, or of writes, is with 95 % confidence: docs/METHODS.md, "Adaptive
+ * recording". high: NAN = not known. */
+struct access_interval {
+	double low, high;
+};
+struct access_interval access_interval(const struct access_sums *self, bool writes);
 
 #endif

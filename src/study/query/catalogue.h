@@ -91,6 +91,10 @@ enum field_join { JOIN_SAME, JOIN_SUM, JOIN_MIN, JOIN_MAX };
 	  "reads of it; unknown if none were seen and some may be hidden")                         \
 	F(WRITES, "writes", NUMBER, CHUNK, NEEDS_ACCESS, SUM,                                      \
 	  "writes to it; unknown if none were seen and some may be hidden")                        \
+	F(READS_LOW, "reads_low", NUMBER, CHUNK, NEEDS_ACCESS, SUM,                                \
+	  "reads at least: of an estimate, those that were seen")                                  \
+	F(WRITES_LOW, "writes_low", NUMBER, CHUNK, NEEDS_ACCESS, SUM,                              \
+	  "writes at least: of an estimate, those that were seen")                                 \
 	F(COVER, "cover", SHARE, CHUNK, NEEDS_ACCESS, SAME,                                        \
 	  "share of its bytes that was "                                                           \
 	  "accessed")                                                                              \
@@ -98,7 +102,8 @@ enum field_join { JOIN_SAME, JOIN_SUM, JOIN_MIN, JOIN_MAX };
 	  "time of its first access; unknown if there was none")                                   \
 	F(LAST, "last", TIME, CHUNK, NEEDS_ACCESS, MAX,                                            \
 	  "time of its last access; unknown if there was none")                                    \
-	F(MULTI, "multi", BOOL, CHUNK, NEEDS_ACCESS, SAME, "whether several threads accessed it")  \
+	F(MULTI, "multi", BOOL, CHUNK, NEEDS_ACCESS, SAME,                                         \
+	  "whether several threads accessed it; unknown if some accesses were not seen")           \
 	F(SEV, "sev", NUMBER, POINT, NEEDS_SCORES, SAME, "severity of its point, 1 (best) to 12")  \
 	F(LIFETIME, "lifetime", SHARE, POINT, NEEDS_SCORES, SAME, "lifetime score of its point")   \
 	F(USAGE, "usage", SHARE, POINT, NEEDS_SCORES | NEEDS_ACCESS, SAME,                         \

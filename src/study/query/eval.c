@@ -48,7 +48,10 @@ static double access_number(enum field field, const struct block *block, u32 i)
 	case F_LAST:
 		return access.last_ticks ? (double)tick_clock_ns(&model->clock, access.last_ticks)
 					 : NAN;
-	case F_MULTI: return (access.flags & ACCESS_SHARED) != 0;
+	case F_READS_LOW: return (double)access_least(&access, access.reads);
+	case F_WRITES_LOW: return (double)access_least(&access, access.writes);
+	case F_MULTI:
+		return access_knows_threads(&access) ? (access.flags & ACCESS_SHARED) != 0 : NAN;
 	default:
 		used = access.covered != UINT64_MAX ? access.covered : access.high - access.low;
 		return size ? (double)(used < size ? used : size) / (double)size : NAN;

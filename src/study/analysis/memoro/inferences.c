@@ -132,11 +132,19 @@ static bool is_frequent(const struct inferences *self, const struct inference_ev
 	       reaches(evidence->chunks, evidence->of_chunks, share);
 }
 
-static bool is_one_sided(const struct behaviour *point, u64 ratio)
+/* At both ends of the intervals in which the numbers are: yes, no, or unknown. */
+static enum inference_state one_sided(const struct model_point *point, u64 ratio)
 {
-	double reads = (double)point->reads, writes = (double)point->writes, limit = (double)ratio;
+	struct access_interval reads = access_interval(&point->access, false),
+			       writes = access_interval(&point->access, true);
+	double limit = (double)ratio;
 
-	return reads > 0 && writes > 0 && (reads >= limit * writes || writes >= limit * reads);
+	if (!(point->access.reads && point->access.writes))
+		return STATE_NO;
+	if (reads.low >= limit * writes.high || writes.low >= limit * reads.high)
+		return STATE_HOLDS;
+	return reads.high < limit * writes.low && writes.high < limit * reads.low ? STATE_NO
+										  : STATE_UNKNOWN;
 }
 
 static bool holds(const struct inferences *self, const struct behaviour *point,
@@ -177,7 +185,7 @@ static bool holds(const struct inferences *self, const struct behaviour *point,
 	case INFERENCE_TOP_ALLOCS:
 		return is_on_top(model_point->allocations, self->top_allocs, self->sum_allocations,
 				 limits->top_floor);
-	case INFERENCE_READ_WRITE: return is_one_sided(point, limits->ratio);
+	case INFERENCE_READ_WRITE: return false; /* see one_sided */
 	case INFERENCES: break;
 	}
 	return false;
@@ -253,8 +261,12 @@ struct inference_evidence inference_of(const struct inferences *self, struct poi
 		out.state = STATE_NO;
 	else if (inference == INFERENCE_READ_WRITE && *model_note(self->model, "access_merges"))
 		out.state = STATE_UNKNOWN; /* one of both may be missing anywhere */
+	else if (inference == INFERENCE_READ_WRITE)
+		out.state = one_sided(model_point, self->limits.ratio);
 	else if (holds(self, point, model_point, inference, &out))
 		out.state = STATE_HOLDS;
+	else if (inference == INFERENCE_SHARED && point->is_estimated)
+		out.state = STATE_UNKNOWN; /* another thread's accesses may be hidden */
 	else if (point->unsided_bytes > 0 &&
 		 (inference == INFERENCE_WRITE_ONLY || inference == INFERENCE_READ_ONLY))
 		out.state = STATE_UNKNOWN;

@@ -105,6 +105,10 @@ static const struct result_column columns[] = {
 	COLUMN("measured", NULL, VALUE_COUNT, "chunks with known accesses"),
 	COLUMN("reads", NULL, VALUE_COUNT, "reads of these chunks"),
 	COLUMN("writes", NULL, VALUE_COUNT, "writes to these chunks"),
+	COLUMN("reads_low", NULL, VALUE_COUNT, "lower end of the interval of reads"),
+	COLUMN("reads_high", NULL, VALUE_COUNT, "upper end, if it is known"),
+	COLUMN("writes_low", NULL, VALUE_COUNT, "lower end of the interval of writes"),
+	COLUMN("writes_high", NULL, VALUE_COUNT, "upper end, if it is known"),
 	COLUMN("mapped", NULL, VALUE_COUNT,
 	       "chunks whose accessed bytes are known, if all have one size of at most 1,024 "
 	       "bytes"),
@@ -126,6 +130,12 @@ static const char *access_word(const struct behaviour *point)
 	return point->is_lower_bound ? "lower bound"
 	       : point->is_estimated ? "estimated"
 				     : "measured";
+}
+
+/* An end of an interval. */
+static struct value end_value(bool measured, double end)
+{
+	return value_if(measured && end == end, value_number((u64)end));
 }
 
 static struct value score_value(const struct score_set *scores, enum score score)
@@ -181,13 +191,18 @@ static void add_point(const struct scores_work *self, struct point_id point, str
 	bool measured = known->measured.chunks != 0;
 	u64 untouched = map ? map->size - bytemap_count(map->words, map->size) : 0;
 	const char *type = stack_type(self->source, model->points.data[point.index].frame);
+	const struct access_sums *sums = &model->points.data[point.index].access;
+	struct access_interval reads = access_interval(sums, false),
+			       writes = access_interval(sums, true);
 
 	result_row(table, value_if(step, value_number(step)), score_value(&scores, SCORE_LIFETIME),
 		   score_value(&scores, SCORE_USAGE), score_value(&scores, SCORE_USEFUL),
 		   value_units(model, known->all.chunks), value_number(known->all.bytes),
 		   value_text(access_word(known)), value_units(model, known->measured.chunks),
 		   value_if(measured, value_number(known->reads)),
-		   value_if(measured, value_number(known->writes)),
+		   value_if(measured, value_number(known->writes)), end_value(measured, reads.low),
+		   end_value(measured, reads.high), end_value(measured, writes.low),
+		   end_value(measured, writes.high),
 		   value_if(map, value_number(map ? map->chunks : 0)),
 		   value_if(map, value_number(map ? map->size : 0)),
 		   value_if(map, value_number(untouched)),

@@ -342,6 +342,20 @@ static void add_rss(struct builder *self)
 		     value_number(model->usage.count), "samples from /proc");
 }
 
+static void add_interval(struct builder *self, bool writes)
+{
+	static const char *const names[2][2] = {{"access.reads_low", "access.reads_high"},
+						{"access.writes_low", "access.writes_high"}};
+	struct access_interval found = access_interval(&self->model->access, writes);
+	bool some = self->model->has_access;
+
+	result_field(self->result, names[writes][0], NULL, VALUE_COUNT,
+		     value_if(some, value_number((u64)found.low)), "lower end of its interval");
+	result_field(self->result, names[writes][1], NULL, VALUE_COUNT,
+		     value_if(some && found.high == found.high, value_number((u64)found.high)),
+		     "upper end, if it is known; both are the number itself if it is exact");
+}
+
 static void add_access(struct builder *self)
 {
 	const struct model *model = self->model;
@@ -349,19 +363,30 @@ static void add_access(struct builder *self)
 	bool some = model->has_access;
 	u64 checked = strtoull(model_note(model, "access_checked"), NULL, 10);
 	u64 heap = strtoull(model_note(model, "access_heap"), NULL, 10);
+	const char *remark = "chunk(s) measured ({access.mode}): {access.reads:read}, "
+			     "{access.writes:write}; {access.never_chunks} never accessed";
 
+	if (sums->estimated_chunks && access_interval(sums, false).high >= 0)
+		remark = "chunk(s) measured ({access.mode}): about {access.reads:read} "
+			 "({access.reads_low} to {access.reads_high}), {access.writes:write} "
+			 "({access.writes_low} to {access.writes_high}); {access.never_chunks} "
+			 "never accessed";
+	else if (sums->estimated_chunks)
+		remark = "chunk(s) measured ({access.mode}): at least {access.reads_low:read}, "
+			 "{access.writes_low:write} (too few samples for an estimate); "
+			 "{access.never_chunks} never accessed";
 	result_field(self->result, "access.mode", NULL, VALUE_TEXT,
 		     value_text(access_mode_word(model->image.access)),
 		     "how accesses were recorded: none, exact, adaptive or valgrind");
 	result_field(self->result, "access.chunks", some ? "accessed" : NULL, VALUE_COUNT,
 		     value_if(some, value_number(sums->chunks)),
-		     "chunks whose accesses were measured",
-		     .remark = "chunk(s) measured ({access.mode}): {access.reads:read}, "
-			       "{access.writes:write}; {access.never_chunks} never accessed");
+		     "chunks whose accesses were measured", .remark = remark);
 	result_field(self->result, "access.reads", NULL, VALUE_COUNT,
 		     value_if(some, value_number(sums->reads)), "reads of these chunks");
 	result_field(self->result, "access.writes", NULL, VALUE_COUNT,
 		     value_if(some, value_number(sums->writes)), "writes to these chunks");
+	add_interval(self, false);
+	add_interval(self, true);
 	result_field(self->result, "access.read_bytes", NULL, VALUE_BYTES,
 		     value_if(some, value_number(sums->read_bytes)), "bytes read");
 	result_field(self->result, "access.written_bytes", NULL, VALUE_BYTES,
