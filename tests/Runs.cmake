@@ -73,7 +73,7 @@ foreach(case c c-optimised c-clang c-stripped gcc gcc-optimised clang libcxx ret
 endforeach()
 
 foreach(case calls signals crash threads fork heap contexts guards sandbox deaf raw burst sweep userfaultfd usage known leaks types place ends monitor-gone
-	live sets cost bare stacks idle-calls idle-libc rings examples toolkit join screen server rotation idle held)
+	live sets cost bare stacks idle-calls idle-libc rings examples toolkit join screen server rotation idle held own-pages)
 	heapwise_run(watch-${case} watch ${case})
 endforeach()
 # It holds a cost to a limit, and beside other programs a fault that was paid for may take longer than any before it.

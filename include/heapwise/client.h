@@ -68,6 +68,10 @@ void heapwise_on_tick(struct heapwise_client *client, unsigned every_ms,
 /* Requests call stacks of accesses; off by default. */
 void heapwise_want_access_stacks(struct heapwise_client *client);
 
+/* For heapwise_launch: requests a page of its own for each area, so that each access to a small one is seen; off by default.
+ * Up to 4,096 small areas at a time have one, which costs 4 KiB each; further ones share pages (heapwise_is_known). */
+void heapwise_want_own_pages(struct heapwise_client *client);
+
 /* Sets the path of libheapwise-watch.so, if it is not beside the tool or this library. */
 void heapwise_set_recorder(struct heapwise_client *client, const char *path);
 

@@ -104,6 +104,8 @@ enum {
 	/* pages are monitored by userfaultfd, which tells of writes only */
 	HW_RUN_PAGES_WRITES = 262144,
 	HW_RUN_SUMMARY = 1048576, /* the trace has sums instead of events */
+	/* with HW_RUN_PAGES: small chunks have pages of their own as long as there are any */
+	HW_RUN_OWN_PAGES = 2097152,
 };
 
 /* A process that is about to end asks to be watched and waits, not for long, for the answer. */

@@ -220,6 +220,81 @@ case_toolkit()
 	equal "and ends as it would: status" $? 0
 }
 
+# Of 50 small areas that are used all the time each is seen, if the tool asks for pages of their own.
+case_own_pages()
+{
+	local folder seconds
+	folder=$(dirname "$HEAPWISE")
+	cat >tool.c <<-'PROGRAM'
+		#include <heapwise/client.h>
+		#include <stdio.h>
+
+		static unsigned long most;
+
+		static void on_event(void *client, const struct heapwise_event *event)
+		{
+			(void)client;
+			if (event->kind == HEAPWISE_ACCESS)
+				heapwise_area_set_data(event->area, event->area);
+		}
+
+		static void on_tick(void *client, uint64_t now_ns)
+		{
+			unsigned long seen = 0;
+
+			(void)now_ns;
+			for (struct heapwise_area *area = heapwise_next(client, NULL); area; area = heapwise_next(client, area)) {
+				heapwise_monitor(client, area);
+				seen += heapwise_area_size(area) == 200 && heapwise_area_data(area);
+			}
+			most = seen > most ? seen : most;
+		}
+
+		int main(int argc, char **argv)
+		{
+			struct heapwise_client *client = heapwise_client_new();
+			int status;
+
+			heapwise_set_recorder(client, argv[1]);
+			heapwise_want_own_pages(client);
+			heapwise_on_event(client, on_event, client);
+			heapwise_on_tick(client, 20, on_tick, client);
+			if (argc < 3 || heapwise_launch(client, argv + 2, &status) < 0)
+				return 3;
+			printf("%lu\n", most);
+			return status != 0;
+		}
+	PROGRAM
+	cat >used.c <<-'PROGRAM'
+		#include <stdlib.h>
+		#include <time.h>
+
+		int main(int argc, char **argv)
+		{
+			volatile char *area[50];
+			time_t end = time(NULL) + atoi(argv[argc - 1]);
+
+			for (int i = 0; i < 50; i++)
+				area[i] = malloc(200);
+			while (time(NULL) < end) {
+				struct timespec pause = {0, 2000000};
+
+				for (int i = 0; i < 50; i++)
+					area[i][0]++;
+				nanosleep(&pause, NULL);
+			}
+			return 0;
+		}
+	PROGRAM
+	gcc -O1 -I"$HEAPWISE_SOURCE_DIR/include" -o tool tool.c -L"$folder" -lheapwise-client -Wl,-rpath,"$folder" || { fail "cannot build the tool"; return; }
+	gcc -O1 -o used used.c || { fail "cannot build the program"; return; }
+	for seconds in 4 12 30; do
+		./tool "$folder/libheapwise-watch.so" ./used $seconds >stdout || fail "status $?"
+		[ "$(cat stdout)" -lt 50 ] || break
+	done
+	equal "small areas that were seen" "$(cat stdout)" 50
+}
+
 # lives PROGRAM   it has all of its areas, and the monitor has seen them
 lives() { "$HEAPWISE" ctl --format json "$1" status 2>/dev/null | jq -e '.allocations >= 101' >/dev/null; }
 

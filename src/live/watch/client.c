@@ -39,7 +39,7 @@ struct heapwise_client {
 	void (*on_tick)(void *self, uint64_t now_ns);
 	void *tick_self;
 	u64 tick_ns, next_tick_ns, next_retry_ns;
-	bool access_stacks;
+	bool access_stacks, own_pages;
 	char recorder[PARTS_PATH];
 	struct tap tap;
 	struct areas areas;
@@ -328,6 +328,8 @@ PUBLIC void heapwise_want_access_stacks(struct heapwise_client *self)
 	self->access_stacks = true;
 }
 
+PUBLIC void heapwise_want_own_pages(struct heapwise_client *self) { self->own_pages = true; }
+
 PUBLIC void heapwise_set_recorder(struct heapwise_client *self, const char *path)
 {
 	snprintf(self->recorder, sizeof(self->recorder), "%s", path);
@@ -361,7 +363,8 @@ PUBLIC int heapwise_launch(struct heapwise_client *self, char *const argv[], int
 	struct run_options options = {
 		.argv = argv,
 		.record.flags = HW_RUN_ALLOC_STACKS | HW_RUN_PAGES |
-				(self->access_stacks ? HW_RUN_HIT_STACKS : 0),
+				(self->access_stacks ? HW_RUN_HIT_STACKS : 0) |
+				(self->own_pages ? HW_RUN_OWN_PAGES : 0),
 		.output.none = true,
 		.start.embedded = true,
 		.owner = &owner,

@@ -6,6 +6,7 @@
  * each point get a page of their own: as long as fewer than QUOTA of them live, each new chunk of
  * the point does, so that what a point leaks is soon among them; beyond that, and where those have
  * ended young of late, a random one in HWR_ONE_IN, while there are less than HWR_ALONE_MAX in all.
+ * If a tool asks for it (HW_RUN_OWN_PAGES) each one does, up to that number.
  * Chunks above HW_UNIT_SMALL share no page with any. A slot on a page that is armed is spared as
  * long as there are others: a birth there would open the page, and nobody would know any more how
  * long the chunks beside it were not touched. Each thread keeps free slots for itself, which it
@@ -270,7 +271,9 @@ static void count_take(u32 *count)
 
 static void site_look(u32 site)
 {
-	u8 shares = load_relaxed(&alone[site]) >= QUOTA || load_relaxed(&young[site]) >= YOUNG_MANY;
+	u8 shares =
+		!(hwr_control->flags & HW_RUN_OWN_PAGES) &&
+		(load_relaxed(&alone[site]) >= QUOTA || load_relaxed(&young[site]) >= YOUNG_MANY);
 
 	if (load_relaxed(&hwr_site_shares[site]) != shares)
 		store_relaxed(&hwr_site_shares[site], shares);
