@@ -15,7 +15,7 @@ set(HEAPWISE_ASAN_TESTS "/test_(access_output|base|checks|format|model(_(access|
 # not emulated. tools/test-machine runs these.
 set(HEAPWISE_UNEMULATED "^(access_output|monitor_(berths|caches|contents|drain|graph|program|scan)|symbols_(index|trace))$")
 # What takes longer than two seconds there; none of it depends on the CPU.
-set(HEAPWISE_EMULATED_LONG "^(compare|dominators|excessive|exchange|export|findings|growth|kmeans|misuse|model|model_(contexts|graphs|index.*|narrow|order)|monitor_(access|correlate|image|live)|mprof.*|owner.*|query_(engine|graph|text)|resident.*|routine_graph|serve.*|symbols_(call_types|damage|demangle|files|frame_types|lookup|modmap|prepare|types)|trace_(accesses|damage|debug_types|graphs|roundtrip|routines|symbols)|turns|types|view.*|watch_(policy|stale))$")
+set(HEAPWISE_EMULATED_LONG "^(compare|dominators|excessive|exchange|export|findings|growth|kmeans|loading|misuse|model|model_(contexts|graphs|index.*|narrow|order)|monitor_(access|correlate|image|live)|mprof.*|owner.*|query_(engine|graph|text)|resident.*|routine_graph|serve.*|symbols_(call_types|damage|demangle|files|frame_types|lookup|modmap|prepare|types)|trace_(accesses|damage|debug_types|graphs|roundtrip|routines|symbols)|turns|types|view.*|watch_(policy|stale))$")
 
 # heapwise_harness(NAME VARIANT ROOM...)   what tests are linked with
 function(heapwise_harness name variant)
