@@ -23,7 +23,7 @@ if(NOT CMAKE_CROSSCOMPILING)
 endif()
 
 # Every call that can fail does so once: all of them in make test-full, some in make test.
-add_dependencies(tests recorder_inject)
+add_dependencies(${HEAPWISE_TESTS_UNEMULATED} recorder_inject)
 heapwise_script_test(inject.recorder ${CMAKE_CURRENT_SOURCE_DIR}/inject/inject.sh recorder 10)
 heapwise_script_test(inject.monitor ${CMAKE_CURRENT_SOURCE_DIR}/inject/inject.sh monitor 60)
 set(HEAPWISE_LABEL full)
