@@ -33,7 +33,7 @@ targets=$HEAPWISE_TARGETS
 if [ "${1-}" = huge ]; then
 	same huge 1 -- "$targets/many" 15100000
 	says "$work/stderr" "next: heapwise findings .*huge.hwt, heapwise serve"
-	"$HEAPWISE" run --children -o "$work/folder" -- sh -c "$targets/many 15100000; true" >"$work/stdout" 2>"$work/stderr"
+	"$HEAPWISE" run --children -o "$work/folder" -- sh -c "'$targets/many' 15100000; true" >"$work/stdout" 2>"$work/stderr"
 	says "$work/stderr" "^heapwise: no findings yet: to read 30,[0-9]{3},[0-9]{3} events takes a while$"
 	says "$work/stderr" "next: heapwise findings .*folder, heapwise serve"
 	! grep -q ': finding ' "$work/stderr" || fail "findings all the same: $(cat "$work/stderr")"
@@ -49,11 +49,11 @@ equal "estimated allocations" "$estimate" "$("$HEAPWISE" report -f json "$work/s
 says "$work/stderr" "^heapwise: about [0-9,]+ allocations \(estimated from a sample of [0-9,]+\), "
 "$HEAPWISE" run --sample 1G -o "$work/unsampled.hwt" -- true >"$work/stdout" 2>"$work/stderr"
 says "$work/stderr" "^heapwise: no allocation was sampled; record with a smaller --sample$"
-"$HEAPWISE" run --children --sample 512 -o "$work/sampled" -- sh -c "$targets/sampled 20000; $targets/sampled 5000" >"$work/stdout" 2>"$work/stderr"
+"$HEAPWISE" run --children --sample 512 -o "$work/sampled" -- sh -c "'$targets/sampled' 20000; '$targets/sampled' 5000" >"$work/stdout" 2>"$work/stderr"
 estimate=$(sed -nE 's/^heapwise: about ([0-9,]+) allocations \(estimated from .* by 3 processes; highest peak .*/\1/p' "$work/stderr" | tr -d ,)
 sum=$(for trace in "$work"/sampled/*.hwt; do "$HEAPWISE" report -f json "$trace"; done | jq -s 'map(.allocations) | add')
 equal "estimated allocations of all processes" "$estimate" "$sum"
-same images 2 -- env A=b nice -n 1 sh -c "exec $logstat"
+same images 2 -- env A=b nice -n 1 sh -c "exec '$logstat'"
 same limited 0 --max-size 1K -- "$targets/sampled" 20000
 same threads 1 -- "$targets/threads"
 same empty 0 -- "$targets/empty"
@@ -63,13 +63,13 @@ same stayed 1 -- "$targets/bursts" 1500 1 10
 says "$work/said" "stayed resident"
 same wrong 1 -- "$targets/misuse" inside
 says "$work/said" "inside a block"
-same killed 0 -- sh -c "$targets/leaks trees; kill -9 \$\$"
+same killed 0 -- sh -c "'$targets/leaks' trees; kill -9 \$\$"
 
 same large 1 -- "$targets/many" 400000
 says "$work/stderr" "next: heapwise findings .*large.hwt, heapwise serve --open .*large.hwt"
 
 # Of several processes all count, and the findings are those of the one with the highest peak.
-"$HEAPWISE" run --children -o "$work/several" -- sh -c "$targets/empty; $targets/leaks lists; $targets/many 5000" >"$work/stdout" 2>"$work/stderr"
+"$HEAPWISE" run --children -o "$work/several" -- sh -c "'$targets/empty'; '$targets/leaks' lists; '$targets/many' 5000" >"$work/stdout" 2>"$work/stderr"
 says "$work/stderr" "^heapwise: [0-9,]+ allocations, .* by 4 processes; highest peak "
 sum=$(for trace in "$work"/several/*.hwt; do "$HEAPWISE" report -f json "$trace"; done | jq -s 'map(.allocations) | add')
 equal "allocations of all processes" "$(sed -nE 's/^heapwise: ([0-9,]+) allocations.*/\1/p' "$work/stderr" | tr -d ,)" "$sum"
@@ -77,14 +77,14 @@ says "$work/stderr" "findings for the process with the highest peak, .*/several/
 ! grep "already has" "$work/stderr" || fail "a new folder is said to have traces"
 "$HEAPWISE" run -q --children -o "$work/several" -- "$targets/empty" 2>"$work/stderr"
 says "$work/stderr" "WARNING: .*/several already has 4 traces"
-"$HEAPWISE" run --children -o "$work/larger" -- sh -c "$targets/many 400000; true" >"$work/stdout" 2>"$work/stderr"
+"$HEAPWISE" run --children -o "$work/larger" -- sh -c "'$targets/many' 400000; true" >"$work/stdout" 2>"$work/stderr"
 says "$work/stderr" "findings for the process with the highest peak, .*/larger/"
 says "$work/stderr" "next: heapwise findings .*/larger, heapwise serve"
 "$HEAPWISE" run -o "$work/it's one" -- "$logstat" >"$work/stdout" 2>"$work/stderr"
 eval "$(sed -n 's/^heapwise: next: heapwise \(findings .*\), heapwise serve.*/"$HEAPWISE" \1/p' "$work/stderr")" >"$work/stdout" ||
 	fail "the command that is next cannot be run: $(cat "$work/stderr")"
 says "$work/stdout" "^Findings"
-"$HEAPWISE" run --children -o "$work/nothing" -- sh -c "$targets/empty; $targets/empty" >"$work/stdout" 2>"$work/stderr"
+"$HEAPWISE" run --children -o "$work/nothing" -- sh -c "'$targets/empty'; '$targets/empty'" >"$work/stdout" 2>"$work/stderr"
 says "$work/stderr" "by 3 processes"
 grep -q finding "$work/stderr" && fail "findings of nothing: $(cat "$work/stderr")"
 cat >"$work/starter.c" <<'PROGRAM'

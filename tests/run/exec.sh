@@ -25,15 +25,15 @@ wrapped()
 wrapped plain "$target" 1000
 wrapped env env A=b "$target" 1000
 wrapped nice nice -n 1 "$target" 1000
-wrapped sh sh -c "exec $target 1000"
-wrapped chain env A=b nice -n 1 sh -c "exec env C=d $target 1000"
+wrapped sh sh -c "exec '$target' 1000"
+wrapped chain env A=b nice -n 1 sh -c "exec env C=d '$target' 1000"
 
 # dash execs its last command by itself or forks: here it must fork, and the target is a child.
-record "$work/child" -- sh -c "$target 1000; exit 5"
+record "$work/child" -- sh -c "'$target' 1000; exit 5"
 equal "child: exit status" "$status" 5
 says "$work/stderr" "not recorded.*--children"
 
-record "$work/folder" --children -- sh -c "$target 1000; $target 2000; exit 6"
+record "$work/folder" --children -- sh -c "'$target' 1000; '$target' 2000; exit 6"
 equal "--children: exit status" "$status" 6
 equal "--children: traces" "$(find "$work/folder" -type f -name '*.hwt' | wc -l)" 3
 finish

@@ -79,7 +79,7 @@ case_parents()
 	for trace in "$work"/all/*.hwt; do
 		scan_says "$trace" "^done "
 	done
-	record "$work/sh" --children -- sh -c "$leaks end thread; echo \$?" >"$work/out"
+	record "$work/sh" --children -- sh -c "'$leaks' end thread; echo \$?" >"$work/out"
 	equal "what the shell saw" "$(cat "$work/out")" 5
 	# descriptors, output and time are as ever: the scan of a small program is not felt
 	equal "time for the scans" "$("$HEAPWISE" trace info --format json "$work/one" |
@@ -88,7 +88,7 @@ case_parents()
 
 case_images()
 {
-	record "$work/trace" -- sh -c "exec $leaks end return"
+	record "$work/trace" -- sh -c "exec '$leaks' end return"
 	equal "status" "$status" 5
 	equal "image before the exec" "$(scan "$work/trace" 0)" "none   "
 	equal "image after the exec" "$(scan "$work/trace" 1)" "done  3 10"
@@ -98,7 +98,7 @@ case_images()
 # its standard input closed, number 0 is one of the recording's own.
 case_nothing_live()
 {
-	local loop="for i in 1 2 3 4 5 6 7 8 9 10; do $HEAPWISE_TARGETS/empty; done; exit 3"
+	local loop="for i in 1 2 3 4 5 6 7 8 9 10; do '$HEAPWISE_TARGETS/empty'; done; exit 3"
 
 	record "$work/open" --children -- sh -c "$loop" </dev/null
 	equal "open input: status" "$status" 3
@@ -144,12 +144,12 @@ case_refused()
 
 case_limits()
 {
-	record "$work/files" -- sh -c "ulimit -n 12; exec $leaks end return"
+	record "$work/files" -- sh -c "ulimit -n 12; exec '$leaks' end return"
 	equal "few descriptors: scan" "$(scan "$work/files")" "done  3 10"
-	record "$work/memory" -- sh -c "ulimit -v 400000; exec $leaks end return"
+	record "$work/memory" -- sh -c "ulimit -v 400000; exec '$leaks' end return"
 	equal "little memory: status" "$status" 5
 	equal "little memory: scan" "$(scan "$work/memory")" "done  3 10"
-	record "$work/core" -- sh -c "ulimit -c 0; ulimit -s 256; exec $leaks end return"
+	record "$work/core" -- sh -c "ulimit -c 0; ulimit -s 256; exec '$leaks' end return"
 	equal "small stack: scan" "$(scan "$work/core")" "done  3 10"
 }
 

@@ -15,7 +15,7 @@ equal "scan" "$(jq -r '.image_list[0] | .scan + .scan_reason' "$work/info")" don
 
 # With the recorder, asleep, in memcheck's run, too: the C library's tables of thread-local data have a
 # row for each module that has any.
-LD_PRELOAD=$HEAPWISE_BUILD_DIR/libheapwise.so valgrind --leak-check=full --show-leak-kinds=all \
+LD_PRELOAD=$(preloadable "$HEAPWISE_BUILD_DIR/libheapwise.so") valgrind --leak-check=full --show-leak-kinds=all \
 	--run-libc-freeres=no --run-cxx-freeres=no "${program[@]}" >/dev/null 2>"$work/memcheck"
 # class LINE_OF_MEMCHECK   "bytes blocks"
 class()

@@ -96,6 +96,13 @@ record()
 	status=$?
 }
 
+# preloadable LIBRARY   a path to it that LD_PRELOAD takes: blanks and colons stand between two libraries there
+preloadable()
+{
+	ln -sf "$1" "$work/${1##*/}"
+	echo "$work/${1##*/}"
+}
+
 # child_of PID   waits until it has started a program and says that one's number; "" if it ended before
 child_of()
 {

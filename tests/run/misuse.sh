@@ -68,7 +68,7 @@ together()
 		new_realloc double_free delete_twice realloc_freed inside of_data of_stack)
 
 	# Heapwise has that allocator, too; a sanitizer in it would take what it never sees freed for leaks.
-	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 LD_PRELOAD=$HEAPWISE_TARGETS/libbump.so "$HEAPWISE" run -q -o trace -- \
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 LD_PRELOAD=$(preloadable "$HEAPWISE_TARGETS/libbump.so") "$HEAPWISE" run -q -o trace -- \
 		"$HEAPWISE_TARGETS/misuse" "${wrong[@]}" right
 	equal "exit status" "$?" 0
 	"$HEAPWISE" leaks --top 0 --format json trace >json
@@ -125,7 +125,7 @@ apart()
 {
 	g++ -g -O1 -fno-builtin -w -Wl,-z,max-page-size=65536 -Wl,--build-id "$HEAPWISE_SOURCE_DIR/tests/targets/misuse.cpp" -o apart -pthread ||
 		fail "cannot build it"
-	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 LD_PRELOAD=$HEAPWISE_TARGETS/libbump.so "$HEAPWISE" run -q -o trace -- ./apart of_data
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 LD_PRELOAD=$(preloadable "$HEAPWISE_TARGETS/libbump.so") "$HEAPWISE" run -q -o trace -- ./apart of_data
 	equal "exit status" "$?" 0
 	equal "frees of static data" "$(found trace '.certain and .kind == "invalid_free"')" 1
 	equal "build-id" "$("$HEAPWISE" trace info --format json trace | jq -r '.module_list[] | select(.path | endswith("/apart")) | .build_id')" \

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# stacks.sh LIBRARY [--emulator=COMMAND, see tools/emulate] PROGRAM... [-- ARGUMENT...]   runs each program with the checking
+# stacks.sh LIBRARY [--emulator=COMMAND with | between its words, see tools/emulate] PROGRAM... [-- ARGUMENT...]   runs each program with the checking
 # recorder, which compares every stack with libgcc's unwinder.
 # Needs no heapwise: it also runs for CPUs that heapwise itself was not built for.
 HEAPWISE=${HEAPWISE:-none} HEAPWISE_TARGETS=${HEAPWISE_TARGETS:-none}
 . "$(dirname "$0")/lib.sh"
 
-library=$1
+library=$(preloadable "$1")
 shift
 emulator=()
 if [[ $1 == --emulator=* ]]; then
-	read -ra emulator <<<"${1#*=}"
+	IFS="|" read -ra emulator <<<"${1#*=}"
 	shift
 fi
 programs=()

@@ -129,7 +129,7 @@ test_dead()
 		"$tools/check-dead" "$work/objects" "$work/tree" "$1"
 	}
 	mkdir -p "$source"
-	echo "$source/a.c.o $source/b.c.o" >"$work/objects"
+	printf "%s\n" "$source/a.c.o" "$source/b.c.o" >"$work/objects"
 	echo 'static inline int twice(int x) { return 2 * x; }' >"$source/b.h"
 	printf '%s\n' 'int called(void);' 'int main(void) { return called(); }' \
 		'__attribute__((visibility("default"))) int seen(void) { return 1; }' >"$source/a.c"

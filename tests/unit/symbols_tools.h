@@ -56,7 +56,8 @@ TOOL void need(const char *tool, const char *package)
 		test_skip("needs package %s", package);
 }
 
-#define TARGETS HEAPWISE_SOURCE_DIR "/tests/targets"
+/* For the shell. */
+#define TARGETS "'" HEAPWISE_SOURCE_DIR "/tests/targets'"
 
 /* Path of a file in the test's folder; the buffer is used in turn. */
 TOOL const char *in_folder(const char *name)

@@ -96,7 +96,7 @@ static void check_program(const char *compiler, const char *flag, const char *so
 	struct typesizes types = {0};
 	struct symbolizer_module module = {.path = in_folder("prog")};
 
-	if (shell("%s %s -fno-builtin -o prog '%s/%s' 2>compile.log", compiler, flag, TARGETS,
+	if (shell("%s %s -fno-builtin -o prog %s/%s 2>compile.log", compiler, flag, TARGETS,
 		  source))
 		FAIL("%s %s cannot compile %s", compiler, flag, source);
 	read_types(&types, &module, true);
@@ -138,7 +138,7 @@ TEST(clang, "types are found in each form of debug info that clang writes")
 
 static void make_program(void)
 {
-	MUST("gcc -g -fno-builtin -Wl,--build-id -o prog '%s/types_plain.c'", TARGETS);
+	MUST("gcc -g -fno-builtin -Wl,--build-id -o prog %s/types_plain.c", TARGETS);
 }
 
 TEST(debuglink, "types of a stripped program come from its separate debug file")
@@ -189,7 +189,7 @@ TEST(lost_dwo, "missing .dwo files are counted")
 	struct symbolizer_module module = {.path = in_folder("prog")};
 	struct typesizes types = {0};
 
-	MUST("gcc -g -gsplit-dwarf -o prog '%s/types_plain.c' && rm -f *.dwo", TARGETS);
+	MUST("gcc -g -gsplit-dwarf -o prog %s/types_plain.c && rm -f *.dwo", TARGETS);
 	read_types(&types, &module, true);
 	CHECK_EQ(types.lost_units, 1);
 	CHECK_EQ(types.count, 0);
@@ -238,9 +238,9 @@ TEST(stale_dwo, "a .dwo file of another build does not count")
 		struct symbolizer_module module = {.path = in_folder("prog")};
 		struct typesizes types = {0};
 
-		MUST("gcc -g -gsplit-dwarf %s -c -o a.o '%s/types_plain.c' && gcc -o prog a.o",
+		MUST("gcc -g -gsplit-dwarf %s -c -o a.o %s/types_plain.c && gcc -o prog a.o",
 		     extra[i], TARGETS);
-		MUST("gcc -g -gsplit-dwarf %s -Dtagged=renamed -c -o a.o '%s/types_plain.c'",
+		MUST("gcc -g -gsplit-dwarf %s -Dtagged=renamed -c -o a.o %s/types_plain.c",
 		     extra[i], TARGETS);
 		read_types(&types, &module, true);
 		CHECK_EQ(types.lost_units, 1);
@@ -278,7 +278,7 @@ TEST(damaged_dwo, "a damaged .dwo file of many sections gives other types and no
 	int fd;
 	off_t bytes;
 
-	MUST("gcc -g -gsplit-dwarf -fdebug-types-section -c -o a.o '%s/types_plain.c' && "
+	MUST("gcc -g -gsplit-dwarf -fdebug-types-section -c -o a.o %s/types_plain.c && "
 	     "gcc -o prog a.o",
 	     TARGETS);
 	fd = open(in_folder("a.dwo"), O_RDWR | O_CLOEXEC);
