@@ -40,17 +40,17 @@ until_counts()
 	done
 }
 
-# while_random   for less than 0.1 s
+# while_random MOST   for less than so many hundredths of a second
 while_random()
 {
-	sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
+	sleep "0.0$((RANDOM % $1))$((RANDOM % 10))"
 }
 
 kill_program()
 {
 	start
 	until_counts
-	while_random
+	while_random 4 # some 100,000 events, of which each is compared
 	kill -KILL "$(child_of "$monitor")"
 	wait "$monitor" 2>/dev/null
 	equal "kill $i: status of heapwise" "$?" $((128 + 9))
@@ -162,7 +162,7 @@ kill_any()
 	kills[$who]=$((${kills[$who]:-0} + 1))
 	start --ring-records=$ring
 	[ $((RANDOM % 2)) -eq 0 ] || until_counts
-	while_random
+	while_random 10
 	kill_victims
 	! is_begun || read_trace
 }

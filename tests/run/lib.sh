@@ -119,11 +119,16 @@ child_of()
 	echo "${child%% *}"
 }
 
-# field TRACE JQ_EXPRESSION   of the report
+# field TRACE JQ_EXPRESSION   of the report. jq takes thirty milliseconds to start: all single values are asked for at once.
 field()
 {
-	[ -e "$1.json" ] || "$HEAPWISE" report --no-symbols --format json "$1" >"$1.json"
-	jq -r "$2" "$1.json"
+	[ -e "$1.json" ] || { "$HEAPWISE" report --no-symbols --format json "$1" >"$1.json"; rm -f "$1.fields"; }
+	[[ $2 =~ ^(\.[a-z_]+)+$ ]] || { jq -r "$2" "$1.json"; return; }
+	[ -e "$1.fields" ] || jq -r 'path(recurse(if type == "object" then .[] else empty end)) as $path | getpath($path) |
+		select(type | . != "object" and . != "array") | select(type != "string" or (contains("\n") | not)) |
+		".\($path | join(".")) \(.)"' "$1.json" >"$1.fields" 2>/dev/null
+	grep -q "^${2//./[.]} " "$1.fields" || { jq -r "$2" "$1.json"; return; }
+	sed -n "s/^${2//./[.]} //p" "$1.fields"
 }
 
 # events TRACE   allocations and frees of the last image: "kind address size flags" per line
