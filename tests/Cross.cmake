@@ -23,6 +23,13 @@ if(POLICY CMP0114) # the long ones come after what they need
 endif()
 if(cross_found)
 	set(cross_dir ${PROJECT_BINARY_DIR}/${cross_cpu})
+	set(cross_root ${cross_dir}/root)
+	# In `make test` its packages come while the rest is compiled; whoever configures it waits for them, and says what went wrong.
+	if("$ENV{HEAPWISE_ALL_PARTS}" MATCHES "." AND NOT EXISTS ${cross_root}/.apt/unpacked)
+		file(MAKE_DIRECTORY ${cross_dir})
+		execute_process(COMMAND sh -c "\"$0/foreign-root\" ${cross_cpu} root $(\"$0/install-deps\" --print foreign) >foreign-root.log 2>&1 </dev/null &"
+			${PROJECT_SOURCE_DIR}/tools WORKING_DIRECTORY ${cross_dir})
+	endif()
 	ExternalProject_Add(cross EXCLUDE_FROM_ALL ON
 		PREFIX ${cross_dir}/stamps
 		SOURCE_DIR ${PROJECT_SOURCE_DIR}
