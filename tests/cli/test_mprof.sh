@@ -101,6 +101,7 @@ equal "leaks shown" "$(json '.leaks | length') $(json '.leaks | length' --terse)
 equal "logarithmic bins" "$(json '[.bins[].size | select(. != null)] | join(" ")' --bins log)" "32 64 256 512 4096"
 mprof --format csv --table direct "$trace"
 equal "rows of csv" "$(wc -l <"$work/stdout")" 8
+ln -s "$widget" "$work/widget"
 while IFS='|' read -r words wanted text; do
 	mprof $words
 	equal "status of '$words'" "$status" "$wanted"
@@ -112,7 +113,7 @@ a b|2|expected one FILE
 --table points $trace|2|must be one of leaks
 --image 3 $trace|2|has 1 image
 /no/such/file|3|No such file
-$widget|3|.
+$work/widget|3|.
 ROWS
 
 # ---- many events over many stacks ----

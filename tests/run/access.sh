@@ -424,7 +424,7 @@ driver()
 	"$HEAPWISE" cc -r part.o -o whole.o && "$HEAPWISE" cc -shared -fPIC part.c -o libpart.so || fail "-r, -shared"
 	readelf -n libpart.so | grep -q Heapwise || fail "a library has no note"
 	# libtool repeats what it was told of a C++ library
-	stub=$("$HEAPWISE" c++ -shared -fPIC -v part.o -o libpart.so 2>&1 | tr ' ' '\n' | grep -m 1 heapwise-stub)
+	stub=$(dirname "$HEAPWISE")/$("$HEAPWISE" c++ -shared -fPIC -v part.o -o libpart.so 2>&1 | grep -om 1 'heapwise-stub-[a-z-]*[.]o' | sed q)
 	"$HEAPWISE" c++ -shared -nostdlib part.o "$stub" -o libagain.so || fail "the stub is linked twice"
 	HEAPWISE_CC=/no/such/compiler "$HEAPWISE" cc part.c 2>stderr
 	equal "status without a compiler" "$?" 3

@@ -6,11 +6,12 @@
 source=$(cd "$(dirname "$0")/../targets" && pwd)/deepbind.c
 cd "$work" || exit 1
 
-# build HOST_COMPILER FLAG...   of the module
+# build FLAG...   of the module; host: the compiler of the program
+host=(cc)
 build()
 {
-	$1 -O1 -fno-builtin "$source" -o host -ldl || fail "does not build"
-	cc -O1 -fno-builtin -DPLUGIN -fPIC -shared "${@:2}" "$source" -o plugin.so -ldl || fail "does not build"
+	"${host[@]}" -O1 -fno-builtin "$source" -o host -ldl || fail "does not build"
+	cc -O1 -fno-builtin -DPLUGIN -fPIC -shared "$@" "$source" -o plugin.so -ldl || fail "does not build"
 	equal "alone" "$(./host "$PWD/plugin.so" now)" ok
 }
 
@@ -35,7 +36,7 @@ known()
 
 case $1 in
 run | lazy | sealed)
-	build cc "$([ "$1" = sealed ] && echo -Wl,-z,now,-z,relro || echo -Wl,-z,lazy)"
+	build "$([ "$1" = sealed ] && echo -Wl,-z,now,-z,relro || echo -Wl,-z,lazy)"
 	record trace --no-symbols -- ./host "$PWD/plugin.so" "$([ "$1" = lazy ] && echo lazy || echo now)" >out
 	equal "status" "$status" 0
 	equal "output" "$(cat out)" ok
@@ -56,7 +57,7 @@ search) # by name, in the folders that the host names
 	sums trace $all
 	;;
 watch)
-	build cc
+	build
 	for policy in mpc all; do
 		"$HEAPWISE" watch --batch 0 --policy $policy -o watched.json -- ./host "$PWD/plugin.so" now >out 2>stderr
 		equal "status ($policy)" "$?" 0
@@ -64,7 +65,8 @@ watch)
 	done
 	;;
 access)
-	build "$HEAPWISE cc"
+	host=("$HEAPWISE" cc)
+	build
 	for mode in exact adaptive; do
 		record trace --no-symbols --access $mode -- ./host "$PWD/plugin.so" now >out
 		equal "status ($mode)" "$status" 0

@@ -320,7 +320,7 @@ case_stale()
 	mkfifo "$work/fifo"
 	for recorder in libheapwise.so libheapwise-access.so libheapwise-watch.so; do
 		for kind in empty short long folder fifo missing; do
-			HEAPWISE_SESSION=$work/$kind LD_PRELOAD=$(dirname "$HEAPWISE")/$recorder timeout 20 "$HEAPWISE_TARGETS/empty" 2>"$work/stderr"
+			HEAPWISE_SESSION=$work/$kind LD_PRELOAD=$(preloadable "$(dirname "$HEAPWISE")/$recorder") timeout 20 "$HEAPWISE_TARGETS/empty" 2>"$work/stderr"
 			equal "$recorder, $kind: status" "$?" 7
 			equal "$recorder, $kind: what it says" "$(cat "$work/stderr")" ""
 		done

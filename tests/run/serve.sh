@@ -77,7 +77,7 @@ case_parity()
 {
 	local program
 	for program in "threads 4 300" wastes containers; do
-		record "$work/a.hwt" -- $HEAPWISE_TARGETS/$program >/dev/null
+		record "$work/a.hwt" -- "$HEAPWISE_TARGETS/"$program >/dev/null
 		serve "$work/a.hwt"
 		until_true ready
 		python3 "$here/serve_check.py" parity "$work/a.hwt" || fail "parity of $program"
@@ -123,7 +123,7 @@ case_metrics()
 	local program
 	[ -r /proc/self/smaps_rollup ] && [ -r /proc/self/pagemap ] || skip "this kernel does not tell where memory is"
 	for program in resident "leaks lists"; do
-		record "$work/a.hwt" -- $HEAPWISE_TARGETS/$program >/dev/null
+		record "$work/a.hwt" -- "$HEAPWISE_TARGETS/"$program >/dev/null
 		serve "$work/a.hwt"
 		until_true ready
 		python3 "$here/serve_check.py" metrics "$work/a.hwt" || fail "metrics of $program"
