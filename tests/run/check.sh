@@ -192,16 +192,16 @@ valid_sarif()
 case_formats()
 {
 	build new -DNEW
-	local options="--max-kept 0 --max-peak 1K --max-allocs 500 --source-root $HEAPWISE_SOURCE_DIR"
+	local options=(--max-kept 0 --max-peak 1K --max-allocs 500 --source-root "$HEAPWISE_SOURCE_DIR")
 
-	check 1 $options --format github "$work/new.hwt"
+	check 1 "${options[@]}" --format github "$work/new.hwt"
 	equal "annotations" "$(grep -c '^::error' "$work/stdout")" 2
 	says "$work/stdout" "^::error file=tests/targets/compare.c,line=[0-9]+,title=kept bytes of the program::.*above the limit of 0 B%0Aadded_leak \(tests/targets/compare.c:"
 	says "$work/stdout" "18.8 %25|494.1 %25"
 	check 0 --max-allocs 500 --format github "$work/new.hwt"
 	equal "annotations when all is within" "$(grep -c '^::' "$work/stdout")" 0
 
-	check 1 $options --format junit "$work/new.hwt"
+	check 1 "${options[@]}" --format junit "$work/new.hwt"
 	valid_junit "$work/stdout"
 	equal "cases" "$(xmllint --xpath 'concat(count(//testcase), " ", count(//failure), " ", //testsuite/@tests, " ", //testsuite/@failures)' "$work/stdout")" \
 		"4 2 4 2"
@@ -209,7 +209,7 @@ case_formats()
 	check 0 --max-allocs 500 --format junit "$work/new.hwt"
 	valid_junit "$work/stdout"
 
-	check 1 $options --format sarif "$work/new.hwt"
+	check 1 "${options[@]}" --format sarif "$work/new.hwt"
 	valid_sarif "$work/stdout" 2
 	equal "place" "$(jq -r '.runs[0].results[] | select(.ruleId == "max-kept").locations[0].physicalLocation.artifactLocation | .uri + " " + .uriBaseId' "$work/stdout")" \
 		"tests/targets/compare.c %SRCROOT%"

@@ -58,7 +58,7 @@ case_wrapper() { agrees wrapper $plain; beside 5; }
 case_threads() { agrees threads $arena $plain; beside 20; }
 case_jumps() { agrees jumps --alloc-fn jumping_alloc --free-fn arena_free; beside 5; }
 case_local() { agrees local --alloc-fn local_alloc --free-fn local_free; beside 5; }
-case_late() { agrees "late $HEAPWISE_TARGETS/late_pool$suffix.so" --alloc-fn late_alloc --free-fn late_free; beside 40; }
+case_late() { ln -s "$HEAPWISE_TARGETS/late_pool$suffix.so" .; agrees "late $PWD/late_pool$suffix.so" --alloc-fn late_alloc --free-fn late_free; beside 40; }
 case_nested() { agrees jumps --alloc-fn jumping_alloc $arena; beside 5; }
 
 # A size that is no argument is named; what is found where one would be is not taken for it.
