@@ -4,6 +4,7 @@
 #   server_stop N, server_start N
 #   servers_stop                 all of them
 # User "fleet" has the password "pass:word". The cluster of all of them is called "fleet".
+PATH=$PATH:/usr/sbin # where Debian has the server, and not every user looks
 server_folder=
 server_count=0
 server_pids=()
