@@ -109,13 +109,14 @@ case_debug()
 }
 
 # Rust: the types of the program's own blocks, with the older linker names, whose types are in the debug information only, and with
-# those that have types themselves.
+# those that have types themselves. rustc works for seconds on each: every option in each run, the pairs with `rust more`.
 case_rust()
 {
-	local program=$work/forms options
+	local program=$work/forms options sets=("-g -O" "-g -C symbol-mangling-version=v0" "-O -C debuginfo=1")
 
 	needs rustc
-	for options in "-g -O" "-g" "-g -O -C symbol-mangling-version=v0" "-O -C debuginfo=1"; do
+	[ "$compiler" != more ] || sets=("-g" "-g -O -C symbol-mangling-version=v0")
+	for options in "${sets[@]}"; do
 		# shellcheck disable=SC2086
 		rustc $options -o "$program" "$source/tests/targets/types_forms.rs" 2>"$work/build" ||
 			{ fail "cannot build: $(grep -m3 error "$work/build")"; finish; }
@@ -137,10 +138,12 @@ case_rust()
 # rustc makes one function of several whose code is the same; what is more than a guess is right. The older names tell texts at most.
 case_rust_names()
 {
-	local program=$work/forms level names least wanted
+	local program=$work/forms level names least wanted levels=(0 3)
 
 	needs rustc
+	[ "$compiler" != more ] || levels=(2)
 	while read -r level names least; do
+		[[ " ${levels[*]} " == *" $level "* ]] || continue
 		# shellcheck disable=SC2086
 		rustc -C debuginfo=0 -C opt-level=$level ${names/older/} -o "$program" "$source/tests/targets/types_forms.rs" 2>"$work/build" ||
 			{ fail "cannot build: $(grep -m3 error "$work/build")"; finish; }
