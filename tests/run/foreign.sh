@@ -207,7 +207,7 @@ case_tagged()
 	[ -e "$HEAPWISE_BUILD_DIR/$cpu/heapwise" ] || skip "heapwise for $cpu is not built; build the target tests"
 	$cpu-linux-gnu-gcc -O1 -c "$sources/accesses_stub.c" -o heapwise-stub-test.o || fail "does not build"
 	mkdir tools
-	printf '#!/bin/sh\nexec %s "$@"\n' "${emulator[*]@Q} '$HEAPWISE_BUILD_DIR/$cpu/gcc-as/as'" >tools/as
+	printf '#!/bin/sh\nexec qemu-%s -L "%s" "%s" "$@"\n' $cpu "$root" "$HEAPWISE_BUILD_DIR/$cpu/gcc-as/as" >tools/as
 	chmod +x tools/as
 	export COMPILER_PATH=$work/tools HEAPWISE_ASSEMBLER=$cpu-linux-gnu-as
 	for level in -O0 -O1 -O2 -Os "-O2 -g" "-O2 -flto -fno-fat-lto-objects"; do
