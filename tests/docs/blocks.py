@@ -280,6 +280,7 @@ def run(path, update):
 
 
 def main():
+    os.environ["PATH"] += ":/usr/sbin"  # where Debian has servers, and not every user looks
     arguments = sys.argv[1:]
     update = "--update" in arguments
     paths = [argument for argument in arguments if argument != "--update"]

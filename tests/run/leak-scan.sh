@@ -65,7 +65,7 @@ case_traced()
 		for trace in "$work"/gdb/*.hwt; do
 			"$HEAPWISE" trace info --format json "$trace" | jq -r '.image_list[] | .command + ": " + .scan_reason'
 		done >"$work/scans"
-		says "$work/scans" "leaks end return: process [0-9]+ .* is already tracing the program"
+		says "$work/scans" "leaks'? end return: process [0-9]+ .* is already tracing the program"
 	fi
 }
 

@@ -129,7 +129,7 @@ PROGRAM
 cc -O1 -o "$work/late" "$work/late.c" || fail "cannot compile"
 recorded plain -- "$logstat"
 recorded exec -- "$work/late" "$work/late"
-recorded images -- env A=b nice -n 1 sh -c "exec $logstat"
+recorded images -- env A=b nice -n 1 sh -c "exec '$logstat'"
 recorded sampled --sample 512 -- "$work/late"
 recorded limited --max-size 20K -- jq -n '[range(300000) | tostring] | length'
 says "$work/stderr" "size limit reached"
@@ -140,7 +140,7 @@ cc -O1 -rdynamic -o "$work/stripped" "$work/late.c" && strip "$work/stripped" ||
 recorded stripped -- "$work/stripped"
 
 # Several processes: their sum, and the highest peak.
-"$HEAPWISE" run --children -o "$work/several" -- sh -c "$work/late; $work/late $work/late; $logstat" >"$work/stdout" 2>"$work/stderr"
+"$HEAPWISE" run --children -o "$work/several" -- sh -c "$work/late; $work/late $work/late; '$logstat'" >"$work/stdout" 2>"$work/stderr"
 json report "$work/several" >"$work/report"
 equal "several: the first line" "$(sed -nE 's/^heapwise: ([0-9,]+) allocations, (.*) in .* by ([0-9]+) processes; highest peak (.*); kept (.*) in [0-9,]+ chunks?$/\1; \2; \3; \4; \5/p' "$work/stderr")" \
 	"$("$HEAPWISE" report --no-pager "$work/several" | awk '

@@ -67,10 +67,10 @@ record sampled --sample 512 -- "$targets/sampled" 20000
 record threads -- "$targets/threads"
 record many -- "$targets/many" 100000
 record types -- "$targets/collections"
-record images -- env A=b nice -n 1 sh -c "exec $targets/many 3000"
+record images -- env A=b nice -n 1 sh -c "exec '$targets/many' 3000"
 record limited --max-size 1K -- "$targets/sampled" 20000
 record snapshots -- "$targets/api"
-record killed -- sh -c "$targets/many 3000; kill -9 \$\$"
+record killed -- sh -c "'$targets/many' 3000; kill -9 \$\$"
 
 # Nobody reads the events: of a trace whose events are damaged the sums are as good.
 for command in "${commands[@]}"; do

@@ -8,7 +8,7 @@
 #include "host/symbols/types/pattern.h"
 #include "symbols_tools.h"
 
-#define HEAPWISE HEAPWISE_BUILD_DIR "/heapwise"
+#define HEAPWISE "'" HEAPWISE_BUILD_DIR "/heapwise'" /* for the shell */
 
 enum { FRAMES_MAX = 256, LINES_MAX = 400, TYPES_MAX = 8 };
 
