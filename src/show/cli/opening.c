@@ -167,17 +167,14 @@ struct study *open_trace(const struct command *command, const struct trace_args 
 	return study;
 }
 
-bool trace_reopen(struct study **study, struct err *err)
+void trace_reopen(struct study **study, struct err *err)
 {
 	struct study_options how = (*study)->how;
 	const char *path = (*study)->path;
 
-	if (!study_lacks_chunks(*study))
-		return false;
 	how.sums = false;
 	close_trace(*study);
 	*study = open_study(path, &how, err);
-	return true;
 }
 
 void close_trace(struct study *study)

@@ -24,9 +24,9 @@ struct study *open_trace(const struct command *command, const struct trace_args 
 /* The same by other options. */
 struct study *open_study(const char *path, const struct study_options *how, struct err *err);
 
-/* If the sums of the trace did not do for what was asked of the study: true, and it is another one,
- * which has all chunks, or NULL and err. What was made of the old one is to be made again. */
-bool trace_reopen(struct study **study, struct err *err);
+/* If study_lacks_chunks: it becomes another one, which has all chunks, or NULL and err. What was
+ * made of the old one is to be made again. */
+void trace_reopen(struct study **study, struct err *err);
 
 /* Takes the progress away, too. NULL is none. */
 void close_trace(struct study *study);

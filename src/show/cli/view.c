@@ -23,10 +23,12 @@ static int view_one(void *data, const char *path)
 	self->study = open_trace(self->command, self->args, &self->wrappers, path, &err);
 	if (self->study)
 		result = self->build(self, &err);
-	if (self->study && trace_reopen(&self->study, &err)) {
+	if (self->study && study_lacks_chunks(self->study)) {
 		result_free(result);
 		if (self->release)
 			self->release(self);
+		err = (struct err){0};
+		trace_reopen(&self->study, &err);
 		result = self->study ? self->build(self, &err) : NULL;
 	}
 	if (result)
