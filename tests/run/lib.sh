@@ -122,13 +122,16 @@ child_of()
 # field TRACE JQ_EXPRESSION   of the report. jq takes thirty milliseconds to start: all single values are asked for at once.
 field()
 {
-	[ -e "$1.json" ] || { "$HEAPWISE" report --no-symbols --format json "$1" >"$1.json"; rm -f "$1.fields"; }
+	local fields=${1##*/}
+
+	fields=${1%"$fields"}.$fields.fields # hidden: some tests look at what is left
+	[ -e "$1.json" ] || { "$HEAPWISE" report --no-symbols --format json "$1" >"$1.json"; rm -f "$fields"; }
 	[[ $2 =~ ^(\.[a-z_]+)+$ ]] || { jq -r "$2" "$1.json"; return; }
-	[ -e "$1.fields" ] || jq -r 'path(recurse(if type == "object" then .[] else empty end)) as $path | getpath($path) |
+	[ -e "$fields" ] || jq -r 'path(recurse(if type == "object" then .[] else empty end)) as $path | getpath($path) |
 		select(type | . != "object" and . != "array") | select(type != "string" or (contains("\n") | not)) |
-		".\($path | join(".")) \(.)"' "$1.json" >"$1.fields" 2>/dev/null
-	grep -q "^${2//./[.]} " "$1.fields" || { jq -r "$2" "$1.json"; return; }
-	sed -n "s/^${2//./[.]} //p" "$1.fields"
+		".\($path | join(".")) \(.)"' "$1.json" >"$fields" 2>/dev/null
+	grep -q "^${2//./[.]} " "$fields" || { jq -r "$2" "$1.json"; return; }
+	sed -n "s/^${2//./[.]} //p" "$fields"
 }
 
 # events TRACE   allocations and frees of the last image: "kind address size flags" per line
