@@ -725,7 +725,7 @@ def looks_agree(trace):
 
 def metrics(trace):
     """Resident and lost bytes are what the account of memory and the leak kinds of chunks say."""
-    memory = {r["part"]: r["most_bytes"] for r in command("report", "--format", "json", trace)["memory"]}
+    memory = {r["part"]: r["most_bytes"] for r in command("resident", "--format", "json", trace)["memory"]}
     flame = columns("flame", metric="resident", px=1000)
     flame_is_sound(flame)
     check(data("trace")["caps"]["resident"] and flame["unit"] == "bytes", "caps and unit")

@@ -324,7 +324,9 @@ static int memory_scan(struct scan *self, struct scanning *s, struct err *err)
 					       .pid = self->pid};
 	if (!scan_modules_read(&s->modules, &s->memory))
 		return err_memory(err);
-	scan_stacks_leave(&s->memory, &s->modules, s->threads, s->thread_count);
+	/* variables of the frames that stay are named by all frames */
+	if (!self->owners)
+		scan_stacks_leave(&s->memory, &s->modules, s->threads, s->thread_count);
 	keep = owners_prepare(self, s);
 	if (scan_roots_find(&s->roots, &s->around, err) < 0 ||
 	    scan_edges_find(&s->edges, &s->memory, &s->index, keep, err) < 0 ||

@@ -272,7 +272,7 @@ static void count_take(u32 *count)
 static void site_look(u32 site)
 {
 	u8 shares =
-		!(hwr_control->flags & HW_RUN_OWN_PAGES) &&
+		!(hwr_control && hwr_control->flags & HW_RUN_OWN_PAGES) &&
 		(load_relaxed(&alone[site]) >= QUOTA || load_relaxed(&young[site]) >= YOUNG_MANY);
 
 	if (load_relaxed(&hwr_site_shares[site]) != shares)
