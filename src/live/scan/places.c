@@ -80,17 +80,14 @@ static const struct scan_thread *stack_in(const struct placing *self, u64 start,
 	for (u64 i = 0; i < self->around->thread_count; i++) {
 		const struct scan_thread *thread = &self->around->threads[i];
 
-		bool inside = thread->stack_pointer >= start && thread->stack_pointer < end;
-
-		/* its innermost frames may be cut off */
-		inside |= thread->stack_used >= start && thread->stack_used < end;
-		if (inside && (!found || thread->stack_pointer < found->stack_pointer))
+		if (thread->stack_pointer >= start && thread->stack_pointer < end &&
+		    (!found || thread->stack_pointer < found->stack_pointer))
 			found = thread;
 	}
 	return found;
 }
 
-/* A row for each frame that is known, from where the stack is in use. */
+/* A row for each frame that is known, from the stack pointer's red zone on. */
 static void stack_add(struct placing *self, const struct scan_thread *thread, u64 start, u64 end)
 {
 	struct stream_root root = {.kind = ROOT_STACK,
@@ -100,8 +97,7 @@ static void stack_add(struct placing *self, const struct scan_thread *thread, u6
 
 	for (u32 i = 0; i + 1 < thread->frame_count && thread->frames[i + 1].start < end; i++) {
 		row_add(self, root, start, thread->frames[i + 1].start);
-		if (thread->frames[i + 1].start > start)
-			start = thread->frames[i + 1].start;
+		start = thread->frames[i + 1].start;
 		root.code = thread->frames[i + 1].code;
 	}
 	row_add(self, root, start, end);
@@ -114,7 +110,9 @@ static void part_add(struct placing *self, const struct mapping *mapping, u64 st
 	u64 top = end, next;
 
 	if (thread)
-		top = thread->stack_used > start ? thread->stack_used : start;
+		top = thread->stack_pointer - start > SCAN_RED_ZONE
+			      ? thread->stack_pointer - SCAN_RED_ZONE
+			      : start;
 	for (; start < top; start = next) {
 		struct stream_root root;
 
