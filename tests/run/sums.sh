@@ -5,7 +5,7 @@
 
 targets=$HEAPWISE_TARGETS
 
-# shown COMMAND TRACE [OPTION...]   all that a command says, without the name of the trace and the number of the leak suppressions
+# shown COMMAND TRACE [OPTION...]   all that a command says
 shown()
 {
 	local command=$1 trace=$2
