@@ -350,7 +350,7 @@ void run_end_say(const struct run_plan *plan, const struct run_result *result,
 	struct study *begun = NULL;
 
 	/* it followed the first of several recordings */
-	if (args->summary && result->recorded && !result->write_errno)
+	if (args->summary && !args->quiet && result->recorded && !result->write_errno)
 		begun = brief_open(&cmd_run, result->output, NULL);
 	else if (result->traces.count <= 1 && strcmp(loading_path(loading), result->output) == 0 &&
 		 !result->write_errno && loading_finish(loading, READ_EVENTS_MAX))
